@@ -1,0 +1,54 @@
+/** API group of the three kinds (seed: data model). */
+export const GROUP = 'dr.bkbcs.tencent.com';
+/** The one served version. */
+export const VERSION = 'v1alpha1';
+/** `apiVersion` of every object of ours. */
+export const API_VERSION = `${GROUP}/${VERSION}`;
+/** Field manager used for server-side apply and status writes. */
+export const FIELD_MANAGER = 'drover';
+
+/** Resource (plural) names by kind. */
+export const PLURALS = {
+  DRWorkflow: 'drworkflows',
+  DRPlan: 'drplans',
+  DRPlanExecution: 'drplanexecutions',
+} as const;
+
+/** The kinds of the group. */
+export type Kind = keyof typeof PLURALS;
+
+/** Labels that Drover sets. */
+export const LABELS = {
+  /** On executions: the plan (seed: Labels). */
+  plan: `${GROUP}/plan`,
+  /** On plans that use a single workflow: that workflow (seed: Labels). */
+  workflow: `${GROUP}/workflow`,
+  /** On objects that an action made: uid of the execution (plan semantics, §3 identity). */
+  execution: `${GROUP}/execution`,
+  /** On objects that an action made: `<stage>.<workflow>.<action>` position. */
+  action: `${GROUP}/action`,
+  /** On snapshot revisions: the content digest, shortened to a label value. */
+  snapshot: `${GROUP}/snapshot`,
+} as const;
+
+/** Annotations that Drover reads or sets. */
+export const ANNOTATIONS = {
+  /** `"true"` on an execution cancels it (seed: Annotations). */
+  cancel: `${GROUP}/cancel`,
+  /** Deprecated plan trigger: starts nothing and gets a Warning event. */
+  trigger: `${GROUP}/trigger`,
+  /** Stamp: the uid of the execution it was set on; tells a restored copy from the original. */
+  stamp: `${GROUP}/execution-uid`,
+  /** Releases the finalizer of an execution whose Temporal cannot be reached. */
+  forceDelete: `${GROUP}/force-delete`,
+  /** On objects that an action made: the full idempotency key. */
+  key: `${GROUP}/key`,
+} as const;
+
+/** Finalizers. */
+export const FINALIZERS = {
+  /** Ours, on executions: the record stays until its run is closed (seed: Finalizers). */
+  execution: `${GROUP}/execution-cleanup`,
+  /** The original controller's, removed wherever it is met. */
+  legacyExecution: `${GROUP}/execution-finalizer`,
+} as const;

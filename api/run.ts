@@ -1,0 +1,93 @@
+/**
+ * What a run is made of once a plan, its workflows and all parameters have been put together. Types only: workflow
+ * code, the bridge and activities read them.
+ */
+import type { Action, ActionOutputs, ActionStatus, ActionType, Scalar, StageStatus } from './types.js';
+
+/** What `outputs.<action>` shows: the outputs and the phase. */
+export type OutputViews = Record<string, ActionOutputs & { phase: string }>;
+
+/** Position of an action in a run; everything is keyed by it, never by name (plan semantics, §4). */
+export interface ActionAddress {
+  stage: number;
+  workflow: number;
+  action: number;
+}
+
+/** Retry policy with every default filled in. */
+export interface Retry {
+  /** Retries after the first attempt. */
+  limit: number;
+  intervalMs: number;
+  backoffMultiplier: number;
+  maxIntervalMs: number;
+}
+
+/** What an action needs to be executed. */
+export interface ActionBody {
+  action: Action;
+  /** Merged parameters, only those that the action uses. */
+  params: Record<string, Scalar>;
+}
+
+/** An action as workflow code sees it: what decides order, time and retries. */
+export interface ActionInput {
+  name: string;
+  type: ActionType;
+  dependsOn: string[];
+  timeoutMs: number;
+  totalTimeoutMs?: number;
+  retry: Retry;
+  /** Whether prior state is recorded before the effect (Apply, Patch, Replace, Delete, or a templated operation). */
+  capture: boolean;
+  interruptible: boolean;
+  /** Actions of the same workflow whose outputs are read. */
+  uses: string[];
+  /** Absent when the run is too large to carry bodies; then the activity reads the snapshot. */
+  body?: ActionBody;
+  /** Type of the custom rollback, when there is one. */
+  rollbackType?: ActionType;
+}
+
+/** A use of a workflow. */
+export interface WorkflowInput {
+  ref: { name: string; namespace: string };
+  failurePolicy: 'FailFast' | 'Continue';
+  actions: ActionInput[];
+}
+
+/** A stage. */
+export interface StageInput {
+  index: number;
+  name: string;
+  parallel: boolean;
+  maxConcurrency?: number;
+  dependsOn: string[];
+  /** CEL condition over global parameters, modes and the phases of other stages. */
+  when?: string;
+  /** Merged global parameters that `when` uses. */
+  whenParams?: Record<string, Scalar>;
+  /** Own value, else the plan's. */
+  failurePolicy: 'Stop' | 'Continue' | 'FailFast';
+  workflows: WorkflowInput[];
+}
+
+/** One action to undo. */
+export interface UndoStep {
+  at: ActionAddress;
+  input: ActionInput;
+  /** What the forward run recorded. */
+  forward: ActionStatus;
+  /** Recorded outputs of actions of the same workflow that the rollback reads. */
+  outputs: OutputViews;
+}
+
+/** A stage to undo. */
+export interface UndoStageInput {
+  index: number;
+  name: string;
+  /** The stage's status with every action in its initial phase for the undo: Pending, or Skipped with a reason. */
+  status: StageStatus;
+  /** Steps, newest effect first. */
+  steps: UndoStep[];
+}

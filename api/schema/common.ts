@@ -1,0 +1,121 @@
+import { z } from 'zod';
+
+/** A name of a stage, an action or a parameter: a letter, then letters, digits, `_` and `-`. */
+export const ITEM_NAME = /^[A-Za-z0-9][A-Za-z0-9_-]*$/;
+/** A Go-style duration such as `90s`, `5m`, `1h30m`, `500ms`. */
+export const DURATION = /^([0-9]+(\.[0-9]+)?(ms|s|m|h))+$/;
+
+/** Marks a subtree that the API server stores as it is; the bridge checks it. */
+export const PRESERVE = { 'x-kubernetes-preserve-unknown-fields': true } as const;
+
+/** One CEL rule of a CRD schema. */
+export interface CelRule {
+  rule: string;
+  message: string;
+}
+
+/** Attaches CEL rules to a schema (they become `x-kubernetes-validations`). */
+export const cel = (...rules: CelRule[]): { 'x-kubernetes-validations': CelRule[] } => ({
+  'x-kubernetes-validations': rules,
+});
+
+/** A Go-style duration. */
+export const duration = (text: string) => z.string().regex(DURATION).max(32).describe(text);
+
+/** A value of a parameter: written as a string by the seed, numbers and booleans are taken too. */
+export const scalar = z.union([z.string(), z.number(), z.boolean()]).meta(PRESERVE);
+/** A value of a parameter. */
+export type Scalar = z.infer<typeof scalar>;
+
+export const parameterSchema = z
+  .object({
+    name: z
+      .string()
+      .min(1)
+      .max(253)
+      .describe('Name of the parameter. Used in placeholders as {{ .params.NAME }} or $(params.NAME).'),
+    type: z
+      .enum(['string', 'number', 'boolean'])
+      .optional()
+      .describe('Type the value must have: string (default), number or boolean.'),
+    required: z
+      .boolean()
+      .optional()
+      .describe('Whether a non-empty value must be there when the run starts (default false).'),
+    default: scalar.optional().describe('Value used where no higher level gives one.'),
+    value: scalar
+      .optional()
+      .describe('Value given at this level; wins over default. An entry with neither overrides nothing.'),
+    valueFrom: z
+      .looseObject({})
+      .optional()
+      .meta(PRESERVE)
+      .describe(
+        'Takes the value from an object of the cluster. Not supported yet: makes the object Invalid.',
+      ),
+    description: z.string().max(4096).optional().describe('What the parameter is for.'),
+  })
+  .describe(
+    'A parameter: a declaration in a workflow, a value in a plan, a stage reference or an execution.',
+  );
+/** A parameter declaration or value (seed: Parameter; `value` from the original controller). */
+export type Parameter = z.infer<typeof parameterSchema>;
+
+export const objectReferenceSchema = z
+  .object({
+    apiVersion: z.string().optional().describe('API version of the object.'),
+    kind: z.string().optional().describe('Kind of the object.'),
+    name: z.string().min(1).max(253).describe('Name of the object.'),
+    namespace: z.string().max(253).optional().describe('Namespace of the object.'),
+    uid: z.string().optional().describe('Uid of the object.'),
+  })
+  .describe('A reference to an object.');
+/** A reference to an object. */
+export type ObjectReference = z.infer<typeof objectReferenceSchema>;
+
+export const conditionSchema = z
+  .object({
+    type: z.string().describe('Type of the condition in CamelCase.'),
+    status: z.enum(['True', 'False', 'Unknown']).describe('True, False or Unknown.'),
+    observedGeneration: z.int().optional().describe('Generation of the spec that the condition speaks of.'),
+    lastTransitionTime: z.iso.datetime({ offset: true }).describe('When the status last changed.'),
+    reason: z.string().describe('Stable CamelCase reason.'),
+    message: z.string().max(32768).describe('Explanation for a person.'),
+  })
+  .describe('A condition, as in the Kubernetes API conventions.');
+/** A status condition (Kubernetes API conventions). */
+export type Condition = z.infer<typeof conditionSchema>;
+
+/** List of conditions, keyed by type. */
+export const conditionsSchema = z
+  .array(conditionSchema)
+  .meta({ 'x-kubernetes-list-type': 'map', 'x-kubernetes-list-map-keys': ['type'] })
+  .describe('Conditions of the object.');
+
+/** A moment, RFC 3339. */
+export const time = (text: string) => z.iso.datetime({ offset: true }).optional().describe(text);
+
+/** What Kubernetes keeps about every object; only what Drover reads. */
+export interface ObjectMeta {
+  name: string;
+  namespace?: string;
+  uid?: string;
+  resourceVersion?: string;
+  generation?: number;
+  creationTimestamp?: string;
+  deletionTimestamp?: string;
+  labels?: Record<string, string>;
+  annotations?: Record<string, string>;
+  finalizers?: string[];
+  ownerReferences?: { apiVersion: string; kind: string; name: string; uid: string; controller?: boolean }[];
+  managedFields?: unknown[];
+}
+
+/** An object of the Kubernetes API with a spec and a status. */
+export interface KubernetesObject<Spec, Status> {
+  apiVersion?: string;
+  kind?: string;
+  metadata: ObjectMeta;
+  spec: Spec;
+  status?: Status;
+}

@@ -1,0 +1,122 @@
+import { z } from 'zod';
+import { conditionsSchema, objectReferenceSchema, parameterSchema, time } from './common.js';
+import type { KubernetesObject } from './common.js';
+
+export const workflowReferenceSchema = z
+  .object({
+    workflowRef: z
+      .object({
+        name: z.string().min(1).max(253).describe('Name of the DRWorkflow.'),
+        namespace: z
+          .string()
+          .max(253)
+          .optional()
+          .describe("Namespace of the DRWorkflow (default: the plan's)."),
+      })
+      .describe('The DRWorkflow to run.'),
+    params: z
+      .array(parameterSchema)
+      .max(1000)
+      .optional()
+      .describe('Parameters for this use; win over globalParams.'),
+  })
+  .describe('One use of a workflow. The same workflow may stand several times in a stage.');
+/** A use of a workflow in a stage (seed: WorkflowReference). */
+export type WorkflowReference = z.infer<typeof workflowReferenceSchema>;
+
+export const stageSchema = z
+  .object({
+    name: z.string().min(1).max(253).describe('Name of the stage, unique in the plan.'),
+    description: z.string().max(4096).optional().describe('What the stage does.'),
+    dependsOn: z
+      .array(z.string().min(1))
+      .max(200)
+      .optional()
+      .describe('Stages that must end first. Without any dependsOn in the plan, stages run in list order.'),
+    parallel: z
+      .boolean()
+      .optional()
+      .describe('Whether the workflows run all at once (default false: in order).'),
+    maxConcurrency: z
+      .int()
+      .min(1)
+      .optional()
+      .describe('With parallel: how many workflows run at once (default all).'),
+    when: z.string().max(4096).optional().describe('CEL condition; the stage is Skipped when it is false.'),
+    workflows: z.array(workflowReferenceSchema).min(1).max(2000).describe('Workflows of the stage.'),
+    failurePolicy: z
+      .enum(['Stop', 'Continue', 'FailFast'])
+      .optional()
+      .describe(
+        "Stop: start nothing more, let running workflows finish. FailFast: also cancel them. Continue: run all, and the plan goes on. Default: the plan's.",
+      ),
+  })
+  .describe('A step of the plan: one or several workflows.');
+/** A stage (seed: Stage). */
+export type Stage = z.infer<typeof stageSchema>;
+
+export const planSpecSchema = z
+  .object({
+    description: z.string().max(4096).optional().describe('What the plan is for.'),
+    stages: z.array(stageSchema).min(1).max(200).describe('Stages of the plan.'),
+    globalParams: z.array(parameterSchema).max(1000).optional().describe('Parameters for all workflows.'),
+    failurePolicy: z
+      .enum(['Stop', 'Continue'])
+      .optional()
+      .describe('Stop (default): no further stage starts after a failed one. Continue: later stages run.'),
+    onFailure: z
+      .enum(['Stop', 'Pause', 'Rollback'])
+      .optional()
+      .describe('What happens when the plan would stop: Stop (default), Pause for a person, or Rollback.'),
+    maxConcurrentStages: z.int().min(1).optional().describe('How many ready stages run at once (default 1).'),
+    serviceAccountName: z
+      .string()
+      .max(253)
+      .optional()
+      .describe("ServiceAccount, in the plan's namespace, that the actions act as."),
+  })
+  .describe('A disaster-recovery plan.');
+/** Spec of a DRPlan. */
+export type DRPlanSpec = z.infer<typeof planSpecSchema>;
+
+export const executionRecordSchema = z
+  .object({
+    name: z.string().describe('Name of the execution.'),
+    namespace: z.string().optional().describe('Namespace of the execution.'),
+    uid: z.string().optional().describe('Uid of the execution: one row per uid.'),
+    operationType: z.string().describe('Execute or Revert.'),
+    phase: z.string().describe('Pending, Running, Succeeded, Failed or Cancelled.'),
+    startTime: time('When it started.'),
+    completionTime: time('When it ended.'),
+  })
+  .describe('One execution of the plan.');
+/** A row of a plan's history (seed: ExecutionRecord). */
+export type ExecutionRecord = z.infer<typeof executionRecordSchema>;
+
+/** Rows kept in a plan's history (seed: executionHistory). */
+export const HISTORY_LIMIT = 10;
+
+export const planStatusSchema = z
+  .object({
+    phase: z.string().optional().describe('Ready, Executed or Invalid.'),
+    conditions: conditionsSchema.optional(),
+    lastExecutionTime: time('End of the last successful operation.'),
+    lastExecutionRef: z
+      .string()
+      .optional()
+      .describe('Name of the execution of the last successful operation.'),
+    currentExecution: objectReferenceSchema.optional().describe('The running execution: holds the plan.'),
+    lastProcessedTrigger: z.string().optional().describe('Deprecated, never written.'),
+    executionHistory: z
+      .array(executionRecordSchema)
+      .max(HISTORY_LIMIT)
+      .optional()
+      .describe('The last executions, newest first. Rows survive the executions.'),
+    observedGeneration: z.int().optional().describe('Generation of the spec that was checked.'),
+  })
+  .describe('State of the plan.');
+/** Status of a DRPlan. */
+export type DRPlanStatus = z.infer<typeof planStatusSchema>;
+
+/** A DRPlan object. */
+export type DRPlan = KubernetesObject<DRPlanSpec, DRPlanStatus>;

@@ -1,0 +1,303 @@
+/**
+ * What bridge, client, worker, activities and workflows agree on: names, ids, inputs, results. The one file
+ * that all of them import; it must stay free of anything that cannot run in Temporal's sandbox.
+ */
+import type {
+  ActionAddress,
+  ActionBody,
+  OutputViews,
+  Retry,
+  StageInput,
+  UndoStageInput,
+} from '../api/run.js';
+import type { ActionOutputs, ActionStatus, ActionType, Scalar, StageStatus } from '../api/types.js';
+
+/** Temporal workflow types (plan semantics, §6). */
+export const WORKFLOW_TYPES = {
+  execution: 'drPlanExecution',
+  stage: 'drStage',
+  stageRollback: 'drStageRollback',
+} as const;
+
+/** Signal names. `cancel` takes nothing, a string, or a {@link CancelRequest}. */
+export const SIGNALS = { cancel: 'cancel', retry: 'retry', skip: 'skip', abort: 'abort' } as const;
+
+/** Query names. `progress` answers {@link RunProgress} on a run. */
+export const QUERIES = { progress: 'progress' } as const;
+
+/** Search attributes of a run, all of type Keyword. */
+export const SEARCH_ATTRIBUTES = ['DrCluster', 'DrNamespace', 'DrPlan', 'DrOperation', 'DrPhase'] as const;
+
+/** Task queues of one cluster; two clusters may share a Temporal namespace. */
+export function taskQueues(cluster: string): { worker: string; bridge: string } {
+  return { worker: `drover-${cluster}`, bridge: `drover-bridge-${cluster}` };
+}
+
+/** Workflow id of a stage of a run. */
+export const stageWorkflowId = (runId: string, stage: number): string => `${runId}/s${stage}`;
+/** Workflow id of the rollback of a stage inside a run. */
+export const rollbackWorkflowId = (runId: string, stage: number): string => `${runId}/r${stage}`;
+
+/** Execute or Revert (seed: operationType). */
+export type Operation = 'Execute' | 'Revert';
+
+/** Where the snapshot of a run is kept: `parts` ControllerRevisions named `name`, `name-1`, … */
+export interface SnapshotRef {
+  name: string;
+  namespace: string;
+  /** SHA-256 of the snapshot's canonical JSON, hex. */
+  digest: string;
+  parts: number;
+}
+
+/** Who a run is: travels with every activity. */
+export interface RunIdentity {
+  /** First eight characters of the kube-system namespace's uid. */
+  cluster: string;
+  namespace: string;
+  name: string;
+  uid: string;
+  plan: { name: string; namespace: string; uid: string };
+  operation: Operation;
+  mode?: string;
+  runMode: string;
+  /** Account in the plan's namespace that actions act as; absent = the controller's own identity. */
+  serviceAccountName?: string;
+  /** Revert: the execution that is undone. Its uid is part of every undo's key. */
+  target?: { name: string; uid: string };
+  snapshot: SnapshotRef;
+}
+
+/** How often progress is mirrored. */
+export interface MirrorOptions {
+  /** Quiet time before the first mirror of a workflow: a stage that ends sooner is mirrored once. */
+  debounceMs: number;
+  /** Least time between two mirrors of one workflow. */
+  intervalMs: number;
+}
+
+/** Input of `drPlanExecution`. */
+export interface RunInput {
+  run: RunIdentity;
+  /** RFC 3339. The first workflow task after this moment ends the run without starting anything. */
+  startDeadline: string;
+  failurePolicy: 'Stop' | 'Continue';
+  onFailure: 'Stop' | 'Pause' | 'Rollback';
+  maxConcurrentStages: number;
+  /** Execute: the plan's stages. Revert: empty. */
+  stages: StageInput[];
+  /** Revert: the stages to undo, in the order to undo them. */
+  undo: UndoStageInput[];
+  /** Revert: initial state of the target's stages, by index; those without an undo are Skipped. */
+  undoStatuses?: StageStatus[];
+  mirror: MirrorOptions;
+  bounds: RunBounds;
+}
+
+/** Time bounds of a run; all are flags of the bridge (plan semantics, §5 Bounds). */
+export interface RunBounds {
+  /** Longest time of one undo step with all its attempts (default 15 min). */
+  undoStepMs: number;
+  /** Longest time of one settle step with all its attempts (default 5 min). */
+  settleMs: number;
+  /** Time between two reminders of a paused stage (default 10 min). */
+  pauseReminderMs: number;
+}
+
+/** Input of `drStage`. */
+export interface StageRunInput {
+  run: RunIdentity;
+  stage: StageInput;
+  /** Phases of the other stages so far, by name, for `when`. */
+  phases: Record<string, string>;
+  /** Whether a failure that would stop the plan waits for a person. */
+  pauseOnFailure: boolean;
+  mirror: MirrorOptions;
+  bounds: RunBounds;
+}
+
+/** Result of `drStage` and `drStageRollback`. */
+export interface StageResult {
+  status: StageStatus;
+  /** Whether the stage was cut short by a cancel. */
+  cancelled: boolean;
+}
+
+/** Input of `drStageRollback`. */
+export interface StageRollbackInput {
+  run: RunIdentity;
+  undo: UndoStageInput;
+  mirror: MirrorOptions;
+  bounds: RunBounds;
+}
+
+/** One attempt series of one action: input of every action activity. */
+export interface ActionTask {
+  run: RunIdentity;
+  at: ActionAddress;
+  direction: 'forward' | 'undo';
+  /** First round of this series; a definite failure of an attempt raises it (plan semantics, §3 identity). */
+  round: number;
+  name: string;
+  /** Type that is executed: for an undo with a custom rollback the rollback's. */
+  type: ActionType;
+  timeoutMs: number;
+  totalTimeoutMs?: number;
+  retry: Retry;
+  body?: ActionBody;
+  /** Outputs that the action reads, by action name. */
+  outputs: OutputViews;
+  /** Phases of all actions of the workflow so far, by name, for `when`. */
+  phases: Record<string, string>;
+  /** What `capture` recorded. */
+  prior?: PriorRef;
+  /** Undo: what the forward run recorded. */
+  forward?: ActionStatus;
+}
+
+/** Where prior state is kept: a key of a Secret owned by the execution. */
+export interface PriorRef {
+  name: string;
+  key: string;
+  digest: string;
+}
+
+/** How an action ended. */
+export type ActionOutcome =
+  | { phase: 'Succeeded'; message?: string; outputs?: ActionOutputs; round: number; retryCount: number }
+  | { phase: 'Skipped'; reason: string; message: string; round: number; retryCount: number }
+  | {
+      phase: 'Failed';
+      reason: string;
+      message: string;
+      outputs?: ActionOutputs;
+      /** Whether the effect may be there. */
+      effect: 'Done' | 'None' | 'Unknown';
+      round: number;
+      retryCount: number;
+    };
+
+/** How `capture` ended. */
+export type CaptureOutcome =
+  | { kind: 'captured'; prior: PriorRef }
+  /** Nothing to record: the rendered operation is Create. */
+  | { kind: 'none' }
+  | { kind: 'skipped'; reason: string; message: string }
+  | { kind: 'failed'; reason: string; message: string };
+
+/** Input of `evaluate`: a stage's `when`. */
+export interface EvaluateTask {
+  run: RunIdentity;
+  expression: string;
+  params: Record<string, Scalar>;
+  phases: Record<string, string>;
+}
+
+/** How `evaluate` ended. */
+export type EvaluateOutcome = { value: boolean } | { error: string };
+
+/** Activities that the worker offers. Each action type is one activity, so that the Web UI names it. */
+export interface WorkerActivities {
+  http(task: ActionTask): Promise<ActionOutcome>;
+  job(task: ActionTask): Promise<ActionOutcome>;
+  localization(task: ActionTask): Promise<ActionOutcome>;
+  subscription(task: ActionTask): Promise<ActionOutcome>;
+  kubernetesResource(task: ActionTask): Promise<ActionOutcome>;
+  /** Records the state before the effect. */
+  capture(task: ActionTask): Promise<CaptureOutcome>;
+  /** Finds an effect whose attempt ended without an outcome, stops it, and says what became of it. */
+  settle(task: ActionTask): Promise<ActionOutcome>;
+  evaluate(task: EvaluateTask): Promise<EvaluateOutcome>;
+}
+
+/** Activity that executes a type. */
+export const ACTIVITY_BY_TYPE = {
+  HTTP: 'http',
+  Job: 'job',
+  Localization: 'localization',
+  Subscription: 'subscription',
+  KubernetesResource: 'kubernetesResource',
+} as const satisfies Record<ActionType, keyof WorkerActivities>;
+
+/** A subtree of a run's state on its way into status. */
+export interface MirrorUpdate {
+  run: RunIdentity;
+  /** `run` for the parent, else the index of the stage that speaks. */
+  from: 'run' | number;
+  /** Rises with every update of the same speaker. */
+  sequence: number;
+  /** Stages that changed; a final one carries a terminal phase. */
+  stages: { index: number; status: StageStatus }[];
+  /** From the parent only. */
+  message?: string;
+  /** A stage that waits for a person; `reminder` counts up with every reminder. */
+  paused?: { stage: string; message: string; reminder: number };
+  cancelRequest?: CancelRecord;
+}
+
+/** The last word of a run. */
+export interface FinishUpdate {
+  run: RunIdentity;
+  sequence: number;
+  phase: 'Succeeded' | 'Failed' | 'Cancelled';
+  reason: string;
+  message: string;
+  startTime: string;
+  completionTime: string;
+  /** Stages whose last state was not yet mirrored. */
+  stages: { index: number; status: StageStatus }[];
+  cancelRequest?: CancelRecord;
+  /** Revert: what was undone and what was not, as stage/workflow/action positions. */
+  undone?: string[];
+  unreverted?: string[];
+  /** onFailure: Rollback: whether everything was undone. */
+  rolledBack?: { complete: boolean; message: string };
+}
+
+/** Activities that the bridge offers on its own queue. */
+export interface BridgeActivities {
+  mirror(update: MirrorUpdate): Promise<void>;
+  finish(update: FinishUpdate): Promise<void>;
+}
+
+/** Argument of signal `cancel`. */
+export interface CancelRequest {
+  reason?: string;
+  requestedBy?: string;
+  via?: 'Annotation' | 'Signal' | 'CancelRequest' | 'Delete';
+  /** Also aborts a rollback that runs. */
+  force?: boolean;
+}
+
+/** A cancel as it was recorded. */
+export interface CancelRecord {
+  reason?: string;
+  requestedBy?: string;
+  via: string;
+  time: string;
+}
+
+/** Argument of signals `retry`, `skip` and `abort`: what a paused stage should do. Absent stage = every paused one. */
+export interface Resolution {
+  stage?: string;
+  reason?: string;
+  requestedBy?: string;
+}
+
+/** Answer of query `progress`, and what a closed run is projected from. */
+export interface RunProgress {
+  phase: 'Running' | 'Succeeded' | 'Failed' | 'Cancelled';
+  startTime: string;
+  message?: string;
+  stages: StageStatus[];
+  cancelRequest?: CancelRecord;
+}
+
+/** Result of `drPlanExecution`. */
+export interface RunResult {
+  phase: 'Succeeded' | 'Failed' | 'Cancelled';
+  reason: string;
+  message: string;
+  startTime: string;
+  completionTime: string;
+}
