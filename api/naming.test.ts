@@ -1,0 +1,112 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import {
+  clusterId,
+  idempotencyKey,
+  jobName,
+  labelValue,
+  priorSecretName,
+  runWorkflowId,
+  shorten,
+  snapshotName,
+} from './naming.js';
+
+const DNS_LABEL = /^[a-z0-9]([a-z0-9-]*[a-z0-9])?$/;
+const LABEL_VALUE = /^([A-Za-z0-9]([A-Za-z0-9._-]*[A-Za-z0-9])?)?$/;
+const at = { stage: 0, workflow: 1, action: 2 };
+
+describe('shorten', () => {
+  it('keeps a name that is short and safe', () => {
+    expect(shorten('switch-dns', 63)).toBe('switch-dns');
+  });
+
+  it('gives two long names with the same beginning different results', () => {
+    const head = 'a'.repeat(80);
+    expect(shorten(`${head}1`, 63)).not.toBe(shorten(`${head}2`, 63));
+  });
+
+  it('tells names apart that differ only in case or in unsafe characters', () => {
+    const results = ['step-one', 'Step-One', 'step_one', 'step.one'].map((name) => shorten(name, 63));
+    expect(new Set(results).size).toBe(4);
+  });
+
+  it('gives a DNS label within the limit for any text', () => {
+    fc.assert(
+      fc.property(fc.string({ maxLength: 300 }), fc.integer({ min: 8, max: 100 }), (text, max) => {
+        const name = shorten(text, max);
+        expect(name.length).toBeLessThanOrEqual(max);
+        expect(name).toMatch(DNS_LABEL);
+      }),
+    );
+  });
+});
+
+describe('labelValue', () => {
+  it('is valid for any text and keeps valid ones', () => {
+    expect(labelValue('My.plan_1')).toBe('My.plan_1');
+    expect(labelValue('')).toBe('');
+    fc.assert(
+      fc.property(fc.string({ maxLength: 300 }), (text) => {
+        expect(labelValue(text).length).toBeLessThanOrEqual(63);
+        expect(labelValue(text)).toMatch(LABEL_VALUE);
+      }),
+    );
+  });
+});
+
+describe('ids', () => {
+  it('takes the first eight characters of the kube-system uid', () => {
+    expect(clusterId('0f3c2b1a-9d8e-4c7b-a6f5-123456789012')).toBe('0f3c2b1a');
+  });
+
+  it('keeps a workflow id readable and below 200 characters', () => {
+    const execution = {
+      cluster: '0f3c2b1a',
+      namespace: 'shop',
+      name: 'failover.1',
+      uid: '11112222-3333-4444-5555-666677778888',
+    };
+    expect(runWorkflowId(execution)).toBe('dr/0f3c2b1a/shop/failover.1/11112222');
+    const long = runWorkflowId({ ...execution, namespace: 'n'.repeat(63), name: 'x'.repeat(253) });
+    expect(long.length).toBeLessThanOrEqual(200);
+    expect(long).not.toBe(runWorkflowId({ ...execution, namespace: 'n'.repeat(63), name: 'x'.repeat(252) }));
+  });
+
+  it('puts position, direction and round into the key', () => {
+    expect(idempotencyKey({ uid: 'u-1', at, direction: 'forward', round: 0 })).toBe('u-1/s0/w1/a2/forward/0');
+    expect(idempotencyKey({ uid: 'u-1', at, direction: 'undo', round: 3 })).toBe('u-1/s0/w1/a2/undo/3');
+  });
+});
+
+describe('object names', () => {
+  const key = (round: number): string => idempotencyKey({ uid: 'u-1', at, direction: 'forward', round });
+
+  it('names a Job by execution, action and round', () => {
+    const name = jobName({ executionName: 'run-1', actionName: 'promote', key: key(2) });
+    expect(name).toMatch(/^run-1-promote-[0-9a-f]{8}-2$/);
+    expect(jobName({ executionName: 'run-1', actionName: 'promote', key: key(2) })).toBe(name);
+    expect(jobName({ executionName: 'run-1', actionName: 'promote', key: key(3) })).not.toBe(name);
+  });
+
+  it('stays a DNS label of at most 63 characters for any names', () => {
+    fc.assert(
+      fc.property(
+        fc.string({ maxLength: 253 }),
+        fc.string({ maxLength: 253 }),
+        fc.nat(1e6),
+        (executionName, actionName, round) => {
+          const name = jobName({ executionName, actionName, key: key(round) });
+          expect(name.length).toBeLessThanOrEqual(63);
+          expect(name).toMatch(DNS_LABEL);
+        },
+      ),
+    );
+  });
+
+  it('names snapshots by content and prior state by position', () => {
+    expect(snapshotName({ planName: 'shop', digest: 'ab'.repeat(32) })).toBe('shop-abababababababab');
+    expect(priorSecretName({ executionName: 'run-1', uid: '11112222-3333', at })).toBe(
+      'run-1-11112222-prior-0-1-2',
+    );
+  });
+});
