@@ -21,6 +21,11 @@ export interface Retry {
   intervalMs: number;
   backoffMultiplier: number;
   maxIntervalMs: number;
+  /**
+   * Job only: a Job that used up its own backoff is run again, in a new round, while the limit allows. Absent: such a
+   * failure is final and the limit covers errors of the API only (plan semantics, §3 retryPolicy).
+   */
+  rerunJob?: boolean;
 }
 
 /** What an action needs to be executed. */
@@ -47,6 +52,8 @@ export interface ActionInput {
   body?: ActionBody;
   /** Type of the custom rollback, when there is one. */
   rollbackType?: ActionType;
+  /** Actions of the same workflow, this one included, whose outputs the custom rollback reads. */
+  rollbackUses?: string[];
 }
 
 /** A use of a workflow. */

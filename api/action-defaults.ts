@@ -1,0 +1,103 @@
+/** Defaults of actions, filled in once when a run is compiled (seed: Action, RetryPolicy; plan semantics, §3). */
+import { parseDuration } from './duration.js';
+import { isObject } from './json.js';
+import type { Retry } from './run.js';
+import type { Action, ActionType, RetryPolicy, RollbackAction } from './types.js';
+
+/** Longest time of one attempt when nothing is written: 5 minutes. */
+export const DEFAULT_TIMEOUT_MS = 300_000;
+/** No wait between two attempts is longer. */
+export const MAX_RETRY_INTERVAL_MS = 300_000;
+
+const DEFAULT_LIMIT = 3;
+const DEFAULT_INTERVAL_MS = 5000;
+const DEFAULT_MULTIPLIER = 2;
+
+/** Longest time of one attempt, in milliseconds (default 5 minutes). */
+export function timeoutOf(action: Pick<Action, 'timeout'>): number {
+  return parseDuration(action.timeout ?? '') ?? DEFAULT_TIMEOUT_MS;
+}
+
+/** Factor between two waits: at least 1, default 2. */
+export function multiplierOf(policy: RetryPolicy | undefined): number {
+  const value = Number(policy?.backoffMultiplier ?? DEFAULT_MULTIPLIER);
+  return Number.isFinite(value) ? Math.max(1, value) : DEFAULT_MULTIPLIER;
+}
+
+/**
+ * Retry policy with all defaults.
+ *
+ * On a Job the policy decides about failed Jobs only when it differs from {3, 5s, 2.0}: the original controller stored
+ * that default everywhere, so it says nothing about what the author wanted, and a Job has its own backoff. `rerunJob`
+ * says which it is; API errors are retried either way.
+ */
+export function retryOf(action: Pick<Action, 'retryPolicy'>, type: ActionType): Retry {
+  const policy = action.retryPolicy;
+  const retry: Retry = {
+    limit: policy?.limit ?? DEFAULT_LIMIT,
+    intervalMs: parseDuration(policy?.interval ?? '') ?? DEFAULT_INTERVAL_MS,
+    backoffMultiplier: multiplierOf(policy),
+    maxIntervalMs: MAX_RETRY_INTERVAL_MS,
+  };
+  if (type !== 'Job') return retry;
+  const isStoredDefault =
+    retry.limit === DEFAULT_LIMIT &&
+    retry.intervalMs === DEFAULT_INTERVAL_MS &&
+    retry.backoffMultiplier === DEFAULT_MULTIPLIER;
+  return isStoredDefault ? retry : { ...retry, rerunJob: true };
+}
+
+/**
+ * The operation of an action that writes objects, as written (it may hold placeholders): default Create. Undefined for
+ * types without operations.
+ */
+export function operationOf(action: Pick<Action, 'type' | BlockName> | RollbackAction): string | undefined {
+  switch (action.type) {
+    case 'Localization':
+      return action.localization?.operation || 'Create';
+    case 'Subscription':
+      return action.subscription?.operation || 'Create';
+    case 'KubernetesResource':
+      return action.resource?.operation || 'Create';
+    default:
+      return undefined;
+  }
+}
+
+/** Whether state before the effect is recorded: for any operation but a literal Create (plan semantics, §3). */
+export function needsCapture(action: Action): boolean {
+  const operation = operationOf(action);
+  return operation !== undefined && operation !== 'Create';
+}
+
+/** Field of an action that holds the block of a type. */
+export const BLOCK_BY_TYPE = {
+  HTTP: 'http',
+  Job: 'job',
+  Localization: 'localization',
+  Subscription: 'subscription',
+  KubernetesResource: 'resource',
+} as const satisfies Record<ActionType, keyof Action>;
+type BlockName = (typeof BLOCK_BY_TYPE)[ActionType];
+
+/** Operations that a type knows (seed; Apply and Replace from the original controller). */
+export const OPERATIONS_BY_TYPE: Partial<Record<ActionType, readonly string[]>> = {
+  Localization: ['Create', 'Apply', 'Patch', 'Delete'],
+  Subscription: ['Create', 'Apply', 'Patch', 'Delete', 'Replace'],
+  KubernetesResource: ['Create', 'Apply', 'Patch', 'Replace', 'Delete'],
+};
+
+/** Whether a text is the name of an action type that a run can execute. */
+export function isActionType(type: unknown): type is ActionType {
+  return typeof type === 'string' && Object.hasOwn(BLOCK_BY_TYPE, type);
+}
+
+/**
+ * The custom rollback of an action as an action of its own: without a `type` it has the action's, without a `name` it
+ * is named after it (plan semantics, §5 Revert).
+ */
+export function rollbackOf(action: Action): Action | undefined {
+  if (!isObject(action.rollback)) return undefined;
+  const rollback = action.rollback as RollbackAction;
+  return { ...rollback, name: rollback.name ?? `${action.name}-rollback`, type: rollback.type ?? action.type };
+}
