@@ -1,0 +1,72 @@
+import type { Logger } from 'pino';
+import type { RenderScope } from '../api/render.js';
+import type { Action, ActionOutputs } from '../api/types.js';
+import type { KubeClient } from '../kube/client.js';
+import type { ActionTask, CaptureOutcome } from '../workflows/contract.js';
+
+/** What one attempt of an action has to work with. */
+export interface Attempt {
+  task: ActionTask;
+  /** The action that is executed: for an undo with a custom rollback, the rollback. */
+  action: Action;
+  /** Values for placeholders. */
+  scope: RenderScope;
+  /** Idempotency key of this round; the same for every lost or ambiguous attempt of it. */
+  key: string;
+  round: number;
+  /** Aborted by cancel, by the timeout of the attempt, and by the worker's shutdown; `reason` is an {@link AbortReason}. */
+  signal: AbortSignal;
+  /** Milliseconds since the epoch at which this attempt times out. */
+  deadline: number;
+  /** The cluster, as the identity that the action acts with. */
+  kube: KubeClient;
+  /** The cluster, as the controller: only for what belongs to the run itself (prior state, secrets of the plan). */
+  home: KubeClient;
+  log: Logger;
+}
+
+/** Why an attempt's signal was aborted. */
+export type AbortReason = 'cancelled' | 'timeout' | 'shutdown' | 'paused';
+
+/** How an attempt ended. The frame around it decides whether there is another one. */
+export type AttemptResult =
+  | { kind: 'succeeded'; outputs?: ActionOutputs; message?: string }
+  /** The effect was not needed: undo only. */
+  | { kind: 'skipped'; reason: string; message: string }
+  /** No further attempt can help. */
+  | {
+      kind: 'failed';
+      reason: string;
+      message: string;
+      outputs?: ActionOutputs;
+      effect: 'Done' | 'None' | 'Unknown';
+    }
+  /** A further attempt may help. */
+  | {
+      kind: 'retry';
+      reason: string;
+      message: string;
+      outputs?: ActionOutputs;
+      /** Whether the effect may have happened all the same: the next attempt keeps the round. */
+      ambiguous: boolean;
+      /** Least wait before the next attempt (Retry-After). */
+      afterMs?: number;
+    };
+
+/** What an action type can do. Every method obeys `attempt.signal` and stops its waiting when it is aborted. */
+export interface Handler {
+  /** Brings the effect about, or finds it by its key. */
+  run(attempt: Attempt): Promise<AttemptResult>;
+  /**
+   * Undoes what `task.forward` recorded, where no custom rollback is given. Idempotent: what is already undone is a
+   * success, and nothing to undo is `skipped`.
+   */
+  undo(attempt: Attempt): Promise<AttemptResult>;
+  /**
+   * Finds the effect by its key after an attempt that ended without an outcome, stops what still runs, and says what
+   * became of it.
+   */
+  settle(attempt: Attempt): Promise<AttemptResult>;
+  /** Records the state before the effect. Absent where nothing can be restored. */
+  capture?(attempt: Attempt): Promise<CaptureOutcome>;
+}

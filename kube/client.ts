@@ -1,0 +1,282 @@
+import type { KubeConfig } from '@kubernetes/client-node';
+import { createDiscovery } from './discovery.js';
+import type { Discovery, ResourceType } from './discovery.js';
+import { isNotFound } from './error.js';
+import type { KubeMeta, KubeObject, ObjectKey } from './object.js';
+import { createTransport } from './transport.js';
+import type { RawRequest, Transport } from './transport.js';
+import { readWatch } from './watch.js';
+import type { WatchEvent } from './watch.js';
+
+/** How a patch is read by the server. */
+export type PatchKind = 'merge' | 'json' | 'apply' | 'strategic';
+
+const PATCH_TYPES: Record<PatchKind, string> = {
+  merge: 'application/merge-patch+json',
+  json: 'application/json-patch+json',
+  apply: 'application/apply-patch+yaml',
+  strategic: 'application/strategic-merge-patch+json',
+};
+
+/** Options that every call takes. */
+export interface CallOptions {
+  signal?: AbortSignal;
+  timeoutMs?: number;
+}
+
+/** Options of calls that write. */
+export interface WriteOptions extends CallOptions {
+  subresource?: 'status' | 'scale';
+  fieldManager?: string;
+  /** Ask the server to do everything but store. */
+  dryRun?: boolean;
+}
+
+/** Options of a delete. */
+export interface DeleteOptions extends CallOptions {
+  /** Only this very object. */
+  uid?: string;
+  resourceVersion?: string;
+  propagationPolicy?: 'Background' | 'Foreground' | 'Orphan';
+  gracePeriodSeconds?: number;
+  dryRun?: boolean;
+}
+
+/** What a list is asked for. */
+export interface ListOptions extends CallOptions {
+  namespace?: string;
+  labelSelector?: string;
+  fieldSelector?: string;
+  limit?: number;
+  continue?: string;
+  resourceVersion?: string;
+  resourceVersionMatch?: 'NotOlderThan' | 'Exact';
+}
+
+/** A page of objects. */
+export interface KubeList<T> {
+  metadata: { resourceVersion: string; continue?: string };
+  items: T[];
+}
+
+/** Acts as somebody else (semantics: actions act as the plan's service account). */
+export interface Impersonation {
+  user: string;
+  groups?: string[];
+  uid?: string;
+}
+
+/** Objects of any kind, as plain JSON. Every method throws `KubeError` unless it says otherwise. */
+export interface KubeClient {
+  readonly server: string;
+  resolve(apiVersion: string, kind: string): Promise<ResourceType>;
+  /** The object, or undefined when it is not there (a missing *kind* still throws). */
+  get<T = KubeObject>(key: ObjectKey, options?: CallOptions): Promise<T | undefined>;
+  list<T = KubeObject>(
+    type: { apiVersion: string; kind: string },
+    options?: ListOptions,
+  ): Promise<KubeList<T>>;
+  create<T = KubeObject>(object: KubeObject, options?: WriteOptions): Promise<T>;
+  replace<T = KubeObject>(object: KubeObject, options?: WriteOptions): Promise<T>;
+  patch<T = KubeObject>(
+    key: ObjectKey,
+    patch: unknown,
+    options: WriteOptions & { kind: PatchKind; force?: boolean },
+  ): Promise<T>;
+  /** Deletes; false when it was not there. */
+  delete(key: ObjectKey, options?: DeleteOptions): Promise<boolean>;
+  /** Events from a resourceVersion on, until the server or the signal ends the watch. */
+  watch<T = KubeObject>(
+    type: { apiVersion: string; kind: string },
+    options: ListOptions & { resourceVersion: string; timeoutSeconds?: number },
+  ): AsyncGenerator<WatchEvent<T>>;
+  /** Any request, for what has no verb of its own (reviews, logs). */
+  raw<T>(request: RawRequest): Promise<T>;
+  /** The text of an answer, cut at `limitBytes`. */
+  text(request: RawRequest, limitBytes: number): Promise<string>;
+  /** The same cluster as somebody else. */
+  as(impersonation: Impersonation): KubeClient;
+}
+
+/** A client for the current context of a kubeconfig. */
+export function createKubeClient(config: KubeConfig): KubeClient {
+  const transport = createTransport(config);
+  return build(transport, createDiscovery(transport), {});
+}
+
+function build(transport: Transport, discovery: Discovery, identity: Record<string, string | string[]>): KubeClient {
+  const json = <T>(raw: RawRequest): Promise<T> =>
+    transport.json<T>({ ...raw, headers: { ...identity, ...raw.headers } });
+
+  async function path(
+    key: { apiVersion: string; kind: string; namespace?: string; name?: string },
+    subresource?: string,
+  ): Promise<string> {
+    const type = await discovery.resolve(key.apiVersion, key.kind);
+    const root = type.apiVersion.includes('/') ? `/apis/${type.apiVersion}` : `/api/${type.apiVersion}`;
+    const scope =
+      type.namespaced && key.namespace !== undefined
+        ? `/namespaces/${encodeURIComponent(key.namespace)}`
+        : '';
+    const name = key.name === undefined ? '' : `/${encodeURIComponent(key.name)}`;
+    return `${root}${scope}/${type.plural}${name}${subresource === undefined ? '' : `/${subresource}`}`;
+  }
+
+  const call = (options: CallOptions | undefined): Pick<RawRequest, 'signal' | 'timeoutMs'> => ({
+    ...(options?.signal !== undefined && { signal: options.signal }),
+    ...(options?.timeoutMs !== undefined && { timeoutMs: options.timeoutMs }),
+  });
+  const write = (options: WriteOptions | undefined): Record<string, string | undefined> => ({
+    fieldManager: options?.fieldManager ?? 'drover',
+    dryRun: options?.dryRun === true ? 'All' : undefined,
+  });
+  const selection = (options: ListOptions | undefined): Record<string, string | number | undefined> => ({
+    labelSelector: options?.labelSelector,
+    fieldSelector: options?.fieldSelector,
+    limit: options?.limit,
+    continue: options?.continue,
+    resourceVersion: options?.resourceVersion,
+    resourceVersionMatch: options?.resourceVersionMatch,
+  });
+
+  return {
+    server: transport.server,
+    resolve: (apiVersion, kind) => discovery.resolve(apiVersion, kind),
+    async get(key, options) {
+      const where = await path(key);
+      try {
+        return await json({ method: 'GET', path: where, ...call(options) });
+      } catch (error) {
+        if (isNotFound(error)) return undefined;
+        throw error;
+      }
+    },
+    async list(type, options) {
+      return json({
+        method: 'GET',
+        path: await path({
+          ...type,
+          ...(options?.namespace !== undefined && { namespace: options.namespace }),
+        }),
+        query: selection(options),
+        ...call(options),
+      });
+    },
+    async create(object, options) {
+      const { name: _, ...key } = keyOf(object);
+      return json({
+        method: 'POST',
+        path: await path(key),
+        query: write(options),
+        body: object,
+        ...call(options),
+      });
+    },
+    async replace(object, options) {
+      return json({
+        method: 'PUT',
+        path: await path(keyOf(object), options?.subresource),
+        query: write(options),
+        body: object,
+        ...call(options),
+      });
+    },
+    async patch(key, patch, options) {
+      return json({
+        method: 'PATCH',
+        path: await path(key, options.subresource),
+        query: { ...write(options), ...(options.force === true && { force: true }) },
+        body: patch,
+        contentType: PATCH_TYPES[options.kind],
+        ...call(options),
+      });
+    },
+    async delete(key, options) {
+      const where = await path(key);
+      const preconditions = {
+        ...(options?.uid !== undefined && { uid: options.uid }),
+        ...(options?.resourceVersion !== undefined && { resourceVersion: options.resourceVersion }),
+      };
+      try {
+        await json({
+          method: 'DELETE',
+          path: where,
+          body: {
+            apiVersion: 'v1',
+            kind: 'DeleteOptions',
+            ...(Object.keys(preconditions).length > 0 && { preconditions }),
+            ...(options?.propagationPolicy !== undefined && { propagationPolicy: options.propagationPolicy }),
+            ...(options?.gracePeriodSeconds !== undefined && {
+              gracePeriodSeconds: options.gracePeriodSeconds,
+            }),
+            ...(options?.dryRun === true && { dryRun: ['All'] }),
+          },
+          ...call(options),
+        });
+        return true;
+      } catch (error) {
+        if (isNotFound(error)) return false;
+        throw error;
+      }
+    },
+    async *watch<T>(
+      type: { apiVersion: string; kind: string },
+      options: ListOptions & { resourceVersion: string; timeoutSeconds?: number },
+    ): AsyncGenerator<WatchEvent<T>> {
+      const body = await transport.stream({
+        method: 'GET',
+        path: await path({
+          ...type,
+          ...(options.namespace !== undefined && { namespace: options.namespace }),
+        }),
+        query: {
+          ...selection(options),
+          watch: true,
+          allowWatchBookmarks: true,
+          timeoutSeconds: options.timeoutSeconds ?? 290,
+        },
+        headers: identity,
+        // The server sends a bookmark about once a minute, so silence for longer means a dead connection.
+        timeoutMs: options.timeoutMs ?? 90_000,
+        ...(options.signal !== undefined && { signal: options.signal }),
+      });
+      yield* readWatch<T>(body, options.signal);
+    },
+    raw: (raw) => json(raw),
+    async text(raw, limitBytes) {
+      const body = await transport.stream({ ...raw, headers: { ...identity, ...raw.headers } });
+      const chunks: Buffer[] = [];
+      let size = 0;
+      for await (const chunk of body) {
+        chunks.push(chunk as Buffer);
+        size += (chunk as Buffer).length;
+        if (size >= limitBytes) break;
+      }
+      return Buffer.concat(chunks).subarray(0, limitBytes).toString('utf8');
+    },
+    as(impersonation) {
+      if (impersonation.user.trim() === '')
+        throw new Error('impersonation needs a user name; got an empty one');
+      return build(transport, discovery, {
+        ...identity,
+        'impersonate-user': impersonation.user,
+        ...(impersonation.groups?.length && { 'impersonate-group': impersonation.groups }),
+        ...(impersonation.uid !== undefined && { 'impersonate-uid': impersonation.uid }),
+      });
+    },
+  };
+}
+
+/** The key of an object that carries its apiVersion and kind. */
+export function keyOf(object: KubeObject): ObjectKey {
+  const meta: KubeMeta = object.metadata;
+  if (object.apiVersion === undefined || object.kind === undefined) {
+    throw new Error(`object "${meta.name}" has no apiVersion or kind`);
+  }
+  return {
+    apiVersion: object.apiVersion,
+    kind: object.kind,
+    name: meta.name,
+    ...(meta.namespace !== undefined && { namespace: meta.namespace }),
+  };
+}

@@ -1,0 +1,158 @@
+import { HttpMethod, RequestContext } from '@kubernetes/client-node';
+import type { KubeConfig } from '@kubernetes/client-node';
+import type { Dispatcher } from 'undici';
+import { request } from 'undici';
+import { KubeError } from './error.js';
+import type { StatusDetails } from './error.js';
+
+/** One request to the API server. */
+export interface RawRequest {
+  method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
+  /** Absolute path, `/api/v1/…`. */
+  path: string;
+  query?: Record<string, string | number | boolean | undefined>;
+  headers?: Record<string, string | string[]>;
+  body?: unknown;
+  contentType?: string;
+  signal?: AbortSignal;
+  /** Longest time without any answer, in milliseconds (default 30,000; 0 = none). */
+  timeoutMs?: number;
+}
+
+/** Sends requests with the credentials of a kubeconfig. */
+export interface Transport {
+  /** Base URL of the API server. */
+  readonly server: string;
+  /** Sends and reads a JSON answer. Throws {@link KubeError} for every answer that is not 2xx. */
+  json<T>(raw: RawRequest): Promise<T>;
+  /** Sends and gives the open body of a 2xx answer. */
+  stream(raw: RawRequest): Promise<Dispatcher.ResponseData['body']>;
+}
+
+/** How long headers made by credential plugins are kept before they are asked again. */
+const CREDENTIALS_TTL_MS = 60_000;
+
+interface Credentials {
+  headers: Record<string, string>;
+  dispatcher: Dispatcher | undefined;
+  until: number;
+}
+
+/**
+ * A transport over the current context of a kubeconfig. TLS, tokens, exec plugins and proxies are the kubeconfig
+ * library's business; requests are plain JSON, because typed clients drop or rename fields that they do not know.
+ *
+ * @throws Error when the kubeconfig has no current cluster.
+ */
+export function createTransport(config: KubeConfig): Transport {
+  const cluster = config.getCurrentCluster();
+  if (cluster === null) {
+    throw new Error(
+      `kubeconfig has no cluster for its current context "${config.getCurrentContext()}"; set current-context to one of: ${config
+        .getContexts()
+        .map((context) => context.name)
+        .join(', ')}`,
+    );
+  }
+  const server = cluster.server.replace(/\/+$/, '');
+  let credentials: Credentials | undefined;
+
+  async function authenticate(renew: boolean): Promise<Credentials> {
+    if (!renew && credentials !== undefined && credentials.until > Date.now()) return credentials;
+    const context = new RequestContext(server, HttpMethod.GET);
+    await config.applySecurityAuthentication(context);
+    credentials = {
+      headers: context.getHeaders(),
+      // The first dispatcher is kept: it holds the open connections.
+      dispatcher: renew ? context.getDispatcher() : (credentials?.dispatcher ?? context.getDispatcher()),
+      until: Date.now() + CREDENTIALS_TTL_MS,
+    };
+    return credentials;
+  }
+
+  async function send(raw: RawRequest, renew = false): Promise<Dispatcher.ResponseData> {
+    const { headers, dispatcher } = await authenticate(renew);
+    const timeout = raw.timeoutMs ?? 30_000;
+    let response: Dispatcher.ResponseData;
+    try {
+      response = await request(server + raw.path, {
+        method: raw.method,
+        ...(raw.query !== undefined && {
+          query: Object.fromEntries(Object.entries(raw.query).filter(([, value]) => value !== undefined)),
+        }),
+        headers: {
+          accept: 'application/json',
+          'user-agent': 'drover',
+          ...headers,
+          ...(raw.body !== undefined && { 'content-type': raw.contentType ?? 'application/json' }),
+          ...raw.headers,
+        },
+        ...(raw.body !== undefined && { body: JSON.stringify(raw.body) }),
+        ...(dispatcher !== undefined && { dispatcher }),
+        ...(raw.signal !== undefined && { signal: raw.signal }),
+        headersTimeout: timeout,
+        bodyTimeout: timeout,
+      });
+    } catch (error) {
+      if (raw.signal?.aborted === true) throw raw.signal.reason ?? error;
+      throw new KubeError(`Kubernetes API ${server} cannot be reached: ${describe(error)}`, {
+        code: 0,
+        reason: 'Unreachable',
+        cause: error,
+      });
+    }
+    if (response.statusCode === 401 && !renew) {
+      await response.body.dump();
+      return send(raw, true);
+    }
+    if (response.statusCode >= 300) throw await toError(response, raw);
+    return response;
+  }
+
+  return {
+    server,
+    async json<T>(raw: RawRequest): Promise<T> {
+      const response = await send(raw);
+      try {
+        return (await response.body.json()) as T;
+      } catch (error) {
+        if (raw.signal?.aborted === true) throw raw.signal.reason ?? error;
+        throw new KubeError(
+          `Kubernetes API ${server} broke off its answer to ${raw.method} ${raw.path}: ${describe(error)}`,
+          {
+            code: 0,
+            reason: 'Unreachable',
+            cause: error,
+          },
+        );
+      }
+    },
+    async stream(raw) {
+      return (await send(raw)).body;
+    },
+  };
+}
+
+/** The innermost message of a network error: undici wraps them. */
+function describe(error: unknown): string {
+  if (error instanceof AggregateError && error.errors.length > 0) return describe(error.errors[0]);
+  if (error instanceof Error) return error.cause instanceof Error ? describe(error.cause) : error.message;
+  return String(error);
+}
+
+async function toError(response: Dispatcher.ResponseData, raw: RawRequest): Promise<KubeError> {
+  const text = await response.body.text().catch(() => '');
+  let status: { message?: string; reason?: string; details?: StatusDetails } = {};
+  try {
+    status = JSON.parse(text) as typeof status;
+  } catch {
+    status = { message: text.slice(0, 500) };
+  }
+  const seconds = Number(response.headers['retry-after']);
+  return new KubeError(status.message || `${raw.method} ${raw.path} answered ${response.statusCode}`, {
+    code: response.statusCode,
+    reason: status.reason || (response.statusCode === 404 ? 'NotFound' : `HTTP${response.statusCode}`),
+    ...(Number.isFinite(seconds) && { retryAfterMs: seconds * 1000 }),
+    ...(status.details !== undefined && { details: status.details }),
+  });
+}
