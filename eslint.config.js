@@ -1,0 +1,97 @@
+import js from '@eslint/js';
+import { createNodeResolver, importX } from 'eslint-plugin-import-x';
+import tseslint from 'typescript-eslint';
+
+/** Every top-level folder is a room; these are the only imports between rooms. */
+const ROOMS = {
+  api: [],
+  kube: [],
+  local: [],
+  workflows: ['api'],
+  activities: ['api', 'kube', 'workflows/contract.ts'],
+  worker: ['api', 'kube', 'workflows', 'activities'],
+  client: ['api', 'kube', 'workflows/contract.ts'],
+  'crd-bridge': ['api', 'kube', 'client', 'workflows/contract.ts'],
+};
+
+const zones = Object.entries(ROOMS).map(([room, allowed]) => ({
+  target: `./${room}`,
+  from: '.',
+  except: [`./${room}`, './node_modules', ...allowed.map((path) => `./${path}`)],
+  message: `${room}/ may import only ${[`${room}/`, ...allowed].join(', ')}.`,
+}));
+
+/** What may run in Temporal's sandbox: no schemas, no YAML, no Node, no clients. */
+const SANDBOX_IMPORTS =
+  '^(?!\\./[a-z0-9/-]+\\.js$|\\.\\./contract\\.js$|\\.\\./api/(types|run|group|phase|graph|undo|duration)\\.js$|@temporalio/(workflow|common)$)';
+
+export default tseslint.config(
+  { ignores: ['dist/', 'node_modules/', '.drover/', 'coverage/'] },
+  js.configs.recommended,
+  {
+    files: ['**/*.ts'],
+    extends: [tseslint.configs.recommendedTypeChecked],
+    plugins: { 'import-x': importX },
+    languageOptions: { parserOptions: { projectService: true, tsconfigRootDir: import.meta.dirname } },
+    settings: {
+      'import-x/parsers': { '@typescript-eslint/parser': ['.ts'] },
+      'import-x/resolver-next': [
+        createNodeResolver({ extensions: ['.ts', '.js'], extensionAlias: { '.js': ['.ts', '.js'] } }),
+      ],
+    },
+    rules: {
+      eqeqeq: 'error',
+      'no-console': 'error',
+      'import-x/no-cycle': 'error',
+      'import-x/no-restricted-paths': ['error', { basePath: import.meta.dirname, zones }],
+      'no-restricted-syntax': [
+        'error',
+        { selector: 'TSEnumDeclaration', message: 'Use an `as const` object or array and a union type.' },
+      ],
+      '@typescript-eslint/consistent-type-imports': 'error',
+      '@typescript-eslint/explicit-module-boundary-types': 'error',
+      '@typescript-eslint/no-floating-promises': 'error',
+      '@typescript-eslint/no-misused-promises': 'error',
+      '@typescript-eslint/no-unused-vars': ['error', { argsIgnorePattern: '^_', varsIgnorePattern: '^_' }],
+      '@typescript-eslint/switch-exhaustiveness-check': [
+        'error',
+        { considerDefaultExhaustiveForUnions: true, requireDefaultForNonUnion: false },
+      ],
+      // Numbers and booleans read well in messages.
+      '@typescript-eslint/restrict-template-expressions': [
+        'error',
+        { allowNumber: true, allowBoolean: true },
+      ],
+    },
+  },
+  {
+    // The inferred schema types are the point of these files.
+    files: ['api/schema/**/*.ts'],
+    rules: { '@typescript-eslint/explicit-module-boundary-types': 'off' },
+  },
+  {
+    files: ['workflows/**/*.ts'],
+    ignores: ['**/*.test.ts'],
+    rules: {
+      'no-restricted-imports': [
+        'error',
+        {
+          patterns: [
+            {
+              regex: SANDBOX_IMPORTS,
+              message: 'Workflow code may import only what runs in the sandbox: see eslint.config.js.',
+            },
+          ],
+        },
+      ],
+    },
+  },
+  {
+    files: ['client/**/*.ts', 'scripts/**/*.ts', 'examples/**/*.ts', 'bench/**/*.ts'],
+    rules: { 'no-console': 'off' },
+  },
+  {
+    files: ['**/*.js'],
+    languageOptions: { globals: { console: 'readonly', process: 'readonly', URL: 'readonly' } },
+  },
+);

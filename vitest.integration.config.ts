@@ -1,0 +1,13 @@
+import { defineConfig } from 'vitest/config';
+
+/** Integration tests: a real control plane and a real Temporal server, so one file at a time and patient. */
+export default defineConfig({
+  test: {
+    include: ['test/**/*.test.ts'],
+    exclude: ['**/node_modules/**', 'dist/**'],
+    fileParallelism: false,
+    testTimeout: 120_000,
+    hookTimeout: 300_000,
+    passWithNoTests: true,
+  },
+});
