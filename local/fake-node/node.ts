@@ -1,0 +1,30 @@
+import type { KubeObject } from '../kube-api.js';
+
+/** The label by which kwok knows the nodes it plays. */
+export const fakeNodeSelector = 'type=kwok';
+
+/** The name of the one fake node. */
+export const fakeNodeName = 'drover-node-0';
+
+/** The one node every pod lands on: large enough never to be full. */
+export function fakeNode(): KubeObject {
+  return {
+    apiVersion: 'v1',
+    kind: 'Node',
+    metadata: {
+      name: fakeNodeName,
+      labels: { type: 'kwok', 'kubernetes.io/hostname': fakeNodeName, 'kubernetes.io/os': 'linux' },
+    },
+  };
+}
+
+/** The node's capacity, a part of its status. */
+export function fakeNodeStatus(): KubeObject {
+  const size = { cpu: '64', memory: '256Gi', pods: '5000' };
+  return {
+    apiVersion: 'v1',
+    kind: 'Node',
+    metadata: { name: fakeNodeName },
+    status: { allocatable: size, capacity: size },
+  };
+}

@@ -1,0 +1,53 @@
+import { existsSync } from 'node:fs';
+import { homedir } from 'node:os';
+import { dirname, join, resolve } from 'node:path';
+import { fileURLToPath } from 'node:url';
+
+/** Where everything of one embedded default lives on disk. */
+export interface DataPaths {
+  root: string;
+  kubeconfig: string;
+  endpoints: string;
+  state: string;
+  lock: string;
+  logs: string;
+  data: string;
+  etcd: string;
+  pki: string;
+  temporalDb: string;
+}
+
+/** The files and folders inside a data dir (see {@link DataPaths}); creates nothing. */
+export function dataPaths(dataDir: string): DataPaths {
+  const root = resolve(dataDir);
+  const data = join(root, 'data');
+  return {
+    root,
+    kubeconfig: join(root, 'kubeconfig'),
+    endpoints: join(root, 'endpoints.json'),
+    state: join(root, 'state.json'),
+    lock: join(root, 'up.lock'),
+    logs: join(root, 'logs'),
+    data,
+    etcd: join(data, 'etcd'),
+    pki: join(data, 'pki'),
+    temporalDb: join(data, 'temporal.db'),
+  };
+}
+
+/** The folder that holds downloaded and built programs: `$XDG_CACHE_HOME/drover`, else `~/.cache/drover`. */
+export function cacheDir(env: NodeJS.ProcessEnv = process.env): string {
+  const base = env['XDG_CACHE_HOME'];
+  return join(base !== undefined && base.startsWith('/') ? base : join(homedir(), '.cache'), 'drover');
+}
+
+/**
+ * The package's own root folder, found from this module upwards, so that files
+ * which are not compiled (Go modules, CRDs) are found from sources and from `dist/` alike.
+ */
+export function packageRoot(from: string = dirname(fileURLToPath(import.meta.url))): string {
+  for (let folder = from; ; folder = dirname(folder)) {
+    if (existsSync(join(folder, 'package.json'))) return folder;
+    if (dirname(folder) === folder) throw new Error(`no package.json found above ${from}`);
+  }
+}

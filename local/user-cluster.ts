@@ -1,0 +1,47 @@
+import { existsSync } from 'node:fs';
+import { kubeApi, type KubeApi } from './kube-api.js';
+
+/** The user's own cluster, chosen by a kubeconfig's current context. */
+export interface UserCluster {
+  api: KubeApi;
+  context: string;
+  server: string;
+  /** The kubeconfig with every path made absolute, for our own processes. */
+  kubeconfig: string;
+}
+
+/**
+ * Opens the user's own cluster.
+ *
+ * @param source - a kubeconfig file, or `current` for what kubectl would use (KUBECONFIG, else ~/.kube/config).
+ * @throws Error when there is no such file or it has no usable current context.
+ */
+export async function openUserCluster(source: { file: string } | 'current'): Promise<UserCluster> {
+  // Loaded on demand: it is large, and the embedded control plane does not need it.
+  const { HttpMethod, KubeConfig, RequestContext } = await import('@kubernetes/client-node');
+  const config = new KubeConfig();
+  if (source === 'current') config.loadFromDefault();
+  else if (existsSync(source.file)) config.loadFromFile(source.file);
+  else throw new Error(`there is no kubeconfig file ${source.file}`);
+  const cluster = config.getCurrentCluster();
+  const where = source === 'current' ? 'the current kubeconfig' : source.file;
+  if (cluster === null || config.getCurrentUser() === null) {
+    throw new Error(
+      `${where} has no usable current context; choose one with "kubectl config use-context NAME"`,
+    );
+  }
+  const server = cluster.server.replace(/\/$/, '');
+  const api = kubeApi(
+    server,
+    async () => {
+      const context = new RequestContext(server, HttpMethod.GET);
+      await config.applySecurityAuthentication(context);
+      return {
+        dispatcher: context.getDispatcher(),
+        headers: { ...context.getHeaders() } as Record<string, string>,
+      };
+    },
+    async () => undefined,
+  );
+  return { api, context: config.getCurrentContext(), server, kubeconfig: config.exportConfig() };
+}
