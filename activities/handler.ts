@@ -23,10 +23,39 @@ export interface Attempt {
   /** The cluster, as the controller: only for what belongs to the run itself (prior state, secrets of the plan). */
   home: KubeClient;
   log: Logger;
+  /**
+   * Call just before each effect: throws {@link StaleAttempt} when this process was stopped for so long that another
+   * attempt may have taken over (plan semantics, §3 liveness). Handlers let it pass through.
+   */
+  beforeEffect(): void;
+  /**
+   * Keeps a small fact for later attempts of the same action, best effort: it is lost when the worker dies within
+   * about a second. Replaces what was kept before.
+   */
+  remember(memo: Memo): void;
+  /** What an earlier attempt of this round kept. */
+  remembered: Memo | undefined;
 }
 
-/** Why an attempt's signal was aborted. */
+/** A fact that one attempt leaves to the next: plain JSON, small, never a secret. */
+export type Memo = Record<string, string | number | boolean>;
+
+/**
+ * Why an attempt's signal was aborted. `cancelled` and `timeout`: stop the effect. `shutdown` (the worker goes down, or
+ * the server has given this attempt up) and `paused`: leave the effect alone, another attempt goes on with it.
+ */
 export type AbortReason = 'cancelled' | 'timeout' | 'shutdown' | 'paused';
+
+/** Whether an aborted attempt has to stop its effect, rather than leave it to the next attempt. */
+export function mustStop(signal: AbortSignal): boolean {
+  const reason = signal.reason as AbortReason;
+  return signal.aborted && (reason === 'cancelled' || reason === 'timeout');
+}
+
+/** Thrown by {@link Attempt.beforeEffect}: this attempt may no longer be the current one. */
+export class StaleAttempt extends Error {
+  override readonly name = 'StaleAttempt';
+}
 
 /** How an attempt ended. The frame around it decides whether there is another one. */
 export type AttemptResult =
@@ -41,6 +70,8 @@ export type AttemptResult =
       outputs?: ActionOutputs;
       effect: 'Done' | 'None' | 'Unknown';
     }
+  /** The signal was aborted before the end was known; the frame says why, and whether there is another attempt. */
+  | { kind: 'interrupted'; outputs?: ActionOutputs; effect: 'Done' | 'None' | 'Unknown'; message?: string }
   /** A further attempt may help. */
   | {
       kind: 'retry';
@@ -49,6 +80,8 @@ export type AttemptResult =
       outputs?: ActionOutputs;
       /** Whether the effect may have happened all the same: the next attempt keeps the round. */
       ambiguous: boolean;
+      /** Whether the effect may be there (default: Unknown when ambiguous, else None). */
+      effect?: 'Done' | 'None' | 'Unknown';
       /** Least wait before the next attempt (Retry-After). */
       afterMs?: number;
     };
