@@ -92,6 +92,8 @@ export interface RunInput {
   undoStatuses?: StageStatus[];
   mirror: MirrorOptions;
   bounds: RunBounds;
+  /** Whether the search attributes are registered; upserting others would fail the workflow task. */
+  searchAttributes: boolean;
 }
 
 /** Time bounds of a run; all are flags of the bridge (plan semantics, §5 Bounds). */
@@ -219,6 +221,17 @@ export const ACTIVITY_BY_TYPE = {
   KubernetesResource: 'kubernetesResource',
 } as const satisfies Record<ActionType, keyof WorkerActivities>;
 
+/** A stage on its way into status. */
+export interface StageUpdate {
+  index: number;
+  status: StageStatus;
+  /**
+   * The stage was ended from outside and its own detail is lost: keep the workflows and actions that status shows,
+   * and close what is unfinished (running: Failed, `Interrupted`; pending: Skipped, `Interrupted`).
+   */
+  interrupted?: true;
+}
+
 /** A subtree of a run's state on its way into status. */
 export interface MirrorUpdate {
   run: RunIdentity;
@@ -227,7 +240,7 @@ export interface MirrorUpdate {
   /** Rises with every update of the same speaker. */
   sequence: number;
   /** Stages that changed; a final one carries a terminal phase. */
-  stages: { index: number; status: StageStatus }[];
+  stages: StageUpdate[];
   /** From the parent only. */
   message?: string;
   /** A stage that waits for a person; `reminder` counts up with every reminder. */
@@ -245,7 +258,7 @@ export interface FinishUpdate {
   startTime: string;
   completionTime: string;
   /** Stages whose last state was not yet mirrored. */
-  stages: { index: number; status: StageStatus }[];
+  stages: StageUpdate[];
   cancelRequest?: CancelRecord;
   /** Revert: what was undone and what was not, as stage/workflow/action positions. */
   undone?: string[];

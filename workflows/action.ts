@@ -1,0 +1,120 @@
+import {
+  ActivityFailure,
+  CancellationScope,
+  CancelledFailure,
+  isCancellation,
+  TimeoutFailure,
+} from '@temporalio/workflow';
+import type { ActionInput } from '../api/run.js';
+import { ACTIVITY_BY_TYPE } from './contract.js';
+import type { ActionOutcome, ActionTask, PriorRef, RunBounds } from './contract.js';
+import { actionActivities, helperActivities } from './options.js';
+
+/** What one series of attempts is made of. */
+export interface Series {
+  input: ActionInput;
+  /** The task without what `capture` records. */
+  task: ActionTask;
+  bounds: RunBounds;
+  /** Bound on all attempts of an undo, in milliseconds. */
+  totalMs?: number;
+}
+
+/**
+ * Carries one action out: records prior state where the action changes what is there, attempts the effect, and settles
+ * what ended without an outcome. Always ends with an outcome; a cancel of the current scope ends as Failed,
+ * `Cancelled`. Nothing is started in a scope that is cancelled already.
+ */
+export async function executeAction(series: Series): Promise<ActionOutcome> {
+  const { input, task } = series;
+  const shielded = input.interruptible ? run : CancellationScope.nonCancellable.bind(CancellationScope);
+
+  let prior: PriorRef | undefined;
+  if (input.capture && task.direction === 'forward') {
+    const captured = await recordPrior(series);
+    if ('phase' in captured) return captured;
+    prior = captured.prior;
+  }
+
+  const activity = ACTIVITY_BY_TYPE[task.type];
+  const withPrior: ActionTask = prior === undefined ? task : { ...task, prior };
+  try {
+    return await shielded(() =>
+      actionActivities(input, series.totalMs ?? serverTotal(input))[activity](withPrior),
+    );
+  } catch (error) {
+    if (!(error instanceof ActivityFailure) && !(error instanceof CancelledFailure)) throw error;
+    return settle(series, withPrior, error);
+  }
+}
+
+const run = <T>(fn: () => Promise<T>): Promise<T> => fn();
+
+/** The activity keeps to the total itself; the server's bound only catches a series of lost attempts. */
+const serverTotal = (input: ActionInput): number | undefined =>
+  input.totalTimeoutMs === undefined ? undefined : input.totalTimeoutMs + 60_000;
+
+async function recordPrior(series: Series): Promise<ActionOutcome | { prior?: PriorRef }> {
+  const { task, bounds } = series;
+  const none = { round: task.round, retryCount: 0 };
+  try {
+    const outcome = await helperActivities(`record prior state: ${task.name}`, bounds).capture(task);
+    switch (outcome.kind) {
+      case 'captured':
+        return { prior: outcome.prior };
+      case 'none':
+        return {};
+      case 'skipped':
+        return { phase: 'Skipped', reason: outcome.reason, message: outcome.message, ...none };
+      case 'failed':
+        return { phase: 'Failed', reason: outcome.reason, message: outcome.message, effect: 'None', ...none };
+    }
+  } catch (error) {
+    if (!(error instanceof ActivityFailure) && !(error instanceof CancelledFailure)) throw error;
+    return {
+      phase: 'Failed',
+      ...(isCancellation(error)
+        ? { reason: 'Cancelled', message: 'cancelled before anything was changed' }
+        : {
+            reason: 'CaptureFailed',
+            message: `the state before the action could not be recorded, so nothing was changed: ${innermost(error)}`,
+          }),
+      effect: 'None',
+      ...none,
+    };
+  }
+}
+
+/** An attempt that ended without an outcome may have had its effect: find it, stop it, say what became of it. */
+async function settle(series: Series, task: ActionTask, cause: Error): Promise<ActionOutcome> {
+  const cancelled = isCancellation(cause);
+  const why = cancelled
+    ? { reason: 'Cancelled', message: 'cancelled while it ran' }
+    : {
+        reason: isTimeout(cause) ? 'Timeout' : 'Interrupted',
+        message: `ended without an answer: ${innermost(cause)}`,
+      };
+  try {
+    const outcome = await CancellationScope.nonCancellable(() =>
+      helperActivities(`settle: ${task.name}`, series.bounds).settle(task),
+    );
+    if (outcome.phase !== 'Failed') return outcome;
+    return { ...outcome, ...why, message: `${why.message}; ${outcome.message}` };
+  } catch (error) {
+    if (!(error instanceof ActivityFailure)) throw error;
+    return {
+      phase: 'Failed',
+      reason: why.reason,
+      message: `${why.message}; whether it had its effect could not be found out: ${innermost(error)}`,
+      effect: 'Unknown',
+      round: task.round,
+      retryCount: 0,
+    };
+  }
+}
+
+const isTimeout = (error: Error): boolean => error.cause instanceof TimeoutFailure;
+
+function innermost(error: Error): string {
+  return error.cause instanceof Error ? innermost(error.cause) : error.message;
+}

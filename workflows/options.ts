@@ -1,0 +1,45 @@
+import { ActivityCancellationType, proxyActivities } from '@temporalio/workflow';
+import type { ActionInput } from '../api/run.js';
+import type { RunBounds, WorkerActivities } from './contract.js';
+
+/** Time that the server grants an attempt beyond its own timeout: the attempt ends itself, so that outputs survive. */
+export const SERVER_GRACE_MS = 30_000;
+/** An attempt that says nothing for so long is lost. */
+export const HEARTBEAT_TIMEOUT_MS = 8_000;
+/**
+ * Attempts that may be lost (worker killed, machine gone) on top of those that the retry policy grants. The activity
+ * counts what was really tried and ends the series; this bounds an action that kills its worker each time.
+ */
+export const LOST_ATTEMPTS = 50;
+
+/** Activities of one action: its timeouts, its retries, its name in the Web UI. */
+export function actionActivities(action: ActionInput, scheduleToCloseMs?: number): WorkerActivities {
+  return proxyActivities<WorkerActivities>({
+    startToCloseTimeout: action.timeoutMs + SERVER_GRACE_MS,
+    ...(scheduleToCloseMs !== undefined && { scheduleToCloseTimeout: scheduleToCloseMs }),
+    heartbeatTimeout: HEARTBEAT_TIMEOUT_MS,
+    cancellationType: ActivityCancellationType.WAIT_CANCELLATION_COMPLETED,
+    retry: {
+      initialInterval: action.retry.intervalMs,
+      backoffCoefficient: action.retry.backoffMultiplier,
+      maximumInterval: Math.max(action.retry.maxIntervalMs, action.retry.intervalMs),
+      maximumAttempts: action.retry.limit + 1 + LOST_ATTEMPTS,
+    },
+    summary: cut(action.name),
+  });
+}
+
+/** Activities that belong to an action but are not its effect: recording, settling. Quick retries, bounded in all. */
+export function helperActivities(label: string, bounds: RunBounds): WorkerActivities {
+  return proxyActivities<WorkerActivities>({
+    startToCloseTimeout: '1m',
+    scheduleToCloseTimeout: bounds.settleMs,
+    heartbeatTimeout: HEARTBEAT_TIMEOUT_MS,
+    cancellationType: ActivityCancellationType.WAIT_CANCELLATION_COMPLETED,
+    retry: { initialInterval: '500ms', backoffCoefficient: 2, maximumInterval: '15s' },
+    summary: cut(label),
+  });
+}
+
+// The server refuses summaries of more than 400 bytes.
+const cut = (text: string): string => (text.length <= 100 ? text : `${text.slice(0, 99)}…`);

@@ -1,0 +1,134 @@
+import { CancellationScope } from '@temporalio/workflow';
+import { between, progressOf } from '../api/progress.js';
+import type { UndoStep } from '../api/run.js';
+import type { ActionStatus } from '../api/types.js';
+import { executeAction } from './action.js';
+import { listenForCancel } from './cancel.js';
+import type { StageResult, StageRollbackInput } from './contract.js';
+import { startMirror } from './mirror.js';
+import { applyOutcome, now, skip } from './workflow-runner.js';
+
+/**
+ * Undoes one stage, newest effect first. Stops at the first step that fails: going on could open writes on two sites
+ * (plan semantics, §5 Revert). The status it returns is the stage's status in the run that undoes.
+ */
+export async function drStageRollback(input: StageRollbackInput): Promise<StageResult> {
+  const { undo } = input;
+  const { status } = undo;
+  const root = CancellationScope.current();
+  return CancellationScope.nonCancellable(async () => {
+    const steps = new CancellationScope();
+    const state = { cancelled: false, order: 0 };
+    const mirror = startMirror({
+      run: input.run,
+      from: undo.index,
+      options: input.mirror,
+      // A rollback inside a failed run has its own place: the stage's status there tells how the run went forward.
+      collect: () =>
+        input.run.operation === 'Revert' ? { stages: [{ index: undo.index, status }] } : undefined,
+    });
+    listenForCancel(root, () => {
+      state.cancelled = true;
+      steps.cancel();
+    });
+
+    status.phase = 'Running';
+    status.startTime = now();
+    let failed: ActionStatus | undefined;
+    for (const step of undo.steps) {
+      const action = find(step);
+      if (failed !== undefined || steps.consideredCancelled) {
+        skip(
+          action,
+          failed !== undefined
+            ? { reason: 'UndoStopped', message: `not undone: undoing "${failed.name}" failed before it` }
+            : { reason: 'Cancelled', message: 'not undone: the run was cancelled' },
+        );
+        continue;
+      }
+      const workflow = status.workflowExecutions?.[step.at.workflow];
+      if (workflow !== undefined) {
+        workflow.phase = 'Running';
+        workflow.startTime ??= now();
+        workflow.currentAction = action.name;
+      }
+      action.phase = 'Running';
+      action.startTime = now();
+      mirror.touch();
+      applyOutcome(action, await steps.run(() => undoStep(input, step)));
+      action.order = state.order += 1;
+      if (ended(action) === 'Failed') failed = action;
+      mirror.touch();
+    }
+
+    const end = now();
+    for (const workflow of status.workflowExecutions ?? []) {
+      delete workflow.currentAction;
+      if (workflow.phase === 'Skipped') continue;
+      const actions = workflow.actionStatuses ?? [];
+      const stopped = actions.find(
+        (action) =>
+          action.phase === 'Failed' || action.reason === 'UndoStopped' || action.reason === 'Cancelled',
+      );
+      workflow.progress = progressOf(actions);
+      workflow.completionTime = end;
+      if (workflow.startTime === undefined) {
+        skip(workflow, { reason: stopped?.reason ?? 'UndoStopped', message: stopped?.message ?? '' });
+        continue;
+      }
+      workflow.duration = between(workflow.startTime, end);
+      workflow.phase = stopped === undefined ? 'Succeeded' : 'Failed';
+      if (stopped !== undefined) {
+        workflow.reason = stopped.reason === 'Cancelled' ? 'Cancelled' : 'UndoFailed';
+        workflow.message = `"${stopped.name}": ${stopped.message ?? stopped.reason ?? ''}`;
+      }
+    }
+    status.completionTime = end;
+    status.duration = between(status.startTime, end);
+    if (failed !== undefined) {
+      status.phase = 'Failed';
+      status.reason = failed.reason === 'Cancelled' ? 'Cancelled' : 'UndoFailed';
+      status.message = `undoing "${failed.name}" failed: ${failed.message ?? failed.reason ?? ''}`;
+    } else if (state.cancelled && undo.steps.some((step) => find(step).reason === 'Cancelled')) {
+      status.phase = 'Failed';
+      status.reason = 'Cancelled';
+      status.message = 'the run was cancelled before everything was undone';
+    } else {
+      status.phase = 'Succeeded';
+    }
+    mirror.close();
+    return { status, cancelled: status.reason === 'Cancelled' };
+  });
+
+  function find(step: UndoStep): ActionStatus {
+    const action = status.workflowExecutions?.[step.at.workflow]?.actionStatuses?.[step.at.action];
+    if (action === undefined) throw new Error(`no status at ${JSON.stringify(step.at)}`);
+    return action;
+  }
+}
+
+/** The phase now: the compiler does not see that applying an outcome changed it. */
+const ended = (action: ActionStatus): string => action.phase;
+
+function undoStep(input: StageRollbackInput, step: UndoStep): ReturnType<typeof executeAction> {
+  return executeAction({
+    input: step.input,
+    task: {
+      run: input.run,
+      at: step.at,
+      direction: 'undo',
+      round: 0,
+      name: step.input.name,
+      type: step.input.rollbackType ?? step.input.type,
+      timeoutMs: step.input.timeoutMs,
+      retry: step.input.retry,
+      ...(step.input.body !== undefined && { body: step.input.body }),
+      outputs: step.outputs,
+      phases: {},
+      forward: step.forward,
+      ...(step.forward.outputs?.priorRef !== undefined && { prior: step.forward.outputs.priorRef }),
+    },
+    bounds: input.bounds,
+    totalMs: input.bounds.undoStepMs,
+  });
+}

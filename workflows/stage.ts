@@ -1,0 +1,274 @@
+import {
+  ActivityCancellationType,
+  ActivityFailure,
+  CancellationScope,
+  condition,
+  defineSignal,
+  proxyActivities,
+  setHandler,
+} from '@temporalio/workflow';
+import { isTerminalItem } from '../api/phase.js';
+import { between, pendingStage } from '../api/progress.js';
+import type { StageStatus, WorkflowExecutionStatus } from '../api/types.js';
+import { listenForCancel } from './cancel.js';
+import { SIGNALS } from './contract.js';
+import type { Resolution, StageResult, StageRunInput, WorkerActivities } from './contract.js';
+import { startMirror } from './mirror.js';
+import type { MirrorContent } from './mirror.js';
+import { closeWorkflow, isMeantSkip, now, runActions, skip, skipWorkflow } from './workflow-runner.js';
+import type { StopCause, WorkflowRunner } from './workflow-runner.js';
+
+/** A person's word on a paused stage. */
+export const retrySignal = defineSignal<[Resolution?]>(SIGNALS.retry);
+export const skipSignal = defineSignal<[Resolution?]>(SIGNALS.skip);
+export const abortSignal = defineSignal<[Resolution?]>(SIGNALS.abort);
+
+type Decision = { kind: 'retry' | 'skip' | 'abort'; resolution: Resolution };
+
+const CANCELLED: StopCause = { reason: 'Cancelled', message: 'the run was cancelled before it began' };
+const SIBLING: StopCause = {
+  reason: 'StageFailed',
+  message: 'another workflow of the stage failed before it',
+};
+
+/**
+ * One stage of a run: its workflows in order or at once, its failure policy, its part of status. Always ends with a
+ * result; a cancel ends in one too.
+ */
+export async function drStage(input: StageRunInput): Promise<StageResult> {
+  const { stage } = input;
+  const status = pendingStage(stage);
+  const state = { cancelled: false, stopping: false, order: 0, reminder: 0 };
+  let paused: MirrorContent['paused'];
+
+  const root = CancellationScope.current();
+  return CancellationScope.nonCancellable(async () => {
+    // Everything that a cancel interrupts runs in here; everything else goes on to the result.
+    const forward = new CancellationScope();
+    const mirror = startMirror({
+      run: input.run,
+      from: stage.index,
+      options: input.mirror,
+      collect: () => ({ stages: [{ index: stage.index, status }], ...(paused !== undefined && { paused }) }),
+    });
+    const decisions: Decision[] = [];
+    const decide = (kind: Decision['kind']) => (resolution?: Resolution) => {
+      if (paused !== undefined) decisions.push({ kind, resolution: resolution ?? {} });
+    };
+    setHandler(retrySignal, decide('retry'));
+    setHandler(skipSignal, decide('skip'));
+    setHandler(abortSignal, decide('abort'));
+
+    const stopCause = (): StopCause => (state.cancelled ? CANCELLED : SIBLING);
+    const workflows = status.workflowExecutions ?? [];
+
+    const runOne = async (index: number): Promise<void> => {
+      const workflow = workflows[index];
+      const definition = stage.workflows[index];
+      if (workflow === undefined || definition === undefined) throw new Error(`no workflow ${index}`);
+      if (forward.consideredCancelled || state.stopping) {
+        skipWorkflow(workflow, stopCause());
+        mirror.touch();
+        return;
+      }
+      const runner: WorkflowRunner = {
+        run: input.run,
+        stage: stage.index,
+        index,
+        input: definition,
+        status: workflow,
+        bounds: input.bounds,
+        touch: mirror.touch,
+        nextOrder: () => (state.order += 1),
+        stopCause,
+      };
+      for (;;) {
+        await forward.run(() => runActions(runner));
+        closeWorkflow(workflow);
+        if (!shouldPause(workflow)) break;
+        const decision = await pause(workflow);
+        if (decision === 'end') {
+          closeWorkflow(workflow);
+          break;
+        }
+      }
+      mirror.touch();
+      if (workflow.phase !== 'Failed' || state.cancelled) return;
+      if (stage.failurePolicy !== 'Continue') state.stopping = true;
+      if (stage.failurePolicy === 'FailFast') forward.cancel();
+    };
+
+    const shouldPause = (workflow: WorkflowExecutionStatus): boolean =>
+      workflow.phase === 'Failed' &&
+      input.pauseOnFailure &&
+      stage.failurePolicy !== 'Continue' &&
+      !forward.consideredCancelled &&
+      !state.stopping;
+
+    /** Waits for a person. The workflow stays Running, with every failure to be seen. */
+    const pause = async (workflow: WorkflowExecutionStatus): Promise<'again' | 'end'> => {
+      const message = workflow.message ?? '';
+      reopen(workflow, `paused: ${message}; retry, skip or abort`);
+      let decision: Decision | undefined;
+      while (decision === undefined && !forward.consideredCancelled) {
+        paused = { stage: stage.name, message, reminder: state.reminder };
+        mirror.touch();
+        const decided = await condition(
+          () => decisions.length > 0 || forward.consideredCancelled,
+          input.bounds.pauseReminderMs,
+        );
+        if (decided) decision = decisions.shift();
+        else state.reminder += 1;
+      }
+      paused = undefined;
+      delete workflow.message;
+      mirror.touch();
+      if (decision === undefined || decision.kind === 'abort') return 'end';
+      resolveFailures(workflow, decision);
+      return 'again';
+    };
+
+    listenForCancel(root, () => {
+      state.cancelled = true;
+      forward.cancel();
+    });
+
+    status.phase = 'Running';
+    status.startTime = now();
+    mirror.touch();
+
+    const gate = await checkCondition(input, forward);
+    if (gate === 'run') {
+      await runWorkflows(
+        workflows.map((_, index) => index),
+        stage.parallel ? (stage.maxConcurrency ?? workflows.length) : 1,
+        runOne,
+      );
+      closeStageStatus(status, state.cancelled);
+    } else {
+      for (const workflow of workflows) skipWorkflow(workflow, gate.cause);
+      skip(status, gate.cause);
+      if (gate.failed) status.phase = 'Failed';
+    }
+    mirror.close();
+    return { status, cancelled: state.cancelled && wasCut(status) };
+  });
+}
+
+/** Runs `body` for each index, in order, up to `limit` at once. */
+async function runWorkflows(
+  indices: readonly number[],
+  limit: number,
+  body: (index: number) => Promise<void>,
+): Promise<void> {
+  let next = 0;
+  const lane = async (): Promise<void> => {
+    for (let index = indices[next]; index !== undefined; index = indices[next]) {
+      next += 1;
+      await body(index);
+    }
+  };
+  await Promise.all(Array.from({ length: Math.min(limit, indices.length) }, lane));
+}
+
+async function checkCondition(
+  input: StageRunInput,
+  scope: CancellationScope,
+): Promise<'run' | { cause: StopCause; failed: boolean }> {
+  const { when } = input.stage;
+  if (when === undefined) return 'run';
+  const { evaluate } = proxyActivities<WorkerActivities>({
+    startToCloseTimeout: '30s',
+    cancellationType: ActivityCancellationType.WAIT_CANCELLATION_COMPLETED,
+    retry: { initialInterval: '500ms', maximumInterval: '10s' },
+    summary: 'when',
+  });
+  try {
+    const outcome = await scope.run(() =>
+      evaluate({
+        run: input.run,
+        expression: when,
+        params: input.stage.whenParams ?? {},
+        phases: input.phases,
+      }),
+    );
+    if ('error' in outcome) {
+      return {
+        cause: {
+          reason: 'InvalidExpression',
+          message: `when "${when}" cannot be evaluated: ${outcome.error}`,
+        },
+        failed: true,
+      };
+    }
+    return outcome.value
+      ? 'run'
+      : { cause: { reason: 'WhenFalse', message: `when "${when}" is false` }, failed: false };
+  } catch (error) {
+    if (error instanceof ActivityFailure || scope.consideredCancelled)
+      return { cause: CANCELLED, failed: false };
+    throw error;
+  }
+}
+
+/** Gives a stage whose workflows have all ended its own phase. */
+function closeStageStatus(status: StageStatus, cancelled: boolean): void {
+  const workflows = status.workflowExecutions ?? [];
+  const failed = workflows.find((workflow) => workflow.phase === 'Failed' && workflow.reason !== 'Cancelled');
+  const cut = workflows.find((workflow) => isCut(workflow));
+  status.completionTime = now();
+  status.duration = between(status.startTime ?? status.completionTime, status.completionTime);
+  if (failed !== undefined) {
+    status.phase = 'Failed';
+    status.reason = 'WorkflowFailed';
+    status.message = `workflow "${failed.workflowRef.name}" failed: ${failed.message ?? failed.reason ?? ''}`;
+  } else if (cut !== undefined && cancelled) {
+    status.phase = 'Failed';
+    status.reason = 'Cancelled';
+    status.message = 'the run was cancelled while the stage ran';
+  } else if (workflows.length > 0 && workflows.every((workflow) => workflow.phase === 'Skipped')) {
+    status.phase = 'Skipped';
+    status.reason = workflows[0]?.reason;
+    status.message = 'every workflow was skipped';
+  } else {
+    status.phase = 'Succeeded';
+  }
+}
+
+const isCut = (workflow: WorkflowExecutionStatus): boolean =>
+  workflow.reason === 'Cancelled' || (workflow.phase === 'Skipped' && !isMeantSkip(workflow.reason));
+
+/** Whether a cancel took anything away: one that comes after the last action changes nothing. */
+const wasCut = (status: StageStatus): boolean =>
+  status.reason === 'Cancelled' ||
+  (status.workflowExecutions ?? []).some(
+    (workflow) =>
+      isCut(workflow) || (workflow.actionStatuses ?? []).some((action) => action.reason === 'Cancelled'),
+  );
+
+function reopen(workflow: WorkflowExecutionStatus, message: string): void {
+  workflow.phase = 'Running';
+  workflow.message = message;
+  delete workflow.completionTime;
+  delete workflow.duration;
+  delete workflow.reason;
+}
+
+/** Failed actions are tried again or passed over; what was skipped because of them gets its turn. */
+function resolveFailures(workflow: WorkflowExecutionStatus, decision: Decision): void {
+  const by = decision.resolution.requestedBy === undefined ? '' : ` by ${decision.resolution.requestedBy}`;
+  const why = decision.resolution.reason === undefined ? '' : `: ${decision.resolution.reason}`;
+  for (const action of workflow.actionStatuses ?? []) {
+    if (!isTerminalItem(action.phase)) continue;
+    if (action.phase === 'Failed' && decision.kind === 'skip') {
+      action.message = `skipped${by}${why}; it had failed: ${action.message ?? action.reason ?? ''}`;
+      action.phase = 'Skipped';
+      action.reason = 'SkippedByUser';
+    } else if (action.phase === 'Failed' || (action.phase === 'Skipped' && !isMeantSkip(action.reason))) {
+      action.phase = 'Pending';
+      delete action.completionTime;
+      delete action.reason;
+      delete action.message;
+    }
+  }
+}

@@ -1,0 +1,235 @@
+import { CancellationScope } from '@temporalio/workflow';
+import { dependencies, isGraph } from '../api/graph.js';
+import { isTerminalItem } from '../api/phase.js';
+import { between, progressOf } from '../api/progress.js';
+import type { ActionInput, OutputViews, WorkflowInput } from '../api/run.js';
+import type { ActionStatus, WorkflowExecutionStatus } from '../api/types.js';
+import { executeAction } from './action.js';
+import type { ActionOutcome, ActionTask, RunBounds, RunIdentity } from './contract.js';
+
+/** What a use of a workflow runs in. */
+export interface WorkflowRunner {
+  run: RunIdentity;
+  stage: number;
+  index: number;
+  input: WorkflowInput;
+  /** Changed in place; every change is followed by `touch`. */
+  status: WorkflowExecutionStatus;
+  bounds: RunBounds;
+  touch: () => void;
+  /** Next rank in the stage's order of completion. */
+  nextOrder: () => number;
+  /** Why the scope was cancelled, once it is. */
+  stopCause: () => StopCause;
+}
+
+/** Why nothing more is started. */
+export interface StopCause {
+  reason: string;
+  message: string;
+}
+
+/** Actions of one graph that run at once: below the server's limit of pending activities a workflow may have. */
+const MAX_PARALLEL_ACTIONS = 200;
+
+/** Reasons of a skip that satisfies dependants: it was meant. */
+const MEANT = new Set(['WhenFalse', 'SkippedByUser']);
+
+/** Whether a skip was meant, so that what depends on the skipped item goes on (plan semantics, §4). */
+export const isMeantSkip = (reason: string | undefined): boolean => reason !== undefined && MEANT.has(reason);
+
+/**
+ * Runs the actions of one use of a workflow: in order, or as a graph when any has a dependency. Must be called in a
+ * cancellable scope; when that is cancelled nothing new starts and the running actions are interrupted. Leaves every
+ * action in a terminal phase; the workflow itself is closed by {@link closeWorkflow}.
+ *
+ * Can be called again after a person's retry: it goes on with the actions that are Pending.
+ */
+export async function runActions(runner: WorkflowRunner): Promise<void> {
+  const { input, status } = runner;
+  const statuses = (status.actionStatuses ??= []);
+  const graph = isGraph(input.actions);
+  const needs = graph
+    ? dependencies(input.actions)
+    : input.actions.map((_, index) => (index === 0 ? [] : [index - 1]));
+  const running = new Map<number, Promise<void>>();
+  const scope = new CancellationScope();
+  const outer = CancellationScope.current();
+  let failedFast = false;
+
+  status.phase = 'Running';
+  status.startTime ??= now();
+  runner.touch();
+
+  /** What to do with an action that has not begun. */
+  const verdict = (index: number): 'start' | 'wait' | StopCause => {
+    if (outer.consideredCancelled) return runner.stopCause();
+    if (failedFast) return { reason: 'FailFast', message: 'an action of the workflow failed before it' };
+    for (const need of needs[index] ?? []) {
+      const dependency = statuses[need];
+      if (dependency === undefined || !isTerminalItem(dependency.phase)) return 'wait';
+      // In list order with Continue, the failure of an earlier action is no dependency.
+      if (!graph) continue;
+      if (
+        dependency.phase === 'Failed' ||
+        (dependency.phase === 'Skipped' && !isMeantSkip(dependency.reason))
+      ) {
+        return { reason: 'DependencyFailed', message: `action "${dependency.name}" did not succeed` };
+      }
+    }
+    return running.size < MAX_PARALLEL_ACTIONS ? 'start' : 'wait';
+  };
+
+  for (;;) {
+    let skipped = false;
+    for (const [index, action] of statuses.entries()) {
+      if (action.phase !== 'Pending') continue;
+      const decision = verdict(index);
+      if (decision === 'wait') continue;
+      if (decision === 'start') {
+        running.set(
+          index,
+          scope.run(() => runAction(runner, index)).finally(() => running.delete(index)),
+        );
+      } else {
+        skip(action, decision);
+        skipped = true;
+      }
+    }
+    if (skipped) {
+      runner.touch();
+      // Dependants that stand earlier in the list are decided in another pass.
+      continue;
+    }
+    if (running.size === 0) break;
+    await Promise.race(running.values());
+    if (
+      input.failurePolicy === 'FailFast' &&
+      !failedFast &&
+      statuses.some((action) => action.phase === 'Failed' && action.reason !== 'Cancelled')
+    ) {
+      failedFast = true;
+      scope.cancel();
+    }
+  }
+}
+
+async function runAction(runner: WorkflowRunner, index: number): Promise<void> {
+  const { input, status } = runner;
+  const action = input.actions[index];
+  const own = status.actionStatuses?.[index];
+  if (action === undefined || own === undefined) throw new Error(`no action ${index}`);
+  own.phase = 'Running';
+  own.startTime = now();
+  delete own.completionTime;
+  status.currentAction = action.name;
+  runner.touch();
+
+  const outcome = await executeAction({
+    input: action,
+    task: taskOf(runner, index, action, own),
+    bounds: runner.bounds,
+  });
+  applyOutcome(own, outcome);
+  if (outcome.phase !== 'Skipped') own.order = runner.nextOrder();
+  status.progress = progressOf(status.actionStatuses ?? []);
+  status.currentAction = status.actionStatuses?.find((other) => other.phase === 'Running')?.name;
+  runner.touch();
+}
+
+function taskOf(runner: WorkflowRunner, index: number, action: ActionInput, own: ActionStatus): ActionTask {
+  const seen = (runner.status.actionStatuses ?? []).filter((other) => action.uses.includes(other.name));
+  return {
+    run: runner.run,
+    at: { stage: runner.stage, workflow: runner.index, action: index },
+    direction: 'forward',
+    // A person's retry comes after a definite failure: it is a new round (plan semantics, §3 identity).
+    round: own.round === undefined ? 0 : own.round + 1,
+    name: action.name,
+    type: action.type,
+    timeoutMs: action.timeoutMs,
+    ...(action.totalTimeoutMs !== undefined && { totalTimeoutMs: action.totalTimeoutMs }),
+    retry: action.retry,
+    ...(action.body !== undefined && { body: action.body }),
+    outputs: viewsOf(seen),
+    phases: Object.fromEntries(seen.map((other) => [other.name, other.phase])),
+  };
+}
+
+const viewsOf = (actions: readonly ActionStatus[]): OutputViews =>
+  Object.fromEntries(actions.map((action) => [action.name, { phase: action.phase, ...action.outputs }]));
+
+/** Writes an outcome into an action's status. */
+export function applyOutcome(status: ActionStatus, outcome: ActionOutcome): void {
+  status.phase = outcome.phase;
+  status.completionTime = now();
+  status.round = outcome.round;
+  if (outcome.retryCount > 0) status.retryCount = outcome.retryCount;
+  delete status.reason;
+  delete status.message;
+  delete status.effect;
+  if (outcome.message !== undefined) status.message = outcome.message;
+  switch (outcome.phase) {
+    case 'Succeeded':
+      status.effect = 'Done';
+      if (outcome.outputs !== undefined) status.outputs = outcome.outputs;
+      return;
+    case 'Skipped':
+      status.reason = outcome.reason;
+      return;
+    case 'Failed':
+      status.reason = outcome.reason;
+      status.effect = outcome.effect;
+      if (outcome.outputs !== undefined) status.outputs = outcome.outputs;
+  }
+}
+
+/** Marks something that never began. */
+export function skip(item: ActionStatus | WorkflowExecutionStatus, cause: StopCause): void {
+  item.phase = 'Skipped';
+  item.reason = cause.reason;
+  item.message = cause.message;
+  item.completionTime = now();
+}
+
+/** Skips a use of a workflow with all its actions. */
+export function skipWorkflow(status: WorkflowExecutionStatus, cause: StopCause): void {
+  for (const action of status.actionStatuses ?? []) if (action.phase === 'Pending') skip(action, cause);
+  status.progress = progressOf(status.actionStatuses ?? []);
+  skip(status, cause);
+}
+
+/** Gives a workflow whose actions have all ended its own phase. */
+export function closeWorkflow(status: WorkflowExecutionStatus): void {
+  const actions = status.actionStatuses ?? [];
+  const failed = actions.find((action) => action.phase === 'Failed' && action.reason !== 'Cancelled');
+  const cut = actions.find(
+    (action) =>
+      (action.phase === 'Failed' && action.reason === 'Cancelled') ||
+      (action.phase === 'Skipped' && !isMeantSkip(action.reason)),
+  );
+  delete status.currentAction;
+  delete status.reason;
+  delete status.message;
+  status.completionTime = now();
+  status.duration = between(status.startTime ?? status.completionTime, status.completionTime);
+  status.progress = progressOf(actions);
+  if (failed !== undefined) {
+    status.phase = 'Failed';
+    status.reason = 'ActionFailed';
+    status.message = `action "${failed.name}" failed: ${failed.message ?? failed.reason ?? 'no reason given'}`;
+  } else if (cut !== undefined) {
+    status.phase = 'Failed';
+    status.reason = cut.reason;
+    status.message = `action "${cut.name}" was stopped: ${cut.message ?? cut.reason ?? ''}`;
+  } else if (actions.length > 0 && actions.every((action) => action.phase === 'Skipped')) {
+    status.phase = 'Skipped';
+    status.reason = actions[0]?.reason;
+    status.message = 'every action was skipped';
+  } else {
+    status.phase = 'Succeeded';
+  }
+}
+
+/** The moment of the workflow task, RFC 3339 with milliseconds. */
+export const now = (): string => new Date().toISOString();
