@@ -1,0 +1,284 @@
+import { isAlias, isCollection, isScalar, parseAllDocuments, Scalar as YamlScalar, visit } from 'yaml';
+import type { Document, DocumentOptions, ParseOptions, ScalarTag, SchemaOptions } from 'yaml';
+import { positionOf } from './placeholders.js';
+import { parseTemplate, plainType, RenderError, resolve } from './render-scope.js';
+import type { RenderReason, RenderScope, Template } from './render-scope.js';
+import type { Scalar } from './types.js';
+
+/** Most expansions of aliases in one document: a few bytes of YAML can stand for gigabytes. */
+const MAX_ALIASES = 100;
+
+/**
+ * Renders a manifest: one or several YAML documents, as JSON values; empty documents are left out, so the list may be
+ * empty. The YAML is read as kubectl reads it (`yes` and `on` are booleans, `0644` is octal, `<<` merges).
+ *
+ * A placeholder that is a whole unquoted scalar takes the YAML type of its value (number, boolean or text); a quoted
+ * one, a part of a scalar and one in a block scalar are text. Placeholders in keys give the key's text; two keys of
+ * one map that become equal are refused, like duplicate keys, tags of other languages, numbers that JSON cannot
+ * hold, and placeholders in anchors, aliases and tags.
+ * Throws {@link RenderError} `InvalidManifest`, with line and column of the text, and those of placeholders.
+ */
+export function renderDocuments(text: string, scope: RenderScope): unknown[] {
+  const documents = parse(text, 'InvalidManifest');
+  const rendered: unknown[] = [];
+  for (const document of documents.list) {
+    fill(document, documents, scope);
+    const json = toJson(document, documents);
+    if (json !== null && json !== undefined) rendered.push(json);
+  }
+  return rendered;
+}
+
+/**
+ * Renders YAML text in place: only scalars that hold placeholders are rewritten, everything else stays as it is
+ * written. Throws {@link RenderError} `InvalidBody` and those of placeholders.
+ */
+export function renderYamlText(text: string, scope: RenderScope): string {
+  const documents = parse(text, 'InvalidBody');
+  const edits: Edit[] = [];
+  for (const document of documents.list) edits.push(...fill(document, documents, scope));
+  for (const document of documents.list) toJson(document, documents);
+  edits.sort((a, b) => a.start - b.start);
+  let result = '';
+  let at = 0;
+  for (const edit of edits) {
+    result += documents.text.slice(at, edit.start) + edit.text;
+    at = edit.end;
+  }
+  result += documents.text.slice(at);
+  // What is left stands in comments.
+  return result.replace(documents.token, (token) => documents.written(token));
+}
+
+interface Edit {
+  start: number;
+  end: number;
+  text: string;
+}
+
+interface Parsed {
+  template: Template;
+  reason: RenderReason;
+  /** The text with every placeholder replaced by a token. */
+  text: string;
+  /** Matches any token. */
+  token: RegExp;
+  /** Placeholder of a token, as it is written. */
+  written(token: string): string;
+  list: Document.Parsed[];
+}
+
+function parse(source: string, reason: RenderReason): Parsed {
+  const template = parseTemplate(source);
+  // eslint-disable-next-line no-control-regex -- control characters are what is looked for
+  const control = /[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]/.exec(source);
+  if (control !== null) {
+    const { line, column } = positionOf(source, control.index);
+    throw new RenderError(
+      reason,
+      `line ${line}, column ${column}: control characters are not allowed in YAML; remove it, or write it as an escape in double quotes`,
+    );
+  }
+  let nonce = '';
+  do {
+    // Begins with a letter that is no escape in YAML or JSON; random, so that no text can be made to hold it.
+    nonce = `p${globalThis.crypto.randomUUID().replaceAll('-', '')}n`;
+  } while (source.includes(nonce));
+  const starts: number[] = [];
+  let text = template.texts[0] ?? '';
+  for (let index = 0; index < template.placeholders.length; index += 1) {
+    starts.push(text.length);
+    text += `${nonce}${index}e${template.texts[index + 1] ?? ''}`;
+  }
+  const token = new RegExp(`${nonce}([0-9]+)e`, 'g');
+  const parsed: Parsed = {
+    template,
+    reason,
+    text,
+    token,
+    written: (found) => template.placeholders[Number(found.slice(nonce.length, -1))]?.text ?? found,
+    list: [],
+  };
+  const original = (offset: number): number => {
+    let shift = 0;
+    for (const [index, start] of starts.entries()) {
+      if (start >= offset) break;
+      const length = template.placeholders[index]?.text.length ?? 0;
+      const tokenLength = nonce.length + String(index).length + 1;
+      if (offset < start + tokenLength) return template.placeholders[index]?.start ?? offset;
+      shift += length - tokenLength;
+    }
+    return offset + shift;
+  };
+  const fail = (offset: number, message: string): never => {
+    const { line, column } = positionOf(source, original(offset));
+    throw new RenderError(
+      reason,
+      `line ${line}, column ${column}: ${message.replace(token, (found) => parsed.written(found))}`,
+    );
+  };
+  const documents = guard(reason, () => parseAllDocuments(text, OPTIONS));
+  parsed.list = Array.isArray(documents) ? documents : [];
+  for (const document of parsed.list) {
+    const [problem] = [...document.errors, ...document.warnings];
+    if (problem !== undefined) fail(problem.pos[0], problem.message);
+    guard(reason, () => {
+      visit(document, {
+        Node(_key, node) {
+          const offset = node.range?.[0] ?? 0;
+          const names = [node.tag, isAlias(node) ? node.source : node.anchor];
+          if (names.some((name) => name?.includes(nonce) === true)) {
+            fail(offset, 'a placeholder cannot stand in an anchor, an alias or a tag');
+          }
+        },
+        Pair(_key, pair) {
+          if (isCollection(pair.key)) fail(pair.key.range?.[0] ?? 0, 'a key must be a single text');
+          if (isAlias(pair.key)) fail(pair.key.range?.[0] ?? 0, 'a key cannot be an alias');
+        },
+      });
+    });
+  }
+  return parsed;
+}
+
+/** Puts values into the scalars of a document and tells which parts of the text they take. */
+function fill(document: Document.Parsed, parsed: Parsed, scope: RenderScope): Edit[] {
+  const edits: Edit[] = [];
+  const substitute = (node: YamlScalar): void => {
+    if (typeof node.value !== 'string') return;
+    const value = render(node.value, node, parsed, scope);
+    if (value === undefined) return;
+    const [start, end] = node.range ?? [0, 0];
+    const block = node.type === YamlScalar.BLOCK_FOLDED || node.type === YamlScalar.BLOCK_LITERAL;
+    edits.push({ start, end, text: `${JSON.stringify(value)}${block ? '\n' : ''}` });
+    node.value = value;
+    // Plain text could still be read as a merge key.
+    node.type = YamlScalar.QUOTE_DOUBLE;
+  };
+  guard(parsed.reason, () => {
+    visit(document, {
+      Scalar(_key, node) {
+        substitute(node);
+      },
+    });
+    visit(document, {
+      Map(_key, map) {
+        const seen = new Set<string>();
+        for (const pair of map.items) {
+          const key = keyText(pair.key);
+          if (seen.has(key)) {
+            throw new RenderError(
+              parsed.reason,
+              `a placeholder gives the key "${key}", which its map holds already; keys must differ`,
+            );
+          }
+          seen.add(key);
+        }
+      },
+    });
+  });
+  return edits;
+}
+
+/** Value of a scalar, or undefined when it holds no placeholder. */
+function render(text: string, node: YamlScalar, parsed: Parsed, scope: RenderScope): Scalar | undefined {
+  let last = 0;
+  let result = '';
+  let whole: Scalar | undefined;
+  let found = false;
+  for (const match of text.matchAll(parsed.token)) {
+    const placeholder = parsed.template.placeholders[Number(match[1])];
+    if (placeholder === undefined) continue;
+    found = true;
+    const value = resolve(parsed.template, placeholder, scope);
+    result += text.slice(last, match.index) + String(value);
+    last = match.index + match[0].length;
+    if (match[0] === text && node.type === YamlScalar.PLAIN && node.tag === undefined)
+      whole = plainType(value);
+  }
+  if (!found) return undefined;
+  return whole ?? result + text.slice(last);
+}
+
+function keyText(key: unknown): string {
+  return isScalar(key) ? String(key.value) : String(key);
+}
+
+function toJson(document: Document.Parsed, parsed: Parsed): unknown {
+  return guard(parsed.reason, () => {
+    visit(document, {
+      Scalar(_key, node) {
+        node.value = jsonScalar(node, parsed);
+      },
+    });
+    return document.toJS({ maxAliasCount: MAX_ALIASES }) as unknown;
+  });
+}
+
+function jsonScalar(node: YamlScalar, parsed: Parsed): unknown {
+  const { value } = node;
+  // A symbol is the merge key.
+  if (value === null || ['string', 'boolean', 'symbol'].includes(typeof value)) return value;
+  const number = Number(value);
+  const exact = typeof value === 'bigint' ? Number.isSafeInteger(number) : Number.isFinite(number);
+  if (exact && (typeof value === 'bigint' || typeof value === 'number')) return number;
+  const written = node.source ?? String(value);
+  throw new RenderError(
+    parsed.reason,
+    `${written} cannot be kept exactly as a number; write it in quotes, or use a number that JSON can hold`,
+  );
+}
+
+/** Runs the YAML library and turns what it throws on hostile input into a {@link RenderError}. */
+function guard<T>(reason: RenderReason, run: () => T): T {
+  try {
+    return run();
+  } catch (error) {
+    if (error instanceof RenderError) throw error;
+    if (error instanceof RangeError)
+      throw new RenderError(reason, 'the YAML is nested too deeply; flatten it');
+    if (error instanceof ReferenceError) {
+      throw new RenderError(reason, `${error.message}; write out what the aliases stand for`);
+    }
+    throw error;
+  }
+}
+
+/** What kubectl's YAML reads differently from YAML 1.2. */
+const KUBECTL_TAGS: ScalarTag[] = [
+  {
+    tag: 'tag:yaml.org,2002:bool',
+    default: true,
+    test: /^(?:y|Y|yes|Yes|YES|on|On|ON)$/,
+    resolve: () => true,
+  },
+  {
+    tag: 'tag:yaml.org,2002:bool',
+    default: true,
+    test: /^(?:n|N|no|No|NO|off|Off|OFF)$/,
+    resolve: () => false,
+  },
+  {
+    tag: 'tag:yaml.org,2002:int',
+    default: true,
+    test: /^[-+]?(?:0[0-7_]+|0b[01_]+|0x[0-9a-fA-F_]+|[1-9][0-9]*_[0-9_]*)$/,
+    resolve: (text) => integer(text),
+  },
+];
+
+function integer(text: string): bigint {
+  const digits = text.replaceAll('_', '').replace(/^[-+]/, '');
+  const value = BigInt(/^0[0-7]+$/.test(digits) ? `0o${digits.slice(1)}` : digits);
+  return text.startsWith('-') ? -value : value;
+}
+
+const OPTIONS: ParseOptions & DocumentOptions & SchemaOptions = {
+  version: '1.2',
+  schema: 'core',
+  merge: true,
+  intAsBigInt: true,
+  prettyErrors: false,
+  keepSourceTokens: false,
+  logLevel: 'silent',
+  customTags: (tags) => [...KUBECTL_TAGS, ...tags],
+};
