@@ -58,7 +58,11 @@ export type Authenticate = () => Promise<{
 /** A client for a server that takes a client certificate; all PEM. */
 export function certificateApi(options: { server: string; ca: string; cert: string; key: string }): KubeApi {
   const { ca, cert, key } = options;
-  const agent = new Agent({ connect: { ca, cert, key, timeout: 3000 } });
+  const agent = new Agent({
+    connect: { ca, cert, key, timeout: 3000 },
+    // A watch may be silent for long; requests have a time limit of their own.
+    bodyTimeout: 0,
+  });
   return kubeApi(
     options.server,
     async () => ({ dispatcher: agent, headers: {} }),

@@ -38,3 +38,21 @@ export function kubeconfig(options: KubeconfigOptions): string {
   };
   return `${JSON.stringify(config, null, 2)}\n`;
 }
+
+/** Reads back what {@link kubeconfig} wrote. @throws Error when it is something else. */
+export function parseKubeconfig(text: string): { server: string; ca: string; cert: string; key: string } {
+  const config = JSON.parse(text) as {
+    clusters: { cluster: Record<string, string> }[];
+    users: { user: Record<string, string> }[];
+  };
+  const cluster = config.clusters[0]?.cluster;
+  const user = config.users[0]?.user;
+  const decode = (value: string | undefined): string => Buffer.from(value ?? '', 'base64').toString('utf8');
+  if (cluster?.['server'] === undefined || user === undefined) throw new Error('not a kubeconfig of our own');
+  return {
+    server: cluster['server'],
+    ca: decode(cluster['certificate-authority-data']),
+    cert: decode(user['client-certificate-data']),
+    key: decode(user['client-key-data']),
+  };
+}

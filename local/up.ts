@@ -224,7 +224,7 @@ async function startControlPlane(
     runner.ensure(plane.specs.scheduler),
     ensureFakeNode(admin, applier),
     applyCustomResources(options, applier).then(() =>
-      runner.ensure(simulatorSpec(paths, plane.kubeconfigs.clusternet)),
+      runner.ensure(simulatorSpec(paths, plane.kubeconfigs.clusternet, admin)),
     ),
   ]);
   await Promise.all([waitNode(admin), waitDefaultServiceAccount(admin)]);

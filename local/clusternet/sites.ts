@@ -1,8 +1,9 @@
 import { join } from 'node:path';
 import { readObjects } from '../apply.js';
-import type { KubeObject } from '../kube-api.js';
+import { expectOk, type KubeApi, type KubeObject } from '../kube-api.js';
 import { packageRoot, type DataPaths } from '../paths.js';
 import type { ProcessSpec } from '../processes.js';
+import { simulatorAnnotations } from './labels.js';
 
 /** The member clusters that are there from the beginning. */
 const sites = [
@@ -48,14 +49,24 @@ export function clusternetSites(): KubeObject[] {
 }
 
 /** How to start the simulator of Clusternet's controllers: a Node process of its own. */
-export function simulatorSpec(paths: DataPaths, kubeconfigFile: string): ProcessSpec {
+export function simulatorSpec(paths: DataPaths, kubeconfigFile: string, admin: KubeApi): ProcessSpec {
   return {
     name: 'clusternet',
     command: process.execPath,
     args: [join(packageRoot(), 'dist', 'local', 'clusternet', 'main.js'), kubeconfigFile],
     env: { KUBECONFIG: undefined },
     log: join(paths.logs, 'clusternet.log'),
-    ready: async () => true,
+    ready: () => hasHeartbeat(admin),
     readyTimeoutMs: 30_000,
   };
+}
+
+/** The simulator works when the first site reports in; it does so every 30 s. */
+async function hasHeartbeat(admin: KubeApi): Promise<boolean> {
+  const path = '/apis/clusters.clusternet.io/v1beta1/namespaces/clusternet-site-a/managedclusters/site-a';
+  const { metadata, status } = expectOk(await admin.request('GET', path), 'reading site-a') as KubeObject & {
+    status?: { lastObservedTime?: string };
+  };
+  if (metadata.annotations?.[simulatorAnnotations.notReady] !== undefined) return true;
+  return Date.now() - Date.parse(status?.lastObservedTime ?? '1970-01-01T00:00:00Z') < 90_000;
 }

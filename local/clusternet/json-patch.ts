@@ -1,0 +1,119 @@
+import { isDeepStrictEqual } from 'node:util';
+
+/** Any JSON value. */
+export type Json = null | boolean | number | string | Json[] | { [key: string]: Json };
+
+/** One operation of an RFC 6902 JSON patch. */
+export interface PatchOperation {
+  op: string;
+  path: string;
+  from?: string;
+  value?: Json;
+}
+
+/** Merges a patch into a document as RFC 7386 says: null removes, lists are replaced whole. */
+export function mergePatch(target: Json | undefined, patch: Json): Json {
+  if (!isObject(patch)) return patch;
+  const result: { [key: string]: Json } = isObject(target) ? { ...target } : {};
+  for (const [key, value] of Object.entries(patch)) {
+    if (value === null) delete result[key];
+    else result[key] = mergePatch(result[key], value);
+  }
+  return result;
+}
+
+/**
+ * Applies an RFC 6902 JSON patch to a copy of a document. Like Clusternet, an
+ * operation on a path that does not exist ends the patch and leaves the document
+ * as it was, silently.
+ *
+ * @throws Error for an unknown operation, a malformed path or a failed `test`.
+ */
+export function jsonPatch(document: Json, operations: PatchOperation[]): Json {
+  const holder: { root: Json } = { root: structuredClone(document) };
+  for (const operation of operations) {
+    if (!applyOperation(holder, operation)) return document;
+  }
+  return holder.root;
+}
+
+function applyOperation(holder: { root: Json }, operation: PatchOperation): boolean {
+  const { op, path, value = null } = operation;
+  switch (op) {
+    case 'add':
+      return write(holder, path, structuredClone(value), 'add');
+    case 'replace':
+      return write(holder, path, structuredClone(value), 'replace');
+    case 'remove':
+      return remove(holder, path);
+    case 'test': {
+      const current = read(holder, path);
+      if (!isDeepStrictEqual(current, value)) throw new Error(`JSON patch test failed at ${path}`);
+      return true;
+    }
+    case 'copy':
+    case 'move': {
+      const source = read(holder, operation.from ?? '');
+      if (source === undefined) return false;
+      if (op === 'move') remove(holder, operation.from ?? '');
+      return write(holder, path, structuredClone(source), 'add');
+    }
+    default:
+      throw new Error(`unknown JSON patch operation "${op}"`);
+  }
+}
+
+function segments(path: string): string[] {
+  if (path !== '' && !path.startsWith('/'))
+    throw new Error(`JSON patch path "${path}" does not start with /`);
+  // The document itself sits under one artificial name, so that every path has a parent.
+  return ['root', ...path.split('/').slice(1)].map((s) => s.replaceAll('~1', '/').replaceAll('~0', '~'));
+}
+
+function descend(from: Json, names: string[]): Json | undefined {
+  let current: Json | undefined = from;
+  for (const name of names) {
+    if (Array.isArray(current)) current = /^\d+$/.test(name) ? current[Number(name)] : undefined;
+    else if (isObject(current) && Object.hasOwn(current, name)) current = current[name];
+    else return undefined;
+  }
+  return current;
+}
+
+function read(holder: { root: Json }, path: string): Json | undefined {
+  return descend(holder, segments(path));
+}
+
+function write(holder: { root: Json }, path: string, value: Json, how: 'add' | 'replace'): boolean {
+  const names = segments(path);
+  const last = names.pop()!;
+  const parent = descend(holder, names);
+  if (Array.isArray(parent)) {
+    const index = last === '-' ? parent.length : Number(last);
+    const limit = how === 'add' ? parent.length : parent.length - 1;
+    if (!/^(\d+|-)$/.test(last) || index > limit) return false;
+    parent.splice(index, how === 'add' ? 0 : 1, value);
+    return true;
+  }
+  if (!isObject(parent) || (how === 'replace' && !Object.hasOwn(parent, last))) return false;
+  parent[last] = value;
+  return true;
+}
+
+function remove(holder: { root: Json }, path: string): boolean {
+  const names = segments(path);
+  const last = names.pop()!;
+  const parent = descend(holder, names);
+  if (Array.isArray(parent)) {
+    if (!/^\d+$/.test(last) || Number(last) >= parent.length) return false;
+    parent.splice(Number(last), 1);
+    return true;
+  }
+  if (!isObject(parent) || !Object.hasOwn(parent, last)) return false;
+  delete parent[last];
+  return true;
+}
+
+function isObject(value: Json | undefined): value is { [key: string]: Json } {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}

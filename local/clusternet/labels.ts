@@ -1,0 +1,32 @@
+/** Names that Clusternet gives its labels and finalizers, so that what reads them works with the real one too. */
+export const names = {
+  finalizer: 'apps.clusternet.io/finalizer',
+  feedProtection: 'apps.clusternet.io/feed-protection',
+  subscription: {
+    name: 'apps.clusternet.io/subs.name',
+    namespace: 'apps.clusternet.io/subs.namespace',
+    uid: 'apps.clusternet.io/subs.uid',
+  },
+  base: {
+    name: 'apps.clusternet.io/base.name',
+    namespace: 'apps.clusternet.io/base.namespace',
+    uid: 'apps.clusternet.io/base.uid',
+  },
+  config: {
+    group: 'apps.clusternet.io/config.group',
+    version: 'apps.clusternet.io/config.version',
+    kind: 'apps.clusternet.io/config.kind',
+    name: 'apps.clusternet.io/config.name',
+    namespace: 'apps.clusternet.io/config.namespace',
+  },
+} as const;
+
+/** Annotations that steer the simulator. */
+export const simulatorAnnotations = {
+  /** On a ManagedCluster, any value: the cluster is out of reach (Ready is Unknown, nothing is deployed to it). */
+  notReady: 'sim.drover.dev/not-ready',
+  /** On a ManagedCluster: deployments to it fail with this text as their reason. */
+  fail: 'sim.drover.dev/fail',
+  /** On a Description, written by the simulator: a digest of what it was rendered from. */
+  renderedFrom: 'sim.drover.dev/rendered-from',
+} as const;

@@ -1,0 +1,19 @@
+import { readFile } from 'node:fs/promises';
+import { certificateApi } from '../kube-api.js';
+import { parseKubeconfig } from '../kubeconfig.js';
+import { runSimulator } from './simulator.js';
+
+const file = process.argv[2];
+if (file === undefined) {
+  process.stderr.write('usage: node main.js KUBECONFIG\n');
+  process.exit(2);
+}
+const controller = new AbortController();
+for (const name of ['SIGTERM', 'SIGINT'] as const) process.once(name, () => controller.abort());
+const api = certificateApi(parseKubeconfig(await readFile(file, 'utf8')));
+await runSimulator({
+  api,
+  signal: controller.signal,
+  log: (line) => process.stdout.write(`${new Date().toISOString()} ${line}\n`),
+});
+await api.close();

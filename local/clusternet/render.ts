@@ -1,0 +1,156 @@
+import { createHash } from 'node:crypto';
+import { parse } from 'yaml';
+import { jsonPatch, mergePatch, type Json, type PatchOperation } from './json-patch.js';
+import { names } from './labels.js';
+import { selects } from './selector.js';
+import type { Base, Feed, FeedSource, ManagedCluster, Override, World } from './world.js';
+
+/** What one Description should be. */
+export interface Rendering {
+  deployer: 'Generic' | 'Helm';
+  charts: { name: string; namespace: string }[];
+  raw: string[];
+  chartRaw: string[];
+  /** Changes exactly when Clusternet would deploy again: not when an ApplyLater override comes or goes. */
+  renderedFrom: string;
+}
+
+/** A Description, or why it cannot be made. */
+export type RenderResult =
+  | { kind: 'rendered'; rendering: Rendering }
+  | { kind: 'nothing' }
+  | { kind: 'failed'; reason: string; message: string };
+
+const chartKind = 'HelmChart';
+
+/** The Manifest or HelmChart a feed means; Manifests are matched by their labels, as Clusternet does. */
+export function feedSource(world: World, feed: Feed): FeedSource | undefined {
+  const slash = feed.apiVersion.lastIndexOf('/');
+  const group = slash < 0 ? '' : feed.apiVersion.slice(0, slash);
+  if (feed.kind === chartKind && group === 'apps.clusternet.io') {
+    return world.helmcharts.find(
+      (chart) => chart.metadata.name === feed.name && chart.metadata.namespace === feed.namespace,
+    );
+  }
+  const { config } = names;
+  return world.manifests.find(({ metadata: { labels = {} } }) => {
+    return (
+      labels[config.group] === group &&
+      labels[config.version] === feed.apiVersion.slice(slash + 1) &&
+      labels[config.kind] === feed.kind &&
+      labels[config.name] === feed.name &&
+      (labels[config.namespace] ?? '') === (feed.namespace ?? '')
+    );
+  });
+}
+
+/** Renders what a Base deploys to its cluster by one of the two deployers. */
+export function render(
+  world: World,
+  base: Base,
+  cluster: ManagedCluster,
+  deployer: 'Generic' | 'Helm',
+): RenderResult {
+  const feeds = (base.spec.feeds ?? []).filter((f) => (f.kind === chartKind) === (deployer === 'Helm'));
+  if (feeds.length === 0) return { kind: 'nothing' };
+  const rendering: Rendering = { deployer, charts: [], raw: [], chartRaw: [], renderedFrom: '' };
+  const origins: unknown[] = [];
+  for (const feed of feeds) {
+    const source = feedSource(world, feed);
+    if (source === undefined) {
+      const message = `Base ${base.metadata.name} is using a nonexistent ${feed.kind} ${feed.namespace ?? ''}/${feed.name}`;
+      return { kind: 'failed', reason: 'FailedPopulatingFeeds', message };
+    }
+    const overrides = overridesFor(world, source, cluster);
+    origins.push(feed, source.metadata.uid, source.template ?? source.spec);
+    origins.push(overrides.filter(isApplyNow).map((o) => [o.metadata.uid, o.spec]));
+    try {
+      if (deployer === 'Helm') {
+        rendering.charts.push({ name: source.metadata.name, namespace: source.metadata.namespace ?? '' });
+        rendering.raw.push(encode(helmValues(overrides, false, {})));
+        rendering.chartRaw.push(encode(helmValues(overrides, true, source.spec as Json)));
+      } else {
+        rendering.raw.push(encode(overridden(source.template as unknown as Json, overrides)));
+      }
+    } catch (error) {
+      return { kind: 'failed', reason: 'FailedApplyingOverrides', message: (error as Error).message };
+    }
+  }
+  rendering.renderedFrom = createHash('sha256').update(JSON.stringify(origins)).digest('hex').slice(0, 16);
+  return { kind: 'rendered', rendering };
+}
+
+/** True when a change of this override takes effect at once. */
+export function isApplyNow(override: Override): boolean {
+  return override.spec.overridePolicy === 'ApplyNow';
+}
+
+// Globalizations before Localizations, each from the lowest to the highest priority.
+function overridesFor(world: World, source: FeedSource, cluster: ManagedCluster): Override[] {
+  const applies = (override: Override): boolean =>
+    override.metadata.deletionTimestamp === undefined &&
+    override.metadata.labels?.[source.metadata.uid ?? ''] !== undefined;
+  const byPriority = (a: Override, b: Override): number =>
+    (a.spec.priority ?? 500) - (b.spec.priority ?? 500) ||
+    (a.metadata.creationTimestamp ?? '').localeCompare(b.metadata.creationTimestamp ?? '') ||
+    a.metadata.name.localeCompare(b.metadata.name);
+  const global = world.globalizations.filter(
+    (o) => applies(o) && selects(o.spec.clusterAffinity ?? {}, cluster.metadata.labels),
+  );
+  const local = world.localizations.filter(
+    (o) => applies(o) && o.metadata.namespace === cluster.metadata.namespace,
+  );
+  return [...global.sort(byPriority), ...local.sort(byPriority)];
+}
+
+function overridden(template: Json, overrides: Override[]): Json {
+  let result = template;
+  for (const override of overrides) {
+    for (const { name, type, value } of override.spec.overrides ?? []) {
+      const parsed = parseValue(override, name, value);
+      switch (type) {
+        case 'MergePatch':
+          result = mergePatch(result, parsed);
+          break;
+        case 'JSONPatch':
+          if (!Array.isArray(parsed)) {
+            throw new Error(`${describe(override, name)}: a JSONPatch must be a list of operations`);
+          }
+          result = jsonPatch(result, parsed as unknown as PatchOperation[]);
+          break;
+        default:
+          throw new Error(
+            `${describe(override, name)}: type ${type} does not work on ${override.spec.feed?.kind}`,
+          );
+      }
+    }
+  }
+  return result;
+}
+
+function helmValues(overrides: Override[], chart: boolean, start: Json): Json {
+  let result = start;
+  for (const override of overrides) {
+    for (const { name, type, value, overrideChart } of override.spec.overrides ?? []) {
+      if (type !== 'Helm' || (overrideChart ?? false) !== chart) continue;
+      result = mergePatch(result, parseValue(override, name, value));
+    }
+  }
+  return result;
+}
+
+function parseValue(override: Override, name: string | undefined, value: string): Json {
+  try {
+    return parse(value) as Json;
+  } catch (error) {
+    throw new Error(`${describe(override, name)}: the value cannot be read: ${(error as Error).message}`);
+  }
+}
+
+function describe(override: Override, name: string | undefined): string {
+  return `${override.kind} ${override.metadata.name}, override "${name ?? ''}"`;
+}
+
+function encode(value: Json): string {
+  return Buffer.from(JSON.stringify(value)).toString('base64');
+}

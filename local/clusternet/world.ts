@@ -1,0 +1,102 @@
+import type { KubeObject } from '../kube-api.js';
+import type { LabelSelector } from './selector.js';
+
+/** The resources the simulator looks at, by plural name. */
+export const resources = {
+  subscriptions: { group: 'apps.clusternet.io/v1alpha1', kind: 'Subscription', namespaced: true },
+  localizations: { group: 'apps.clusternet.io/v1alpha1', kind: 'Localization', namespaced: true },
+  globalizations: { group: 'apps.clusternet.io/v1alpha1', kind: 'Globalization', namespaced: false },
+  helmcharts: { group: 'apps.clusternet.io/v1alpha1', kind: 'HelmChart', namespaced: true },
+  manifests: { group: 'apps.clusternet.io/v1alpha1', kind: 'Manifest', namespaced: true },
+  bases: { group: 'apps.clusternet.io/v1alpha1', kind: 'Base', namespaced: true },
+  descriptions: { group: 'apps.clusternet.io/v1alpha1', kind: 'Description', namespaced: true },
+  managedclusters: { group: 'clusters.clusternet.io/v1beta1', kind: 'ManagedCluster', namespaced: true },
+} as const;
+
+/** The plural name of a resource the simulator looks at. */
+export type Resource = keyof typeof resources;
+
+/** A reference to a resource to deploy. */
+export interface Feed {
+  apiVersion: string;
+  kind: string;
+  name: string;
+  namespace?: string;
+}
+
+/** A Subscription, as far as the simulator reads it. */
+export interface Subscription extends KubeObject {
+  spec: { subscribers?: { clusterAffinity?: LabelSelector }[]; feeds?: Feed[] };
+  status?: { bindingClusters?: string[]; desiredReleases?: number; specHash?: number };
+}
+
+/** A Localization or, with `clusterAffinity`, a Globalization. */
+export interface Override extends KubeObject {
+  spec: {
+    overridePolicy?: string;
+    priority?: number;
+    feed?: Feed;
+    overrides?: { name?: string; type: string; value: string; overrideChart?: boolean }[];
+    clusterAffinity?: LabelSelector;
+  };
+}
+
+/** A Manifest or HelmChart. */
+export interface FeedSource extends KubeObject {
+  template?: KubeObject;
+  spec?: Record<string, unknown>;
+  status?: { phase?: string };
+}
+
+/** A Base. */
+export interface Base extends KubeObject {
+  spec: { feeds?: Feed[] };
+}
+
+/** A Description. */
+export interface Description extends KubeObject {
+  spec: {
+    deployer: string;
+    charts?: { name: string; namespace: string }[];
+    raw?: string[];
+    chartRaw?: string[];
+  };
+  status?: { phase?: string; reason?: string };
+}
+
+/** A ManagedCluster. */
+export interface ManagedCluster extends KubeObject {
+  spec: { clusterId: string; taints?: { key: string }[] };
+  status?: {
+    lastObservedTime?: string;
+    conditions?: { type: string; status: string; lastTransitionTime: string }[];
+  };
+}
+
+/** Everything there is at one moment. */
+export interface World {
+  subscriptions: Subscription[];
+  localizations: Override[];
+  globalizations: Override[];
+  helmcharts: FeedSource[];
+  manifests: FeedSource[];
+  bases: Base[];
+  descriptions: Description[];
+  managedclusters: ManagedCluster[];
+}
+
+/** One change to make. */
+export type Write =
+  | { op: 'create'; resource: Resource; object: KubeObject }
+  /** A merge patch; one that touches lists of metadata carries the resourceVersion it was made for. */
+  | {
+      op: 'patch';
+      resource: Resource;
+      namespace?: string;
+      name: string;
+      subresource?: 'status';
+      body: Record<string, unknown>;
+    }
+  | { op: 'delete'; resource: Resource; namespace?: string; name: string; uid: string }
+  /** A warning Event on an object. */
+  | { op: 'warn'; object: KubeObject; reason: string; message: string };
