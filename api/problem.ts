@@ -18,3 +18,14 @@ export const describeProblems = (problems: readonly Problem[]): string =>
   problems
     .map((problem) => (problem.path === '' ? problem.message : `${problem.path}: ${problem.message}`))
     .join('; ');
+
+/** Problems without repetitions: the same list is often read in several uses. */
+export function dedupeProblems(problems: readonly Problem[]): Problem[] {
+  const seen = new Set<string>();
+  return problems.filter((problem) => {
+    const key = `${problem.severity}\n${problem.path}\n${problem.message}`;
+    if (seen.has(key)) return false;
+    seen.add(key);
+    return true;
+  });
+}

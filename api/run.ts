@@ -46,14 +46,12 @@ export interface ActionInput {
   /** Whether prior state is recorded before the effect (Apply, Patch, Replace, Delete, or a templated operation). */
   capture: boolean;
   interruptible: boolean;
-  /** Actions of the same workflow whose outputs are read. */
+  /** Other actions of the same workflow whose outputs are read, by the action, its `when` or its custom rollback. */
   uses: string[];
   /** Absent when the run is too large to carry bodies; then the activity reads the snapshot. */
   body?: ActionBody;
   /** Type of the custom rollback, when there is one. */
   rollbackType?: ActionType;
-  /** Actions of the same workflow, this one included, whose outputs the custom rollback reads. */
-  rollbackUses?: string[];
 }
 
 /** A use of a workflow. */

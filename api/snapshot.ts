@@ -5,8 +5,22 @@
 import { createHash } from 'node:crypto';
 import { gunzipSync, gzipSync } from 'node:zlib';
 import { canonicalJson, isObject } from './json.js';
+import { mergeParameters } from './parameters.js';
+import type { MergedParameters } from './parameters.js';
 import type { Problem } from './problem.js';
-import type { DRPlan, DRPlanExecution, DRPlanSpec, DRWorkflow, DRWorkflowSpec, Parameter } from './types.js';
+import { mentionsOf, valuesUsed } from './references.js';
+import type { Mention } from './references.js';
+import type { ActionAddress, ActionBody } from './run.js';
+import type {
+  Action,
+  DRPlan,
+  DRPlanExecution,
+  DRPlanSpec,
+  DRWorkflow,
+  DRWorkflowSpec,
+  Parameter,
+  Scalar,
+} from './types.js';
 
 /** A workflow as it was at the start. */
 export interface WorkflowSnapshot {
@@ -166,4 +180,64 @@ function joinParts(parts: readonly unknown[]): string {
   return gunzipSync(Buffer.from(ordered.join(''), 'base64'), {
     maxOutputLength: SNAPSHOT_LIMIT_BYTES,
   }).toString('utf8');
+}
+
+/** Namespace and name of the workflow that is used at a position. */
+export function workflowAt(
+  snapshot: Snapshot,
+  at: { stage: number; workflow: number },
+): { name: string; namespace: string } | undefined {
+  const ref = snapshot.plan.spec.stages[at.stage]?.workflows[at.workflow]?.workflowRef;
+  return ref && { name: ref.name, namespace: ref.namespace || snapshot.plan.namespace };
+}
+
+/** Merges the parameters of the workflow that is used at a position (plan semantics, §2). */
+export function parametersAt(snapshot: Snapshot, at: { stage: number; workflow: number }): MergedParameters {
+  const { stages, globalParams } = snapshot.plan.spec;
+  const ref = workflowAt(snapshot, at);
+  const key = ref === undefined ? '' : workflowKey(ref);
+  const use = `spec.stages[${at.stage}].workflows[${at.workflow}]`;
+  return mergeParameters(
+    {
+      workflow: snapshot.workflows[key]?.spec.parameters ?? [],
+      plan: globalParams ?? [],
+      stage: stages[at.stage]?.workflows[at.workflow]?.params ?? [],
+      execution: snapshot.params,
+    },
+    {
+      at: 'start',
+      paths: {
+        workflow: `${use}.workflowRef(${key}).spec.parameters`,
+        plan: 'plan.spec.globalParams',
+        stage: `${use}.params`,
+        execution: 'execution.spec.params',
+      },
+    },
+  );
+}
+
+/** An action with those of the parameters that it, its `when` or its custom rollback uses. */
+export function bodyOf(
+  action: Action,
+  values: Readonly<Record<string, Scalar>>,
+  mentions: readonly Mention[] = mentionsOf(action, ''),
+): ActionBody {
+  return { action, params: valuesUsed(mentions, values) };
+}
+
+/**
+ * The action at a position with its parameters: what a run carries inline, or an activity works out for itself from the
+ * snapshot.
+ *
+ * @throws Error when the snapshot has no such action: it is not the snapshot of this run
+ */
+export function resolveBody(snapshot: Snapshot, at: ActionAddress): ActionBody {
+  const ref = workflowAt(snapshot, at);
+  const action = ref && snapshot.workflows[workflowKey(ref)]?.spec.actions[at.action];
+  if (action === undefined) {
+    throw new Error(
+      `snapshot of plan "${snapshot.plan.name}" has no action at ${at.stage}/${at.workflow}/${at.action}`,
+    );
+  }
+  return bodyOf(action, parametersAt(snapshot, at).values);
 }

@@ -1,0 +1,230 @@
+/**
+ * Turns a snapshot into what workflow code runs: parameters merged, every default filled in, every placeholder known to
+ * have a value. What can fail here fails before any action runs (plan semantics, §2, §5 Start).
+ */
+import { isActionType, needsCapture, retryOf, timeoutOf } from './action-defaults.js';
+import { parseDuration } from './duration.js';
+import { mergeParameters } from './parameters.js';
+import { dedupeProblems, errorsOf } from './problem.js';
+import type { Problem } from './problem.js';
+import {
+  checkOutputs,
+  mentionsOf,
+  outputsUsed,
+  rollbackTypeOf,
+  valuesUsed,
+  whenMention,
+} from './references.js';
+import type { Mention } from './references.js';
+import type { ActionBody, ActionInput, StageInput, WorkflowInput } from './run.js';
+import { carriesSecret } from './secrecy.js';
+import { bodyOf, parametersAt, workflowAt, workflowKey } from './snapshot.js';
+import type { Snapshot } from './snapshot.js';
+import type { Action, ActionType, Scalar, Stage } from './types.js';
+
+/** Bodies travel inside the run up to this size in sum; above it, activities read the snapshot. */
+export const INLINE_LIMIT_BYTES = 256 * 1024;
+/** Most stages of a run (plan semantics, §6). */
+export const MAX_STAGES = 200;
+/** Most actions of a run (plan semantics, §6). */
+export const MAX_ACTIONS = 2000;
+
+/** A compiled plan, or what keeps it from running. */
+export type CompileResult =
+  | {
+      ok: true;
+      stages: StageInput[];
+      failurePolicy: 'Stop' | 'Continue';
+      onFailure: 'Stop' | 'Pause' | 'Rollback';
+      maxConcurrentStages: number;
+      warnings: Problem[];
+    }
+  | { ok: false; problems: Problem[] };
+
+/** What {@link compileRun} needs. */
+export interface CompileRequest {
+  /** Of a plan and workflows that were validated. */
+  snapshot: Snapshot;
+  /** Largest sum of the bodies that travel inside the run (default {@link INLINE_LIMIT_BYTES}). */
+  inlineLimitBytes?: number;
+}
+
+/**
+ * Compiles a snapshot. Errors carry the reasons `WorkflowNotFound`, `MissingParameter`, `InvalidParameter`,
+ * `UndefinedParameter`, `UndefinedOutput`, `InvalidPlaceholder`, `UnsupportedField`, `InvalidAction` and `PlanTooLarge`.
+ */
+export function compileRun(request: CompileRequest): CompileResult {
+  const { snapshot, inlineLimitBytes = INLINE_LIMIT_BYTES } = request;
+  const { spec } = snapshot.plan;
+  const problems: Problem[] = [];
+  const stages = spec.stages.map((stage, index) => compileStage(snapshot, stage, index, problems));
+  const actions = stages.flatMap((stage) => stage.workflows).flatMap((workflow) => workflow.actions);
+  problems.push(...checkSize(stages.length, actions.length));
+  const found = dedupeProblems(problems);
+  if (errorsOf(found).length > 0) return { ok: false, problems: found };
+  return {
+    ok: true,
+    stages: limitBodies(stages, inlineLimitBytes),
+    failurePolicy: spec.failurePolicy ?? 'Stop',
+    onFailure: spec.onFailure ?? 'Stop',
+    maxConcurrentStages: spec.maxConcurrentStages ?? 1,
+    warnings: found,
+  };
+}
+
+function compileStage(snapshot: Snapshot, stage: Stage, index: number, problems: Problem[]): StageInput {
+  const { spec } = snapshot.plan;
+  return {
+    index,
+    name: stage.name,
+    parallel: stage.parallel ?? false,
+    ...(stage.maxConcurrency !== undefined && { maxConcurrency: stage.maxConcurrency }),
+    dependsOn: stage.dependsOn ?? [],
+    ...(stage.when !== undefined && {
+      when: stage.when,
+      whenParams: whenParams(snapshot, stage.when, `spec.stages[${index}].when`, problems),
+    }),
+    failurePolicy: stage.failurePolicy ?? spec.failurePolicy ?? 'Stop',
+    workflows: stage.workflows.flatMap((_, workflow) => compileUse(snapshot, index, workflow, problems)),
+  };
+}
+
+function whenParams(
+  snapshot: Snapshot,
+  expression: string,
+  path: string,
+  problems: Problem[],
+): Record<string, Scalar> {
+  const merged = mergeParameters(
+    { workflow: [], plan: snapshot.plan.spec.globalParams ?? [], execution: snapshot.params },
+    { at: 'start', paths: { plan: 'plan.spec.globalParams', execution: 'execution.spec.params' } },
+  );
+  problems.push(...merged.problems);
+  const mention = whenMention(expression, path);
+  problems.push(...undefinedParams(mention, merged.values, new Set()));
+  return valuesUsed([mention], merged.values);
+}
+
+function compileUse(
+  snapshot: Snapshot,
+  stage: number,
+  workflow: number,
+  problems: Problem[],
+): WorkflowInput[] {
+  const path = `spec.stages[${stage}].workflows[${workflow}]`;
+  const ref = workflowAt(snapshot, { stage, workflow });
+  const found = ref && snapshot.workflows[workflowKey(ref)];
+  if (ref === undefined || found === undefined) {
+    problems.push({
+      severity: 'error',
+      path: `${path}.workflowRef`,
+      reason: 'WorkflowNotFound',
+      message: `DRWorkflow "${ref === undefined ? '' : workflowKey(ref)}" does not exist; create it or correct the reference`,
+    });
+    return [];
+  }
+  const merged = parametersAt(snapshot, { stage, workflow });
+  const { actions, parameters = [] } = found.spec;
+  const where = `${path}.workflowRef(${workflowKey(ref)}).spec.actions`;
+  const mentions = actions.map((action, index) => mentionsOf(action, `${where}[${index}]`));
+  const declared = new Set(parameters.map((parameter) => parameter.name));
+  problems.push(...merged.problems, ...checkOutputs(actions, mentions));
+  for (const mention of mentions.flat()) {
+    problems.push(...mention.problems, ...undefinedParams(mention, merged.values, declared));
+  }
+  return [
+    {
+      ref,
+      failurePolicy: found.spec.failurePolicy ?? 'FailFast',
+      actions: actions.flatMap((action, index): ActionInput[] => {
+        if (!isActionType(action.type)) {
+          problems.push(unknownType(action, `${where}[${index}].type`));
+          return [];
+        }
+        const own = mentions[index] ?? [];
+        const uses = outputsUsed(own, action, actions);
+        return [compileAction(action, action.type, uses, bodyOf(action, merged.values, own))];
+      }),
+    },
+  ];
+}
+
+function undefinedParams(
+  mention: Mention,
+  values: Readonly<Record<string, Scalar>>,
+  declared: ReadonlySet<string>,
+): Problem[] {
+  return [...mention.requiredParams]
+    .filter((name) => values[name] === undefined)
+    .map((name) => ({
+      severity: 'error',
+      path: mention.path,
+      reason: 'UndefinedParameter',
+      message: declared.has(name)
+        ? `uses parameter "${name}", which has no value; give it one in the plan, in the stage or in spec.params of the execution, or give it a default`
+        : `uses parameter "${name}", which is neither declared nor given by the plan or the execution; check the spelling, or declare it`,
+    }));
+}
+
+function unknownType(action: Action, path: string): Problem {
+  return {
+    severity: 'error',
+    path,
+    reason: 'InvalidAction',
+    message: `action "${action.name}" has type "${action.type}", which cannot be executed`,
+  };
+}
+
+function compileAction(action: Action, type: ActionType, uses: string[], body: ActionBody): ActionInput {
+  const totalTimeoutMs = parseDuration(action.totalTimeout ?? '');
+  const rollbackType = rollbackTypeOf(action);
+  return {
+    name: action.name,
+    type,
+    dependsOn: action.dependsOn ?? [],
+    timeoutMs: timeoutOf(action),
+    ...(totalTimeoutMs !== undefined && { totalTimeoutMs }),
+    retry: retryOf(action, type),
+    capture: needsCapture(action),
+    interruptible: action.interruptible ?? true,
+    uses,
+    body,
+    ...(rollbackType !== undefined && { rollbackType }),
+  };
+}
+
+function checkSize(stages: number, actions: number): Problem[] {
+  const problems: Problem[] = [];
+  const tooMany = (count: number, what: string, allowed: number): void => {
+    if (count <= allowed) return;
+    problems.push({
+      severity: 'error',
+      path: 'spec.stages',
+      reason: 'PlanTooLarge',
+      message: `the plan has ${count} ${what}; a run may have ${allowed}: split the plan`,
+    });
+  };
+  tooMany(stages, 'stages', MAX_STAGES);
+  tooMany(actions, 'actions', MAX_ACTIONS);
+  return problems;
+}
+
+/** Drops the bodies that may not travel inside the run: secret ones, and all of them when they are too large in sum. */
+function limitBodies(stages: StageInput[], limit: number): StageInput[] {
+  let size = 0;
+  const keep = (action: ActionInput): ActionInput => {
+    const { body, ...rest } = action;
+    if (body === undefined || carriesSecret(body)) return rest;
+    size += Buffer.byteLength(JSON.stringify(body));
+    return action;
+  };
+  const withBodies = mapActions(stages, keep);
+  return size <= limit ? withBodies : mapActions(stages, ({ body: _, ...rest }) => rest);
+}
+
+function mapActions(stages: StageInput[], change: (action: ActionInput) => ActionInput): StageInput[] {
+  return stages.map((stage) => ({
+    ...stage,
+    workflows: stage.workflows.map((workflow) => ({ ...workflow, actions: workflow.actions.map(change) })),
+  }));
+}

@@ -1,0 +1,154 @@
+/** What actions refer to, and whether it can be there when they run (plan semantics, §2). */
+import { BLOCK_BY_TYPE, isActionType, rollbackOf } from './action-defaults.js';
+import { dependencies, isGraph } from './graph.js';
+import { referencesOf } from './placeholders.js';
+import type { Problem } from './problem.js';
+import type { Action, ActionType, Scalar } from './types.js';
+import { whenReferences } from './when.js';
+
+/** A place that names parameters and outputs. */
+export interface Mention {
+  path: string;
+  params: ReadonlySet<string>;
+  /** Those that must have a value: named at least once without a default. */
+  requiredParams: ReadonlySet<string>;
+  outputs: ReadonlySet<string>;
+  /** Actions (in an action) or stages (in a stage) whose phase is read. */
+  phases: ReadonlySet<string>;
+  /** Roots that are read as a whole. */
+  dynamic: ReadonlySet<'params' | 'outputs' | 'phases'>;
+  problems: Problem[];
+  /** A rollback runs after everything, so it may read what comes later, and the action itself. */
+  isRollback: boolean;
+}
+
+/** The places of an action that may hold placeholders: the block of its type, `when`, and its custom rollback. */
+export function mentionsOf(action: Action, path: string): Mention[] {
+  const mentions = blockMentions(action, path, false);
+  if (action.when !== undefined) mentions.push(whenMention(action.when, `${path}.when`));
+  const rollback = rollbackOf(action);
+  if (rollback !== undefined) mentions.push(...blockMentions(rollback, `${path}.rollback`, true));
+  return mentions;
+}
+
+const NONE: ReadonlySet<never> = new Set<never>();
+
+function blockMentions(action: Action, path: string, isRollback: boolean): Mention[] {
+  if (!isActionType(action.type)) return [];
+  const field = BLOCK_BY_TYPE[action.type];
+  const where = `${path}.${field}`;
+  const found = referencesOf(action[field], where);
+  return [{ path: where, ...found, phases: NONE, dynamic: NONE, isRollback }];
+}
+
+/** What the `when` of an action or a stage refers to. An expression that cannot be read refers to nothing. */
+export function whenMention(expression: string, path: string): Mention {
+  const found = whenReferences(expression);
+  const guarded = new Set([...expression.matchAll(/\bhas\(\s*params\.(\w+)\s*\)/g)].map((match) => match[1]));
+  return {
+    path,
+    ...found,
+    requiredParams: new Set([...found.params].filter((name) => !guarded.has(name))),
+    problems: [],
+    isRollback: false,
+  };
+}
+
+/** Values of the parameters that are named, all of them when a place reads them as a whole. */
+export function valuesUsed(
+  mentions: readonly Mention[],
+  values: Readonly<Record<string, Scalar>>,
+): Record<string, Scalar> {
+  const used = Object.create(null) as Record<string, Scalar>;
+  const names = mentions.some((mention) => mention.dynamic.has('params'))
+    ? Object.keys(values)
+    : mentions.flatMap((mention) => [...mention.params]);
+  for (const name of names) {
+    const value = values[name];
+    if (value !== undefined) used[name] = value;
+  }
+  return used;
+}
+
+/** Other actions of the workflow whose outputs are read by one that has these mentions. */
+export function outputsUsed(
+  mentions: readonly Mention[],
+  action: Action,
+  actions: readonly Action[],
+): string[] {
+  const names = mentions.some((mention) => mention.dynamic.has('outputs'))
+    ? new Set(actions.map((other) => other.name))
+    : new Set(mentions.flatMap((mention) => [...mention.outputs]));
+  names.delete(action.name);
+  return [...names];
+}
+
+/** Type of an action's custom rollback, when it has one of a type that can be executed. */
+export function rollbackTypeOf(action: Action): ActionType | undefined {
+  const type = rollbackOf(action)?.type;
+  return isActionType(type) ? type : undefined;
+}
+
+/**
+ * Outputs that cannot be there: of an action that the workflow does not have, or of one that need not have ended before
+ * the reading action starts; and phases of actions that the workflow does not have. Reason `UndefinedOutput`.
+ *
+ * @param mentions the mentions of each action, in the order of `actions`
+ */
+export function checkOutputs(actions: readonly Action[], mentions: readonly Mention[][]): Problem[] {
+  const graph = isGraph(actions);
+  const edges = dependencies(actions);
+  const position = new Map(actions.map((action, index) => [action.name, index]));
+  return actions.flatMap((action, index) => {
+    const places = (mentions[index] ?? []).filter((place) => place.outputs.size > 0 || place.phases.size > 0);
+    if (places.length === 0) return [];
+    const before = graph ? ancestors(edges, index) : undefined;
+    return places.flatMap((place) => {
+      const outputs = [...place.outputs].flatMap((name): Problem[] => {
+        const source = position.get(name);
+        if (source === undefined) return [unknownOutput(place, name, actions)];
+        const ended = before === undefined ? source < index : before.has(source);
+        return place.isRollback || ended ? [] : [lateOutput(place, name, action.name, graph)];
+      });
+      const phases = [...place.phases].filter((name) => !position.has(name));
+      return [...outputs, ...phases.map((name) => unknownOutput(place, name, actions))];
+    });
+  });
+}
+
+function unknownOutput(mention: Mention, name: string, actions: readonly Action[]): Problem {
+  const names = actions.slice(0, 10).map((action) => action.name);
+  return {
+    severity: 'error',
+    path: mention.path,
+    reason: 'UndefinedOutput',
+    message: `reads outputs or the phase of action "${name}", which this workflow does not have; its actions are ${names.join(', ')}${actions.length > 10 ? ', …' : ''}`,
+  };
+}
+
+function lateOutput(mention: Mention, name: string, reader: string, graph: boolean): Problem {
+  const advice = graph
+    ? `add "${name}" to dependsOn of "${reader}"`
+    : `move "${name}" before "${reader}" or give "${reader}" dependsOn: ["${name}"]`;
+  return {
+    severity: 'error',
+    path: mention.path,
+    reason: 'UndefinedOutput',
+    message:
+      name === reader
+        ? `action "${reader}" reads its own outputs, which exist only once it has ended; only its rollback may`
+        : `reads outputs of action "${name}", which need not have ended by then; ${advice}`,
+  };
+}
+
+/** Everything that a node waits for, directly or not. */
+function ancestors(edges: readonly number[][], index: number): Set<number> {
+  const found = new Set<number>();
+  const queue = [...(edges[index] ?? [])];
+  for (let node = queue.pop(); node !== undefined; node = queue.pop()) {
+    if (found.has(node)) continue;
+    found.add(node);
+    queue.push(...(edges[node] ?? []));
+  }
+  return found;
+}
