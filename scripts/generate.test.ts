@@ -1,0 +1,94 @@
+import { describe, expect, it } from 'vitest';
+import { parse } from 'yaml';
+import { z } from 'zod';
+import { generatedFiles } from './generate.js';
+import { kindSchema, KINDS } from './generate/crd.js';
+import { structuralSchema } from './generate/structural.js';
+import type { StructuralSchema } from './generate/structural.js';
+
+/** Every node with its path. */
+function* nodes(schema: StructuralSchema, path: string): Generator<[string, StructuralSchema]> {
+  yield [path, schema];
+  for (const [name, child] of Object.entries(schema.properties ?? {})) yield* nodes(child, `${path}.${name}`);
+  if (schema.items !== undefined) yield* nodes(schema.items, `${path}[]`);
+  if (schema.additionalProperties !== undefined) yield* nodes(schema.additionalProperties, `${path}{}`);
+}
+
+describe.each(KINDS.map((row) => [row.kind, row] as const))('CRD of %s', (kind, row) => {
+  const all = [...nodes(kindSchema(row), kind)];
+
+  it('describes every field', () => {
+    const silent = all.filter(
+      ([path, node]) => node.description === undefined && !/(\[\]|\{\}|\.metadata)$/.test(path),
+    );
+    expect(silent.map(([path]) => path)).toEqual([]);
+  });
+
+  it('has one type a node, or keeps what it does not know', () => {
+    for (const [path, node] of all) {
+      const known = typeof node.type === 'string' || node['x-kubernetes-preserve-unknown-fields'] === true;
+      expect(known, path).toBe(true);
+      expect(node.anyOf, path).toBeUndefined();
+    }
+  });
+
+  it('bounds every list', () => {
+    for (const [path, node] of all) {
+      if (node.type !== 'array' || path.endsWith('.conditions')) continue;
+      expect(node.maxItems, path).toBeTypeOf('number');
+    }
+  });
+});
+
+describe('generated files', () => {
+  const files = generatedFiles();
+
+  it('are CRDs that kubectl apply can store, and the reference', () => {
+    expect([...files.keys()]).toEqual([
+      'deploy/crds/dr.bkbcs.tencent.com_drworkflows.yaml',
+      'deploy/crds/dr.bkbcs.tencent.com_drplans.yaml',
+      'deploy/crds/dr.bkbcs.tencent.com_drplanexecutions.yaml',
+      'docs/reference.md',
+    ]);
+    for (const [path, text] of files) {
+      if (!path.endsWith('.yaml')) continue;
+      expect(text.length).toBeLessThan(200_000);
+      expect(parse(text)).toMatchObject({ kind: 'CustomResourceDefinition', spec: { scope: 'Namespaced' } });
+    }
+  });
+
+  it('name every field of the seed in the reference, with defaults', () => {
+    const text = files.get('docs/reference.md') ?? '';
+    for (const field of [
+      'revertExecutionRef',
+      'successCodes',
+      'overrideChart',
+      'executionHistory',
+      'dependsOn',
+    ]) {
+      expect(text).toContain(`\`${field}\``);
+    }
+    expect(text).toMatch(/\| `timeout` \| duration \| {2}\| 5m \|/);
+    expect(text).toMatch(/\| `limit` \| integer \| {2}\| 3 \|/);
+  });
+
+  it('link only to headings that exist', () => {
+    const text = files.get('docs/reference.md') ?? '';
+    const headings = new Set([...text.matchAll(/^#+ (.+)$/gm)].map((match) => match[1]?.toLowerCase()));
+    for (const [, target] of text.matchAll(/\]\(#([^)]+)\)/g)) expect(headings).toContain(target);
+  });
+});
+
+describe('structuralSchema', () => {
+  it('refuses what a structural schema cannot say', () => {
+    expect(() => structuralSchema(z.object({ x: z.union([z.string(), z.number()]) }))).toThrow(
+      /\.x: several/,
+    );
+  });
+
+  it('tells 32-bit integers from larger ones and drops the edges of a double', () => {
+    const { properties } = structuralSchema(z.object({ a: z.int().min(0).max(9), b: z.int() }));
+    expect(properties?.a).toEqual({ type: 'integer', format: 'int32', minimum: 0, maximum: 9 });
+    expect(properties?.b).toEqual({ type: 'integer', format: 'int64' });
+  });
+});
