@@ -99,5 +99,9 @@ export function isActionType(type: unknown): type is ActionType {
 export function rollbackOf(action: Action): Action | undefined {
   if (!isObject(action.rollback)) return undefined;
   const rollback = action.rollback as RollbackAction;
-  return { ...rollback, name: rollback.name ?? `${action.name}-rollback`, type: rollback.type ?? action.type };
+  return {
+    ...rollback,
+    name: rollback.name ?? `${action.name}-rollback`,
+    type: rollback.type ?? action.type,
+  };
 }
