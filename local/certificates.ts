@@ -59,10 +59,7 @@ export class CertificateAuthority {
         key,
       );
     }
-    const keys = (await webcrypto.subtle.generateKey(algorithm, true, [
-      'sign',
-      'verify',
-    ])) as webcrypto.CryptoKeyPair;
+    const keys = await webcrypto.subtle.generateKey(algorithm, true, ['sign', 'verify']);
     const cert = await x509.X509CertificateGenerator.createSelfSigned({
       serialNumber: serialNumber(),
       name: [{ CN: [`drover embedded ${name}`] }],
@@ -96,10 +93,7 @@ export class CertificateAuthority {
     if (existsSync(certFile)) {
       return { cert: await readFile(certFile, 'utf8'), key: await readFile(keyFile, 'utf8') };
     }
-    const keys = (await webcrypto.subtle.generateKey(algorithm, true, [
-      'sign',
-      'verify',
-    ])) as webcrypto.CryptoKeyPair;
+    const keys = await webcrypto.subtle.generateKey(algorithm, true, ['sign', 'verify']);
     const hosts = request.hosts;
     const cert = await x509.X509CertificateGenerator.create({
       serialNumber: serialNumber(),
@@ -138,10 +132,7 @@ export async function serviceAccountKeys(folder: string): Promise<{ privateKey: 
   const privateKey = join(folder, 'service-account.key');
   const publicKey = join(folder, 'service-account.pub');
   if (!existsSync(publicKey)) {
-    const keys = (await webcrypto.subtle.generateKey(algorithm, true, [
-      'sign',
-      'verify',
-    ])) as webcrypto.CryptoKeyPair;
+    const keys = await webcrypto.subtle.generateKey(algorithm, true, ['sign', 'verify']);
     await writeWhole(privateKey, await exportKey(keys.privateKey));
     const spki = await webcrypto.subtle.exportKey('spki', keys.publicKey);
     await writeWhole(publicKey, `${x509.PemConverter.encode(spki, 'PUBLIC KEY')}\n`);

@@ -79,18 +79,18 @@ export async function layOutControlPlane(options: ControlPlaneOptions): Promise<
   const etcdCa = await CertificateAuthority.open(paths.pki, 'etcd-ca');
   const ca = await CertificateAuthority.open(paths.pki, 'ca');
   const loopback = { dns: ['localhost'], ip: ['127.0.0.1'] };
-  const [etcdCert, etcdClient, , adminCert, keys] = await Promise.all([
-    etcdCa.issue({ name: 'etcd', commonName: 'etcd', hosts: loopback, usage: ['server', 'client'] }),
+  await etcdCa.issue({ name: 'etcd', commonName: 'etcd', hosts: loopback, usage: ['server', 'client'] });
+  await ca.issue({
+    name: 'apiserver',
+    commonName: 'kube-apiserver',
+    hosts: {
+      dns: ['localhost', 'kubernetes', 'kubernetes.default', 'kubernetes.default.svc'],
+      ip: ['127.0.0.1', firstServiceAddress],
+    },
+    usage: ['server'],
+  });
+  const [etcdClient, adminCert, keys] = await Promise.all([
     etcdCa.issue({ name: 'etcd-client', commonName: 'kube-apiserver', usage: ['client'] }),
-    ca.issue({
-      name: 'apiserver',
-      commonName: 'kube-apiserver',
-      hosts: {
-        dns: ['localhost', 'kubernetes', 'kubernetes.default', 'kubernetes.default.svc'],
-        ip: ['127.0.0.1', firstServiceAddress],
-      },
-      usage: ['server'],
-    }),
     ca.issue({
       name: 'admin',
       commonName: 'drover:admin',
@@ -134,7 +134,7 @@ export async function layOutControlPlane(options: ControlPlaneOptions): Promise<
     name: ControlPlaneProcess,
     program: ControlPlaneProgram,
     args: string[],
-    ready: () => Promise<boolean> = async () => true,
+    ready: () => Promise<boolean> = () => Promise.resolve(true),
   ): ProcessSpec => ({
     name,
     command: options.programs[program].path,

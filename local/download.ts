@@ -46,7 +46,7 @@ export function createDownloader(env: NodeJS.ProcessEnv = process.env): Download
         const cause = (error as { cause?: { code?: string; message?: string } }).cause;
         const why = cause?.code ?? cause?.message ?? (error as Error).message;
         dead.set(host, why);
-        throw new Error(`${host} cannot be reached (${why})`);
+        throw new Error(`${host} cannot be reached (${why})`, { cause: error });
       } finally {
         clearTimeout(timer);
       }

@@ -70,6 +70,6 @@ export async function readEndpoints(path: string): Promise<Endpoints | undefined
     return JSON.parse(await readFile(path, 'utf8')) as Endpoints;
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
-    throw new Error(`${path} cannot be read: ${(error as Error).message}`);
+    throw new Error(`${path} cannot be read: ${(error as Error).message}`, { cause: error });
   }
 }

@@ -65,7 +65,7 @@ export function certificateApi(options: { server: string; ca: string; cert: stri
   });
   return kubeApi(
     options.server,
-    async () => ({ dispatcher: agent, headers: {} }),
+    () => Promise.resolve({ dispatcher: agent, headers: {} }),
     () => agent.destroy(),
   );
 }

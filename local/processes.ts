@@ -61,6 +61,7 @@ export async function startDetached(spec: ProcessSpec): Promise<ProcessRecord> {
   } catch (error) {
     throw new Error(
       `${spec.name} (${spec.command}) did not start: ${(error as Error).message}${await logTail(spec.log)}`,
+      { cause: error },
     );
   } finally {
     await log.close();
@@ -74,11 +75,10 @@ export async function startDetached(spec: ProcessSpec): Promise<ProcessRecord> {
  */
 export async function waitReady(spec: ProcessSpec, record: ProcessRecord): Promise<void> {
   const deadline = Date.now() + spec.readyTimeoutMs;
-  let last = '';
+  let last: string | undefined;
   for (let pause = 20; ; pause = Math.min(pause * 1.5, 250)) {
     try {
       if (await spec.ready()) return;
-      last = '';
     } catch (error) {
       last = ` (last: ${(error as Error).message})`;
     }
@@ -87,7 +87,7 @@ export async function waitReady(spec: ProcessSpec, record: ProcessRecord): Promi
     }
     if (Date.now() > deadline) {
       const seconds = Math.round(spec.readyTimeoutMs / 1000);
-      throw new Error(`${spec.name} was not ready after ${seconds} s${last}${await logTail(spec.log)}`);
+      throw new Error(`${spec.name} was not ready after ${seconds} s${last ?? ''}${await logTail(spec.log)}`);
     }
     await sleep(pause);
   }

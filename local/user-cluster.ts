@@ -38,10 +38,10 @@ export async function openUserCluster(source: { file: string } | 'current'): Pro
       await config.applySecurityAuthentication(context);
       return {
         dispatcher: context.getDispatcher(),
-        headers: { ...context.getHeaders() } as Record<string, string>,
+        headers: { ...context.getHeaders() },
       };
     },
-    async () => undefined,
+    () => Promise.resolve(),
   );
   return { api, context: config.getCurrentContext(), server, kubeconfig: config.exportConfig() };
 }

@@ -143,7 +143,9 @@ function parseValue(override: Override, name: string | undefined, value: string)
   try {
     return parse(value) as Json;
   } catch (error) {
-    throw new Error(`${describe(override, name)}: the value cannot be read: ${(error as Error).message}`);
+    throw new Error(`${describe(override, name)}: the value cannot be read: ${(error as Error).message}`, {
+      cause: error,
+    });
   }
 }
 

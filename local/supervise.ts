@@ -1,0 +1,45 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { UpOptions } from './options.js';
+import { dataPaths } from './paths.js';
+import { isAlive, readState } from './state.js';
+import { up } from './up.js';
+
+/** How to watch over what is up. */
+export interface SuperviseOptions extends UpOptions {
+  /** Ends the watch; nothing is stopped by that. */
+  signal: AbortSignal;
+  /** Milliseconds between two looks. Default 1000. */
+  everyMs?: number;
+}
+
+const longestPauseMs = 30_000;
+
+/**
+ * Watches over a data dir that is up and starts again what dies, until the
+ * signal aborts or someone takes the data dir down. A restart that fails is
+ * told and tried again after a growing pause.
+ */
+export async function supervise(options: SuperviseOptions): Promise<'aborted' | 'taken-down'> {
+  const paths = dataPaths(options.dataDir);
+  const every = options.everyMs ?? 1000;
+  let pause = every;
+  for (;;) {
+    await sleep(pause, undefined, { signal: options.signal }).catch(() => undefined);
+    if (options.signal.aborted) return 'aborted';
+    const state = await readState(paths.state);
+    const records = Object.values(state?.processes ?? {});
+    if (records.length === 0) return 'taken-down';
+    const alive = await Promise.all(records.map((record) => isAlive(record)));
+    if (alive.every(Boolean)) {
+      pause = every;
+      continue;
+    }
+    try {
+      await up(options);
+      pause = every;
+    } catch (error) {
+      pause = Math.min(pause * 2, longestPauseMs);
+      options.progress({ kind: 'notice', subject: 'supervise', message: (error as Error).message });
+    }
+  }
+}
