@@ -1,0 +1,200 @@
+/**
+ * A typed handle on runs: all that Drover asks of Temporal about them goes through here.
+ */
+import { isGrpcServiceError, QueryNotRegisteredError, WorkflowNotFoundError } from '@temporalio/client';
+import type { Client, WorkflowExecutionDescription } from '@temporalio/client';
+import { defineSearchAttributeKey, WorkflowExecutionAlreadyStartedError } from '@temporalio/common';
+import { QUERIES, SEARCH_ATTRIBUTES, SIGNALS, taskQueues, WORKFLOW_TYPES } from '../workflows/contract.js';
+import type {
+  CancelRequest,
+  Resolution,
+  RunInput,
+  RunProgress,
+  RunResult,
+  SnapshotRef,
+} from '../workflows/contract.js';
+
+/** What is kept beside a run in Temporal, so that it can be told whose it is without its history. */
+export interface RunMemo {
+  namespace: string;
+  name: string;
+  uid: string;
+  snapshot: SnapshotRef;
+}
+
+/** Values of the search attributes of a run. */
+export type RunAttributes = Partial<Record<(typeof SEARCH_ATTRIBUTES)[number], string>>;
+
+/** How a run that was asked for came about. */
+export type StartResult =
+  /** It runs, started now or by an earlier call. */
+  | { kind: 'running'; runId: string }
+  /** A run of that id was there and has ended. */
+  | { kind: 'closed' };
+
+/** What Temporal says about a run. */
+export interface RunDescription {
+  workflowId: string;
+  /** The newest run of the id: another one than was started when somebody reset it. */
+  runId: string;
+  state: 'Running' | 'Completed' | 'Failed' | 'Cancelled' | 'Terminated' | 'TimedOut';
+  startTime: Date;
+  closeTime?: Date;
+  memo?: RunMemo;
+  /** Since when a workflow task waits for a worker, if one does. */
+  waitingForWorkerSince?: Date;
+}
+
+/** How a request to a run ended. */
+export type SignalResult = 'accepted' | 'notRunning';
+
+/** Starts, watches and stops runs. Every method throws the client library's errors for a Temporal that is unreachable. */
+export interface Runs {
+  /** Starts a run; idempotent by its id: a run that is there already is not started again. */
+  start(request: {
+    workflowId: string;
+    input: RunInput;
+    memo: RunMemo;
+    attributes?: RunAttributes;
+    /** One line for the Web UI. */
+    summary?: string;
+  }): Promise<StartResult>;
+  /** Strongly consistent. Undefined when Temporal knows no run of that id (any more). */
+  describe(workflowId: string): Promise<RunDescription | undefined>;
+  /** Sends signal `cancel`: the run stops, settles what runs and ends Cancelled. */
+  signalCancel(workflowId: string, request: CancelRequest): Promise<SignalResult>;
+  /** Asks Temporal to cancel: the same end by the platform's own way. */
+  requestCancel(workflowId: string): Promise<SignalResult>;
+  /** Answers a stage that waits for a person. */
+  resolve(workflowId: string, signal: 'retry' | 'skip' | 'abort', resolution: Resolution): Promise<SignalResult>;
+  /**
+   * Asks the run itself how far it is; needs a worker, for a closed run too. Undefined when none answers in time.
+   *
+   * @param options.timeoutMs default 5 s
+   */
+  progress(workflowId: string, options?: { timeoutMs?: number }): Promise<RunProgress | undefined>;
+  /** Waits for the end of a run. Rejects when it was terminated, timed out or failed by a bug. */
+  result(workflowId: string, runId?: string): Promise<RunResult>;
+  /** Open runs whose id begins with the prefix. Eventually consistent. */
+  listOpen(idPrefix: string): AsyncIterable<{ workflowId: string; memo: RunMemo | undefined }>;
+}
+
+const CALL_TIMEOUT_MS = 10_000;
+const QUERY_TIMEOUT_MS = 5_000;
+
+/** A handle over a client; the caller owns and closes its connection. */
+export function createRuns(client: Client): Runs {
+  const call = <T>(work: () => Promise<T>, timeoutMs = CALL_TIMEOUT_MS): Promise<T> =>
+    client.withDeadline(Date.now() + timeoutMs, work);
+
+  async function tell(workflowId: string, signal: string, argument: unknown): Promise<SignalResult> {
+    return unlessGone(() => call(() => client.workflow.getHandle(workflowId).signal(signal, argument)));
+  }
+
+  return {
+    async start({ workflowId, input, memo, attributes, summary }) {
+      try {
+        const handle = await call(() =>
+          client.workflow.start(WORKFLOW_TYPES.execution, {
+            workflowId,
+            taskQueue: taskQueues(input.run.cluster).worker,
+            args: [input],
+            workflowIdReusePolicy: 'REJECT_DUPLICATE',
+            workflowIdConflictPolicy: 'USE_EXISTING',
+            memo: { ...memo },
+            ...(summary !== undefined && { staticSummary: summary }),
+            ...(attributes !== undefined && {
+              typedSearchAttributes: SEARCH_ATTRIBUTES.flatMap((name) => {
+                const value = attributes[name];
+                return value === undefined ? [] : [{ key: defineSearchAttributeKey(name, 'KEYWORD'), value }];
+              }),
+            }),
+          }),
+        );
+        return { kind: 'running', runId: handle.firstExecutionRunId };
+      } catch (error) {
+        if (error instanceof WorkflowExecutionAlreadyStartedError) return { kind: 'closed' };
+        throw error;
+      }
+    },
+    async describe(workflowId) {
+      try {
+        return toDescription(await call(() => client.workflow.getHandle(workflowId).describe()));
+      } catch (error) {
+        if (error instanceof WorkflowNotFoundError) return undefined;
+        throw error;
+      }
+    },
+    signalCancel: (workflowId, request) => tell(workflowId, SIGNALS.cancel, request),
+    requestCancel: (workflowId) =>
+      unlessGone(() => call(() => client.workflow.getHandle(workflowId).cancel())),
+    resolve: (workflowId, signal, resolution) => tell(workflowId, SIGNALS[signal], resolution),
+    async progress(workflowId, options) {
+      try {
+        return await call(
+          () => client.workflow.getHandle(workflowId).query<RunProgress>(QUERIES.progress),
+          options?.timeoutMs ?? QUERY_TIMEOUT_MS,
+        );
+      } catch (error) {
+        if (error instanceof WorkflowNotFoundError || error instanceof QueryNotRegisteredError) return undefined;
+        if (isGrpcServiceError(error) || isGrpcServiceError((error as Error).cause)) return undefined;
+        throw error;
+      }
+    },
+    result: (workflowId, runId) => client.workflow.getHandle(workflowId, runId).result() as Promise<RunResult>,
+    async *listOpen(idPrefix) {
+      const query = `WorkflowType = '${WORKFLOW_TYPES.execution}' AND ExecutionStatus = 'Running'`;
+      for await (const found of client.workflow.list({ query })) {
+        // By id, not by attribute: ids are there even where attributes could not be registered.
+        if (!found.workflowId.startsWith(idPrefix)) continue;
+        yield { workflowId: found.workflowId, memo: toMemo(found.memo) };
+      }
+    },
+  };
+}
+
+async function unlessGone(work: () => Promise<unknown>): Promise<SignalResult> {
+  try {
+    await work();
+    return 'accepted';
+  } catch (error) {
+    if (error instanceof WorkflowNotFoundError) return 'notRunning';
+    throw error;
+  }
+}
+
+function toDescription(found: WorkflowExecutionDescription): RunDescription {
+  const task = found.raw.pendingWorkflowTask;
+  const waiting = task?.startedTime == null ? task?.scheduledTime?.seconds : undefined;
+  const memo = toMemo(found.memo);
+  return {
+    workflowId: found.workflowId,
+    runId: found.runId,
+    state: toState(found.status.name),
+    startTime: found.startTime,
+    ...(found.closeTime !== undefined && { closeTime: found.closeTime }),
+    ...(memo !== undefined && { memo }),
+    ...(waiting != null && { waitingForWorkerSince: new Date(Number(waiting) * 1000) }),
+  };
+}
+
+function toState(name: WorkflowExecutionDescription['status']['name']): RunDescription['state'] {
+  switch (name) {
+    case 'COMPLETED':
+      return 'Completed';
+    case 'FAILED':
+      return 'Failed';
+    case 'CANCELLED':
+      return 'Cancelled';
+    case 'TERMINATED':
+      return 'Terminated';
+    case 'TIMED_OUT':
+      return 'TimedOut';
+    default:
+      return 'Running';
+  }
+}
+
+function toMemo(memo: Record<string, unknown> | undefined): RunMemo | undefined {
+  return typeof memo?.uid === 'string' ? (memo as unknown as RunMemo) : undefined;
+}

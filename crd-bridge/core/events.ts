@@ -1,0 +1,85 @@
+import { createHash } from 'node:crypto';
+import type { KubeClient } from '../../kube/client.js';
+import { isAlreadyExists } from '../../kube/error.js';
+import type { Cacheable } from '../../kube/informer.js';
+import type { OnWrite } from './status-writer.js';
+
+/** An event to tell. */
+export interface EventNote {
+  type: 'Normal' | 'Warning';
+  /** CamelCase, stable. */
+  reason: string;
+  /** What the bridge was doing: CamelCase. */
+  action: string;
+  message: string;
+  /** Tells repetitions of the same reason on one object apart; the same key is told once. */
+  key?: string;
+}
+
+/** Tells what happened to an object. Best effort: never rejects, never waits. */
+export interface EventRecorder {
+  record(object: Cacheable, note: EventNote): void;
+  /** Waits for what is under way. */
+  flush(): Promise<void>;
+}
+
+const NOTE_MAX = 1000;
+const NAME_MAX = 230;
+
+/**
+ * A recorder that writes events.k8s.io/v1: one object per event, no counting. The name is made from what is told, so
+ * that retries, restarts and other replicas meet AlreadyExists instead of telling it twice.
+ */
+export function createEventRecorder(options: {
+  kube: KubeClient;
+  controller: string;
+  instance: string;
+  onWrite: OnWrite;
+  onError: (error: unknown) => void;
+}): EventRecorder {
+  const pending = new Set<Promise<void>>();
+  return {
+    record(object, note) {
+      const sent = send(object, note);
+      pending.add(sent);
+      void sent.finally(() => pending.delete(sent));
+    },
+    async flush() {
+      await Promise.all(pending);
+    },
+  };
+
+  async function send(object: Cacheable, note: EventNote): Promise<void> {
+    const { name, namespace, uid } = object.metadata;
+    const id = createHash('sha256')
+      .update([uid, note.reason, note.key ?? ''].join('\n'))
+      .digest('hex')
+      .slice(0, 16);
+    try {
+      await options.kube.create({
+        apiVersion: 'events.k8s.io/v1',
+        kind: 'Event',
+        metadata: { name: `${name.slice(0, NAME_MAX)}.${id}`, namespace: namespace ?? 'default' },
+        eventTime: new Date().toISOString().replace('Z', '000Z'),
+        reportingController: options.controller,
+        reportingInstance: options.instance.slice(0, 128),
+        type: note.type,
+        reason: note.reason,
+        action: note.action,
+        note: note.message.length > NOTE_MAX ? `${note.message.slice(0, NOTE_MAX - 1)}…` : note.message,
+        regarding: {
+          apiVersion: object.apiVersion,
+          kind: object.kind,
+          name,
+          ...(namespace !== undefined && { namespace }),
+          ...(uid !== undefined && { uid }),
+        },
+      });
+      options.onWrite({ kind: 'Event', verb: 'create', result: 'ok' });
+    } catch (error) {
+      if (isAlreadyExists(error)) return;
+      options.onWrite({ kind: 'Event', verb: 'create', result: 'error' });
+      options.onError(error);
+    }
+  }
+}

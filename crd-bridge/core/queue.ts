@@ -1,0 +1,115 @@
+/** Waits between two attempts of one key, in milliseconds. */
+export interface Backoff {
+  minMs: number;
+  maxMs: number;
+}
+
+/** What a queue is made of. */
+export interface QueueOptions {
+  /** Keys that are handled at the same time. */
+  concurrency: number;
+  backoff: Backoff;
+  /** Handles a key. Returns after how many milliseconds to look at it again, if at all. */
+  handle: (key: string) => Promise<number | undefined>;
+  /** Told about a failed attempt before it is put off. */
+  onError: (key: string, error: unknown, attempt: number) => void;
+  /** Between 0 and 1; for tests. */
+  random?: () => number;
+}
+
+/**
+ * Ordered work by key: a key is never handled twice at once, never lost, and one that keeps failing is put off
+ * longer and longer without holding up another.
+ */
+export interface WorkQueue {
+  /** Handles the key as soon as there is room; once more if it is being handled now. */
+  add(key: string): void;
+  /** Handles the key after a time, unless it comes up sooner. */
+  addAfter(key: string, ms: number): void;
+  /** Keys that wait for room or are being handled. */
+  readonly depth: number;
+  /** Takes nothing in any more and waits for what is being handled. */
+  stop(): Promise<void>;
+}
+
+/** A queue in memory. */
+export function createQueue(options: QueueOptions): WorkQueue {
+  const ready = new Set<string>();
+  const active = new Map<string, Promise<void>>();
+  const again = new Set<string>();
+  const attempts = new Map<string, number>();
+  const timers = new Map<string, { due: number; timer: NodeJS.Timeout }>();
+  const random = options.random ?? Math.random;
+  let stopped = false;
+
+  function pump(): void {
+    for (const key of ready) {
+      if (active.size >= options.concurrency) return;
+      ready.delete(key);
+      active.set(key, work(key));
+    }
+  }
+
+  async function work(key: string): Promise<void> {
+    // Leaves the caller's stack first, so that a handler never runs inside an informer's callback.
+    await Promise.resolve();
+    try {
+      const after = await options.handle(key);
+      attempts.delete(key);
+      if (after !== undefined) addAfter(key, after);
+    } catch (error) {
+      const attempt = (attempts.get(key) ?? 0) + 1;
+      attempts.set(key, attempt);
+      options.onError(key, error, attempt);
+      const { minMs, maxMs } = options.backoff;
+      addAfter(key, Math.min(maxMs, minMs * 2 ** Math.min(attempt - 1, 30)) * (0.5 + random() / 2));
+    } finally {
+      active.delete(key);
+      if (again.delete(key)) ready.add(key);
+      if (!stopped) pump();
+    }
+  }
+
+  function add(key: string): void {
+    if (stopped) return;
+    clearTimer(key);
+    if (active.has(key)) {
+      again.add(key);
+      return;
+    }
+    ready.add(key);
+    pump();
+  }
+
+  function addAfter(key: string, ms: number): void {
+    if (stopped) return;
+    const due = Date.now() + ms;
+    const known = timers.get(key);
+    if (known !== undefined && known.due <= due) return;
+    clearTimer(key);
+    const timer = setTimeout(() => {
+      timers.delete(key);
+      add(key);
+    }, ms);
+    timers.set(key, { due, timer });
+  }
+
+  function clearTimer(key: string): void {
+    clearTimeout(timers.get(key)?.timer);
+    timers.delete(key);
+  }
+
+  return {
+    add,
+    addAfter,
+    get depth() {
+      return ready.size + active.size;
+    },
+    async stop() {
+      stopped = true;
+      ready.clear();
+      for (const key of [...timers.keys()]) clearTimer(key);
+      await Promise.all(active.values());
+    },
+  };
+}

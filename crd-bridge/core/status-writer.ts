@@ -1,0 +1,151 @@
+import { KubeError, isConflict, isNotFound } from '../../kube/error.js';
+import type { KubeClient } from '../../kube/client.js';
+import type { Cacheable, Informer } from '../../kube/informer.js';
+import { diffFields } from './json-diff.js';
+import type { PatchOperation } from './json-diff.js';
+
+/** The object that a write is meant for. */
+export interface ObjectRef {
+  namespace: string | undefined;
+  name: string;
+  /** Nothing is written to another object of the same name. */
+  uid: string | undefined;
+}
+
+/** How a projection makes a status out of an object. Pure: it is called again after a conflict. */
+export type Projection<T> = (object: T) => object | undefined;
+
+/** How a write ended. */
+export type WriteResult<T> =
+  | { kind: 'written' | 'unchanged'; object: T }
+  /** The object is not there any more, or another one has its name. */
+  | { kind: 'gone' };
+
+/** Writes of an object, each under its resourceVersion. */
+export interface StatusWriter {
+  /**
+   * Brings the status to what the projection says. Reads from the cache, writes only what differs, and reads again
+   * when the cache was late; a newer status is never overwritten unseen.
+   *
+   * @param smaller makes a status that is surely accepted, for one that is refused for its size or content.
+   */
+  status<T extends Cacheable>(
+    informer: Informer<T>,
+    ref: ObjectRef,
+    project: Projection<T>,
+    options?: { smaller?: (status: object) => object; live?: boolean },
+  ): Promise<WriteResult<T>>;
+  /** The same for metadata: labels, annotations, finalizers. */
+  metadata<T extends Cacheable>(
+    informer: Informer<T>,
+    ref: ObjectRef,
+    project: (object: T) => MetadataFields | undefined,
+  ): Promise<WriteResult<T>>;
+}
+
+/** Fields of metadata that a bridge writes. */
+export interface MetadataFields {
+  labels?: Record<string, string>;
+  annotations?: Record<string, string>;
+  finalizers?: string[];
+}
+
+/** Told about every request that writes, for the metrics. */
+export type OnWrite = (write: { kind: string; verb: 'create' | 'patch'; result: 'ok' | 'conflict' | 'error' }) => void;
+
+const ATTEMPTS = 8;
+
+/** A writer over a raw client. */
+export function createStatusWriter(kube: KubeClient, onWrite: OnWrite): StatusWriter {
+  async function write<T extends Cacheable>(
+    informer: Informer<T>,
+    ref: ObjectRef,
+    build: (object: T, attempt: { reduced: boolean }) => PatchOperation[] | undefined,
+    options: { subresource?: 'status'; live?: boolean; canReduce?: boolean },
+  ): Promise<WriteResult<T>> {
+    const { apiVersion, kind } = informer;
+    const key = { apiVersion, kind, ...(ref.namespace !== undefined && { namespace: ref.namespace }), name: ref.name };
+    let live = options.live === true;
+    let reduced = false;
+    for (let attempt = 1; ; attempt += 1) {
+      let current = live ? undefined : informer.get(ref.namespace, ref.name);
+      if (current === undefined || current.metadata.uid !== ref.uid) {
+        current = await kube.get<T>(key);
+        if (current === undefined || current.metadata.uid !== ref.uid) return { kind: 'gone' };
+        informer.learn(current);
+      }
+      const operations = build(current, { reduced });
+      if (operations === undefined || operations.length === 0) return { kind: 'unchanged', object: current };
+      // Setting the version makes the server compare it: another one answers Conflict, not a failed test.
+      const patch: PatchOperation[] = [
+        { op: 'replace', path: '/metadata/resourceVersion', value: current.metadata.resourceVersion },
+        ...operations,
+      ];
+      try {
+        const written = await kube.patch<T>(key, patch, {
+          kind: 'json',
+          ...(options.subresource !== undefined && { subresource: options.subresource }),
+        });
+        onWrite({ kind, verb: 'patch', result: 'ok' });
+        informer.learn(written);
+        return { kind: 'written', object: written };
+      } catch (error) {
+        onWrite({ kind, verb: 'patch', result: isConflict(error) ? 'conflict' : 'error' });
+        if (isNotFound(error)) return { kind: 'gone' };
+        if (isConflict(error) && attempt < ATTEMPTS) {
+          live = true;
+        } else if (isRefused(error) && options.canReduce === true && !reduced) {
+          reduced = true;
+        } else {
+          throw error;
+        }
+      }
+    }
+  }
+
+  return {
+    status: (informer, ref, project, options) =>
+      write(
+        informer,
+        ref,
+        (object, { reduced }) => {
+          const projected = project(object);
+          if (projected === undefined) return undefined;
+          const next = reduced && options?.smaller !== undefined ? options.smaller(projected) : projected;
+          const status = object.status;
+          return status === undefined
+            ? [{ op: 'add', path: '/status', value: next }]
+            : diffFields('/status', status, next);
+        },
+        {
+          subresource: 'status',
+          ...(options?.live !== undefined && { live: options.live }),
+          canReduce: options?.smaller !== undefined,
+        },
+      ),
+    metadata: (informer, ref, project) =>
+      write(
+        informer,
+        ref,
+        (object) => {
+          const fields = project(object);
+          return fields && diffFields('/metadata', pick(object, fields), fields);
+        },
+        {},
+      ),
+  };
+}
+
+function pick(object: Cacheable, fields: MetadataFields): MetadataFields {
+  return Object.fromEntries(
+    Object.keys(fields).map((key) => [key, object.metadata[key as keyof MetadataFields]]),
+  ) as MetadataFields;
+}
+
+/** Too large, or not what the schema takes. */
+const isRefused = (error: unknown): boolean =>
+  error instanceof KubeError &&
+  (error.code === 413 ||
+    error.code === 422 ||
+    // etcd's own limit comes back as an internal error.
+    /request is too large|too large/i.test(error.message));

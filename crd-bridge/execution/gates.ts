@@ -1,0 +1,98 @@
+/**
+ * What keeps an execution from starting by accident, late or twice (plan semantics, §5): decided from the object and
+ * its plan's history alone.
+ */
+import { ANNOTATIONS } from '../../api/group.js';
+import type { DRPlanExecution, DRPlanStatus } from '../../api/types.js';
+
+/** Why an execution does not start. */
+export interface Refusal {
+  /** CamelCase, stable: also in condition, event and metric. */
+  reason: string;
+  message: string;
+}
+
+/** Default of `spec.startDeadlineSeconds`. */
+export const START_DEADLINE_SECONDS = 900;
+
+/** The moment after which an execution never starts. */
+export function startDeadline(execution: DRPlanExecution): Date {
+  const seconds = execution.spec.startDeadlineSeconds ?? START_DEADLINE_SECONDS;
+  return new Date(Date.parse(execution.metadata.creationTimestamp ?? '') + seconds * 1000);
+}
+
+/** Labels or annotations that backup tools leave on what they restore. */
+const RESTORE_KEYS = ['velero.io/restore-name', 'velero.io/backup-name'];
+const RESTORE_PREFIXES = ['k10.kasten.io/'];
+
+/** Labels or annotations by which GitOps tools track what they apply. */
+const TRACKING_KEYS = [
+  'argocd.argoproj.io/tracking-id',
+  'argocd.argoproj.io/instance',
+  'app.kubernetes.io/instance',
+  'kustomize.toolkit.fluxcd.io/name',
+  'helm.toolkit.fluxcd.io/name',
+  'meta.helm.sh/release-name',
+  'config.k8s.io/owning-inventory',
+  'kapp.k14s.io/app',
+  'objectset.rio.cattle.io/id',
+];
+
+/** A copy of an execution that another cluster, or this one in the past, has run already. */
+export function checkRestored({ metadata }: DRPlanExecution): Refusal | undefined {
+  const stamp = metadata.annotations?.[ANNOTATIONS.stamp];
+  if (stamp !== undefined && stamp !== metadata.uid) {
+    return restored(`it carries the stamp of execution ${stamp}, and its own uid is ${metadata.uid}`);
+  }
+  const key = Object.keys({ ...metadata.labels, ...metadata.annotations }).find(
+    (name) => RESTORE_KEYS.includes(name) || RESTORE_PREFIXES.some((prefix) => name.startsWith(prefix)),
+  );
+  return key === undefined ? undefined : restored(`it carries "${key}", which a restore tool has set`);
+}
+
+const restored = (why: string): Refusal => ({
+  reason: 'RestoredCopy',
+  message: `not started: this is a copy of an execution, ${why}; to run the plan on purpose, create a new execution without these labels and annotations`,
+});
+
+/** An execution that another controller has begun: it carries no stamp, but already a phase. */
+export function checkAbandoned(execution: DRPlanExecution): Refusal | undefined {
+  const phase = execution.status?.phase;
+  if (phase === undefined || phase === '' || execution.metadata.annotations?.[ANNOTATIONS.stamp] !== undefined) {
+    return undefined;
+  }
+  return {
+    reason: 'AbandonedByPreviousController',
+    message: `another controller left this execution in phase ${phase}, and how far it came is not known; check what it has done, then create a new execution to run the plan on purpose`,
+  };
+}
+
+/** An execution that came too late. */
+export function checkDeadline(execution: DRPlanExecution, now: Date): Refusal | undefined {
+  const deadline = startDeadline(execution);
+  if (Number.isNaN(deadline.getTime()) || now <= deadline) return undefined;
+  const seconds = execution.spec.startDeadlineSeconds ?? START_DEADLINE_SECONDS;
+  return {
+    reason: 'StartDeadlineExceeded',
+    message: `not started: it was created at ${execution.metadata.creationTimestamp} and had to start within ${seconds}s (spec.startDeadlineSeconds), by ${deadline.toISOString()}; to run the plan now, create a new execution`,
+  };
+}
+
+/** An execution that a GitOps tool has made again under a name that has run before. */
+export function checkNameReused(
+  { metadata }: DRPlanExecution,
+  plan: DRPlanStatus | undefined,
+): Refusal | undefined {
+  const tracked = Object.keys({ ...metadata.labels, ...metadata.annotations }).find((key) =>
+    TRACKING_KEYS.includes(key),
+  );
+  if (tracked === undefined) return undefined;
+  const earlier = plan?.executionHistory?.find(
+    (row) => row.name === metadata.name && row.uid !== undefined && row.uid !== metadata.uid,
+  );
+  if (earlier === undefined) return undefined;
+  return {
+    reason: 'NameReused',
+    message: `not started: an execution named "${metadata.name}" has run before (${earlier.phase}, uid ${earlier.uid}), and "${tracked}" says that a GitOps tool has applied this one again; to run the plan on purpose, use a new name`,
+  };
+}

@@ -1,0 +1,132 @@
+/**
+ * What executions do to the status of their plan: take it, end on it, free it. Pure, so that a write can be computed
+ * again after a conflict.
+ */
+import { API_VERSION } from '../../api/group.js';
+import { isTerminalExecution } from '../../api/phase.js';
+import type { DRPlanStatus, ObjectReference } from '../../api/types.js';
+import { findCondition, setCondition } from '../core/conditions.js';
+import { recordRow, rowOf } from './history.js';
+
+/** Condition of a plan that keeps whether it is executed, whatever its phase says in the meantime. */
+export const EXECUTED_CONDITION = 'Executed';
+
+/** An execution, as far as its plan is concerned. */
+export interface ExecutionIdentity {
+  name: string;
+  namespace: string;
+  uid: string;
+  operation: 'Execute' | 'Revert';
+}
+
+/** Whether the reference is to this execution. One without a uid was written by the original controller. */
+export function holds(holder: ObjectReference | undefined, execution: { name: string; uid: string }): boolean {
+  if (holder === undefined) return false;
+  return holder.uid === undefined ? holder.name === execution.name : holder.uid === execution.uid;
+}
+
+/**
+ * Gives the plan to an execution: the lock, and a history row that says Running. The caller writes it under the
+ * resourceVersion it was computed from, which is what makes the lock one.
+ *
+ * @returns undefined when somebody else holds it
+ */
+export function takeLock(
+  status: DRPlanStatus | undefined,
+  execution: ExecutionIdentity,
+  now: string,
+): DRPlanStatus | undefined {
+  const holder = status?.currentExecution;
+  if (holder !== undefined && !holds(holder, execution)) return undefined;
+  return {
+    ...status,
+    currentExecution: {
+      apiVersion: API_VERSION,
+      kind: 'DRPlanExecution',
+      name: execution.name,
+      namespace: execution.namespace,
+      uid: execution.uid,
+    },
+    executionHistory: recordRow(status?.executionHistory, {
+      name: execution.name,
+      namespace: execution.namespace,
+      uid: execution.uid,
+      operationType: execution.operation,
+      phase: 'Running',
+      startTime: rowOf(status?.executionHistory, execution.uid)?.startTime ?? now,
+    }),
+  };
+}
+
+/** How an execution ended. */
+export interface ExecutionEnd {
+  phase: 'Succeeded' | 'Failed' | 'Cancelled';
+  startTime?: string;
+  completionTime: string;
+}
+
+/**
+ * Ends an execution on its plan: history row, phase, last execution, lock. Guarded by uid: an execution that does not
+ * hold the plan only closes a row of its own that is still open, so a late or repeated end never changes what a newer
+ * execution has written (plan semantics, §5 History).
+ */
+export function endOnPlan(
+  status: DRPlanStatus | undefined,
+  execution: ExecutionIdentity,
+  end: ExecutionEnd,
+): DRPlanStatus {
+  const row = rowOf(status?.executionHistory, execution.uid);
+  const isHolder = holds(status?.currentExecution, execution);
+  const isOpen = row !== undefined && !isTerminalExecution(row.phase);
+  if (!isHolder && !isOpen) return { ...status };
+  const next: DRPlanStatus = {
+    ...status,
+    executionHistory: recordRow(status?.executionHistory, {
+      name: execution.name,
+      namespace: execution.namespace,
+      uid: execution.uid,
+      operationType: execution.operation,
+      phase: end.phase,
+      ...(end.startTime !== undefined && { startTime: end.startTime }),
+      completionTime: end.completionTime,
+    }),
+  };
+  if (!isHolder) return next;
+  delete next.currentExecution;
+  if (end.phase !== 'Succeeded') return next;
+  const executed = execution.operation === 'Execute';
+  next.lastExecutionRef = execution.name;
+  next.lastExecutionTime = end.completionTime;
+  next.conditions = setCondition(
+    next.conditions,
+    {
+      type: EXECUTED_CONDITION,
+      status: executed ? 'True' : 'False',
+      reason: executed ? 'Executed' : 'Reverted',
+      message: `${executed ? 'executed' : 'reverted'} by DRPlanExecution "${execution.name}"`,
+    },
+    end.completionTime,
+  );
+  if (next.phase !== 'Invalid') next.phase = executed ? 'Executed' : 'Ready';
+  return next;
+}
+
+/** Frees a plan whose holder is known to be over without having said so. */
+export function freeLock(status: DRPlanStatus, uid: string | undefined): DRPlanStatus {
+  if (status.currentExecution === undefined || status.currentExecution.uid !== uid) return status;
+  const { currentExecution: _, ...next } = status;
+  return next;
+}
+
+/**
+ * Whether the last successful operation was an Execute. Survives Invalid and edits: kept as a condition, and read from
+ * the phase or the history in statuses that the original controller wrote.
+ */
+export function wasExecuted(status: DRPlanStatus | undefined): boolean {
+  const condition = findCondition(status?.conditions, EXECUTED_CONDITION);
+  if (condition !== undefined) return condition.status === 'True';
+  if (status?.phase === 'Executed') return true;
+  if (status?.phase === 'Ready') return false;
+  const last = status?.executionHistory?.find((row) => row.phase === 'Succeeded');
+  return last?.operationType === 'Execute';
+}
