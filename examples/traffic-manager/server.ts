@@ -147,12 +147,7 @@ export async function startTrafficManager(options: TrafficManagerOptions = {}): 
   }
 
   /** Makes the effect of a key once; whoever comes later with it gets the first answer. */
-  async function once(request: {
-    key: string;
-    method: string;
-    path: string;
-    body: unknown;
-  }): Promise<Answer> {
+  function once(request: { key: string; method: string; path: string; body: unknown }): Answer {
     const { key, method, path, body } = request;
     const fingerprint = createHash('sha256')
       .update(JSON.stringify([method, path, body]))
