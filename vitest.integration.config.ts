@@ -5,6 +5,7 @@ export default defineConfig({
   test: {
     include: ['test/**/*.test.ts'],
     exclude: ['**/node_modules/**', 'dist/**'],
+    globalSetup: ['test/setup.ts'],
     fileParallelism: false,
     testTimeout: 120_000,
     hookTimeout: 300_000,

@@ -1,0 +1,260 @@
+/**
+ * A worker on the real Temporal server whose activities follow a script: for tests of order, failure, cancel and undo,
+ * where it matters what the workflow does with an outcome and not how the outcome came about.
+ */
+import { randomUUID } from 'node:crypto';
+import { existsSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+import { CancelledFailure, Context } from '@temporalio/activity';
+import { Client, Connection } from '@temporalio/client';
+import type { WorkflowHandle } from '@temporalio/client';
+import { bundleWorkflowCode, DefaultLogger, NativeConnection, Runtime, Worker } from '@temporalio/worker';
+import type { ActionInput, StageInput, WorkflowInput } from '../../api/run.js';
+import type { StageStatus } from '../../api/types.js';
+import { taskQueues } from '../../workflows/contract.js';
+import type {
+  ActionOutcome,
+  ActionTask,
+  BridgeActivities,
+  CaptureOutcome,
+  EvaluateOutcome,
+  FinishUpdate,
+  MirrorUpdate,
+  RunInput,
+  RunResult,
+  WorkerActivities,
+} from '../../workflows/contract.js';
+
+/** What an action does: an outcome, or a function of the attempt. Unnamed actions succeed. */
+export type Script = Record<
+  string,
+  Partial<ActionOutcome> | ((task: ActionTask) => Promise<Partial<ActionOutcome>>)
+>;
+
+/** What happened, in order. */
+export interface Recording {
+  events: string[];
+  mirrors: MirrorUpdate[];
+  finish?: FinishUpdate;
+}
+
+export interface ScriptedWorker {
+  run(input: Partial<RunInput>, script?: Script): Promise<ScriptedRun>;
+  close(): Promise<void>;
+}
+
+export interface ScriptedRun {
+  handle: WorkflowHandle;
+  recording: Recording;
+  result(): Promise<RunResult & { stages: StageStatus[] }>;
+}
+
+let installed = false;
+
+export async function startScriptedWorker(address: string, namespace: string): Promise<ScriptedWorker> {
+  if (!installed) {
+    Runtime.install({ logger: new DefaultLogger('ERROR') });
+    installed = true;
+  }
+  const cluster = randomUUID().slice(0, 8);
+  const queues = taskQueues(cluster);
+  const scripts = new Map<string, { script: Script; recording: Recording }>();
+  const of = (uid: string): { script: Script; recording: Recording } => {
+    const entry = scripts.get(uid);
+    if (entry === undefined) throw new Error(`no script for ${uid}`);
+    return entry;
+  };
+
+  async function act(task: ActionTask): Promise<ActionOutcome> {
+    const { script, recording } = of(task.run.uid);
+    const label = task.direction === 'undo' ? `undo ${task.name}` : task.name;
+    recording.events.push(`start ${label}`);
+    const step = script[label];
+    const ended = typeof step === 'function' ? await step(task) : (step ?? {});
+    const outcome = { phase: 'Succeeded', round: task.round, retryCount: 0, ...ended } as ActionOutcome;
+    if (outcome.phase === 'Failed') {
+      Object.assign(outcome, { reason: 'Test', message: 'as scripted', effect: 'Done', ...ended });
+    }
+    recording.events.push(`${outcome.phase} ${label}`);
+    return outcome;
+  }
+
+  const activities: WorkerActivities = {
+    http: act,
+    job: act,
+    localization: act,
+    subscription: act,
+    kubernetesResource: act,
+    capture: (task): Promise<CaptureOutcome> => {
+      of(task.run.uid).recording.events.push(`capture ${task.name}`);
+      return Promise.resolve({ kind: 'captured', prior: { name: 'prior', key: task.name, digest: 'd' } });
+    },
+    settle: (task): Promise<ActionOutcome> => {
+      of(task.run.uid).recording.events.push(`settle ${task.name}`);
+      return Promise.resolve({
+        phase: 'Failed',
+        reason: 'Interrupted',
+        message: 'settled',
+        effect: 'Unknown',
+        round: task.round,
+        retryCount: 0,
+      });
+    },
+    evaluate: (task): Promise<EvaluateOutcome> =>
+      Promise.resolve(
+        task.expression === 'broken' ? { error: 'no such thing' } : { value: task.expression === 'true' },
+      ),
+  };
+  const bridge: BridgeActivities = {
+    mirror: (update) => {
+      of(update.run.uid).recording.mirrors.push(update);
+      return Promise.resolve();
+    },
+    finish: (update) => {
+      of(update.run.uid).recording.finish = update;
+      return Promise.resolve();
+    },
+  };
+
+  const bundle = fileURLToPath(new URL('../../dist/workflow-bundle.js', import.meta.url));
+  const connection = await NativeConnection.connect({ address });
+  const common = { connection, namespace, maxHeartbeatThrottleInterval: '200ms' } as const;
+  const workers = await Promise.all([
+    Worker.create({
+      ...common,
+      taskQueue: queues.worker,
+      workflowBundle: existsSync(bundle)
+        ? { codePath: bundle }
+        : await bundleWorkflowCode({
+            workflowsPath: fileURLToPath(new URL('../../workflows/index.ts', import.meta.url)),
+          }),
+      activities,
+    }),
+    Worker.create({ ...common, taskQueue: queues.bridge, activities: bridge }),
+  ]);
+  const running = Promise.all(workers.map((worker) => worker.run()));
+  const client = new Client({ connection: await Connection.connect({ address }), namespace });
+
+  return {
+    async run(input, script = {}) {
+      const uid = randomUUID();
+      const recording: Recording = { events: [], mirrors: [] };
+      scripts.set(uid, { script, recording });
+      const full: RunInput = {
+        run: {
+          cluster,
+          namespace: 'test',
+          name: 'run',
+          uid,
+          plan: { name: 'plan', namespace: 'test', uid: 'plan-uid' },
+          operation: 'Execute',
+          runMode: 'Planned',
+          snapshot: { name: 's', namespace: 'test', digest: 'd', parts: 1 },
+          ...input.run,
+        },
+        startDeadline: new Date(Date.now() + 60_000).toISOString(),
+        failurePolicy: 'Stop',
+        onFailure: 'Stop',
+        maxConcurrentStages: 1,
+        stages: [],
+        undo: [],
+        mirror: { debounceMs: 50, intervalMs: 100 },
+        bounds: { undoStepMs: 60_000, settleMs: 60_000, pauseReminderMs: 500 },
+        searchAttributes: false,
+        ...input,
+      };
+      full.run.uid = uid;
+      const handle = await client.workflow.start('drPlanExecution', {
+        workflowId: `test/${uid}`,
+        taskQueue: queues.worker,
+        args: [full],
+      });
+      return {
+        handle,
+        recording,
+        async result() {
+          const result = (await handle.result()) as RunResult;
+          const stages: StageStatus[] = [];
+          for (const update of [
+            ...recording.mirrors,
+            ...(recording.finish === undefined ? [] : [recording.finish]),
+          ]) {
+            for (const stage of update.stages) stages[stage.index] = stage.status;
+          }
+          return { ...result, stages };
+        },
+      };
+    },
+    async close() {
+      for (const worker of workers) worker.shutdown();
+      await running;
+      await connection.close();
+      await client.connection.close();
+    },
+  };
+}
+
+/** An action of a scripted run. */
+export const action = (name: string, extra: Partial<ActionInput> = {}): ActionInput => ({
+  name,
+  type: 'HTTP',
+  dependsOn: [],
+  timeoutMs: 60_000,
+  retry: { limit: 0, intervalMs: 100, backoffMultiplier: 2, maxIntervalMs: 1000 },
+  capture: false,
+  interruptible: true,
+  uses: [],
+  ...extra,
+});
+
+/** A workflow of a scripted run; strings are actions with defaults. */
+export const workflow = (
+  actions: (string | ActionInput)[],
+  extra: Partial<WorkflowInput> = {},
+): WorkflowInput => ({
+  ref: { name: 'wf', namespace: 'test' },
+  failurePolicy: 'FailFast',
+  actions: actions.map((item) => (typeof item === 'string' ? action(item) : item)),
+  ...extra,
+});
+
+/** Stages of a scripted run, numbered by their place. */
+export const stages = (...list: (Partial<StageInput> & { name: string })[]): StageInput[] =>
+  list.map((stage, index) => ({
+    index,
+    parallel: false,
+    dependsOn: [],
+    failurePolicy: 'Stop',
+    workflows: [],
+    ...stage,
+  }));
+
+/** Waits in an activity until it is cancelled or the time is over, as a well-behaved handler does. */
+export async function untilCancelled(ms = 30_000): Promise<Partial<ActionOutcome>> {
+  const context = Context.current();
+  const beat = setInterval(() => {
+    context.heartbeat();
+  }, 100);
+  try {
+    await Promise.race([context.cancelled, new Promise((resolve) => setTimeout(resolve, ms).unref())]);
+    return {};
+  } catch (error) {
+    if (error instanceof CancelledFailure)
+      return { phase: 'Failed', reason: 'Cancelled', message: 'cancelled' };
+    throw error;
+  } finally {
+    clearInterval(beat);
+  }
+}
+
+/** Phases of all items, as `stage=Phase(workflow=Phase(action=Phase,…),…)`. */
+export const phasesOf = (list: readonly StageStatus[]): string[] =>
+  list.map(
+    (stage) =>
+      `${stage.name}=${stage.phase}(${(stage.workflowExecutions ?? [])
+        .map(
+          (wf) =>
+            `${wf.phase}:${(wf.actionStatuses ?? []).map((item) => `${item.name}=${item.phase}${item.reason === undefined ? '' : `/${item.reason}`}`).join(',')}`,
+        )
+        .join(' | ')})`,
+  );

@@ -1,0 +1,89 @@
+import { z } from 'zod';
+
+const flag = z
+  .enum(['true', 'false', '1', '0', ''])
+  .optional()
+  .transform((value) => value === 'true' || value === '1');
+const port = z.coerce.number().int().min(0).max(65_535);
+const count = (fallback: number) => z.coerce.number().int().min(1).max(10_000).default(fallback);
+const list = z
+  .string()
+  .optional()
+  .transform((value) =>
+    (value ?? '').split(',').flatMap((item) => (item.trim() === '' ? [] : [item.trim()])),
+  );
+
+const schema = z.object({
+  DROVER_KUBECONFIG: z.string().optional(),
+  DROVER_HEALTH_HOST: z.string().default('127.0.0.1'),
+  DROVER_HEALTH_PORT: port.optional(),
+  DROVER_METRICS_PORT: port.optional(),
+  DROVER_CONTROLLER_IDENTITY: flag,
+  DROVER_EGRESS_ALLOW_LOOPBACK: flag,
+  DROVER_EGRESS_ALLOW: list,
+  DROVER_EGRESS_DENY: list,
+  DROVER_SHUTDOWN_GRACE_SECONDS: z.coerce.number().int().min(0).max(3600).default(30),
+  DROVER_MAX_CACHED_WORKFLOWS: count(500),
+  DROVER_MAX_WORKFLOW_TASKS: count(40),
+  DROVER_MAX_ACTIVITIES: count(200),
+  DROVER_LOG_LEVEL: z.enum(['fatal', 'error', 'warn', 'info', 'debug', 'trace']).default('info'),
+  DROVER_WORKFLOW_BUNDLE: z.string().optional(),
+});
+
+/** Configuration of the worker process. Temporal's own (`TEMPORAL_ADDRESS`, …) is read by its environment library. */
+export interface WorkerConfig {
+  /** Kubeconfig file; absent = the pod's service account. */
+  kubeconfig?: string;
+  /** Address that health and metrics listen on (default 127.0.0.1; a pod wants 0.0.0.0). */
+  healthHost: string;
+  /** Port of `/healthz` and `/readyz`; absent = none. */
+  healthPort?: number;
+  /** Port of `/metrics`; absent = none. May be the health port. */
+  metricsPort?: number;
+  /** Whether a plan without a service account acts as the controller. */
+  controllerIdentity: boolean;
+  egress: { allowLoopback: boolean; allow: string[]; deny: string[] };
+  /** How long running actions may go on after SIGTERM, in milliseconds (default 30 s). */
+  shutdownGraceMs: number;
+  maxCachedWorkflows: number;
+  maxWorkflowTasks: number;
+  maxActivities: number;
+  logLevel: string;
+  /** Prebuilt workflow bundle; absent = the one beside the program. */
+  workflowBundle?: string;
+}
+
+/**
+ * Reads the configuration from environment variables.
+ *
+ * @throws Error that names each variable, its value and what is allowed.
+ */
+export function loadConfig(env: NodeJS.ProcessEnv): WorkerConfig {
+  const parsed = schema.safeParse(env);
+  if (!parsed.success) {
+    const faults = parsed.error.issues.map((issue) => {
+      const name = issue.path.join('.');
+      return `${name}=${JSON.stringify(env[name])}: ${issue.message}`;
+    });
+    throw new Error(`configuration is not usable; ${faults.join('; ')}`);
+  }
+  const value = parsed.data;
+  return {
+    ...(value.DROVER_KUBECONFIG !== undefined && { kubeconfig: value.DROVER_KUBECONFIG }),
+    healthHost: value.DROVER_HEALTH_HOST,
+    ...(value.DROVER_HEALTH_PORT !== undefined && { healthPort: value.DROVER_HEALTH_PORT }),
+    ...(value.DROVER_METRICS_PORT !== undefined && { metricsPort: value.DROVER_METRICS_PORT }),
+    controllerIdentity: value.DROVER_CONTROLLER_IDENTITY,
+    egress: {
+      allowLoopback: value.DROVER_EGRESS_ALLOW_LOOPBACK,
+      allow: value.DROVER_EGRESS_ALLOW,
+      deny: value.DROVER_EGRESS_DENY,
+    },
+    shutdownGraceMs: value.DROVER_SHUTDOWN_GRACE_SECONDS * 1000,
+    maxCachedWorkflows: value.DROVER_MAX_CACHED_WORKFLOWS,
+    maxWorkflowTasks: value.DROVER_MAX_WORKFLOW_TASKS,
+    maxActivities: value.DROVER_MAX_ACTIVITIES,
+    logLevel: value.DROVER_LOG_LEVEL,
+    ...(value.DROVER_WORKFLOW_BUNDLE !== undefined && { workflowBundle: value.DROVER_WORKFLOW_BUNDLE }),
+  };
+}

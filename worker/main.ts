@@ -1,0 +1,134 @@
+/** The worker: carries runs out. Reads its configuration, builds what it needs, works until it is told to stop. */
+import { createServer } from 'node:net';
+import type { AddressInfo } from 'node:net';
+import { loadClientConnectConfig } from '@temporalio/envconfig';
+import { DefaultLogger, NativeConnection, Runtime, Worker } from '@temporalio/worker';
+import type { LogLevel } from '@temporalio/worker';
+import { pino } from 'pino';
+import type { Logger } from 'pino';
+import { request } from 'undici';
+import { createActivities } from '../activities/index.js';
+import { createEgressPolicy } from '../activities/egress.js';
+import { clusterId } from '../api/naming.js';
+import { createKubeClient } from '../kube/client.js';
+import { readClusterUid } from '../kube/cluster-id.js';
+import { loadKubeConfig } from '../kube/config.js';
+import { taskQueues } from '../workflows/contract.js';
+import { BUNDLE_PATH } from './bundle.js';
+import { loadConfig } from './config.js';
+import { serveHealth } from './health.js';
+
+async function main(): Promise<void> {
+  const config = loadConfig(process.env);
+  const log = pino({ level: config.logLevel, base: { component: 'worker' } });
+  const sdkMetricsPort = await freePort();
+  Runtime.install({
+    logger: forwardTo(log),
+    // Signals are handled below: the health server has to go as well.
+    shutdownSignals: [],
+    telemetryOptions: {
+      logging: { forward: {}, filter: { core: 'WARN', other: 'ERROR' } },
+      metrics: {
+        prometheus: {
+          bindAddress: `127.0.0.1:${sdkMetricsPort}`,
+          useSecondsForDurations: true,
+          countersTotalSuffix: true,
+          unitSuffix: true,
+        },
+      },
+    },
+  });
+
+  let ready = false;
+  const health = await serveHealth(
+    {
+      host: config.healthHost,
+      ports: [config.healthPort, config.metricsPort].filter((port) => port !== undefined),
+    },
+    {
+      ready: () => ready,
+      metrics: async () => (await request(`http://127.0.0.1:${sdkMetricsPort}/metrics`)).body.text(),
+    },
+  );
+
+  const kube = createKubeClient(
+    loadKubeConfig({ ...(config.kubeconfig !== undefined && { file: config.kubeconfig }) }),
+  );
+  const cluster = clusterId(await readClusterUid(kube));
+  const { connectionOptions, namespace } = loadClientConnectConfig();
+  const connection = await NativeConnection.connect(connectionOptions);
+  const worker = await Worker.create({
+    connection,
+    namespace: namespace ?? 'default',
+    taskQueue: taskQueues(cluster).worker,
+    workflowBundle: { codePath: config.workflowBundle ?? BUNDLE_PATH },
+    activities: createActivities({
+      kube,
+      egress: createEgressPolicy({ ...config.egress, refuse: [kube.server] }),
+      log,
+      controllerIdentity: config.controllerIdentity,
+    }),
+    maxCachedWorkflows: config.maxCachedWorkflows,
+    maxConcurrentWorkflowTaskExecutions: config.maxWorkflowTasks,
+    maxConcurrentActivityTaskExecutions: config.maxActivities,
+    // A cancel reaches an activity only with the answer to a heartbeat.
+    maxHeartbeatThrottleInterval: '1s',
+    defaultHeartbeatThrottleInterval: '1s',
+    shutdownGraceTime: config.shutdownGraceMs,
+    shutdownForceTime: config.shutdownGraceMs + 10_000,
+    // The price of a worker that dies: a cached run waits so long before another worker may take it.
+    stickyQueueScheduleToStartTimeout: '3s',
+  });
+
+  const stop = (signal: NodeJS.Signals): void => {
+    log.info({ signal }, 'stopping: running actions may finish');
+    ready = false;
+    if (worker.getState() === 'RUNNING') worker.shutdown();
+  };
+  process.once('SIGTERM', stop);
+  process.once('SIGINT', stop);
+
+  ready = true;
+  log.info({ cluster, namespace: namespace ?? 'default', server: kube.server }, 'worker is ready');
+  try {
+    await worker.run();
+  } finally {
+    health.close();
+    await connection.close();
+  }
+}
+
+function forwardTo(log: Logger): DefaultLogger {
+  const levels: Record<LogLevel, 'trace' | 'debug' | 'info' | 'warn' | 'error'> = {
+    TRACE: 'trace',
+    DEBUG: 'debug',
+    INFO: 'info',
+    WARN: 'warn',
+    ERROR: 'error',
+  };
+  return new DefaultLogger('INFO', ({ level, message, meta }) => {
+    log[levels[level]](meta ?? {}, message);
+  });
+}
+
+/** The SDK's own exporter serves nothing but metrics; it gets a port of its own behind ours. */
+function freePort(): Promise<number> {
+  return new Promise((resolve, reject) => {
+    const server = createServer();
+    server.once('error', reject);
+    server.listen(0, '127.0.0.1', () => {
+      const { port } = server.address() as AddressInfo;
+      server.close(() => {
+        resolve(port);
+      });
+    });
+  });
+}
+
+main().then(
+  () => process.exit(0),
+  (error: unknown) => {
+    pino({ base: { component: 'worker' } }).fatal({ err: error }, `worker cannot go on: ${String(error)}`);
+    process.exit(1);
+  },
+);
