@@ -46,6 +46,12 @@ export function renderYamlText(text: string, scope: RenderScope): string {
     at = edit.end;
   }
   result += documents.text.slice(at);
+  const [broken] = guard(documents.reason, () => parseAllDocuments(result, OPTIONS)).flatMap(
+    (one) => one.errors,
+  );
+  if (broken !== undefined) {
+    throw new RenderError('InvalidBody', `with its values the YAML is no longer valid: ${broken.message}`);
+  }
   // What is left stands in comments.
   return result.replace(documents.token, (token) => documents.written(token));
 }
@@ -65,6 +71,8 @@ interface Parsed {
   token: RegExp;
   /** Placeholder of a token, as it is written. */
   written(token: string): string;
+  /** Refuses the text, naming line and column of what stands at an offset of {@link Parsed.text}. */
+  fail(offset: number, message: string): never;
   list: Document.Parsed[];
 }
 
@@ -84,56 +92,39 @@ function parse(source: string, reason: RenderReason): Parsed {
     // Begins with a letter that is no escape in YAML or JSON; random, so that no text can be made to hold it.
     nonce = `p${globalThis.crypto.randomUUID().replaceAll('-', '')}n`;
   } while (source.includes(nonce));
-  const starts: number[] = [];
-  let text = template.texts[0] ?? '';
-  for (let index = 0; index < template.placeholders.length; index += 1) {
-    starts.push(text.length);
-    text += `${nonce}${index}e${template.texts[index + 1] ?? ''}`;
-  }
+  const text = template.texts.reduce((before, after, index) => `${before}${nonce}${index - 1}e${after}`);
   const token = new RegExp(`${nonce}([0-9]+)e`, 'g');
+  const written = (found: string): string =>
+    template.placeholders[Number(found.slice(nonce.length, -1))]?.text ?? found;
   const parsed: Parsed = {
     template,
     reason,
     text,
     token,
-    written: (found) => template.placeholders[Number(found.slice(nonce.length, -1))]?.text ?? found,
+    written,
+    fail(offset, message) {
+      const { line, column } = positionOf(source, text.slice(0, offset).replace(token, written).length);
+      throw new RenderError(reason, `line ${line}, column ${column}: ${message.replace(token, written)}`);
+    },
     list: [],
-  };
-  const original = (offset: number): number => {
-    let shift = 0;
-    for (const [index, start] of starts.entries()) {
-      if (start >= offset) break;
-      const length = template.placeholders[index]?.text.length ?? 0;
-      const tokenLength = nonce.length + String(index).length + 1;
-      if (offset < start + tokenLength) return template.placeholders[index]?.start ?? offset;
-      shift += length - tokenLength;
-    }
-    return offset + shift;
-  };
-  const fail = (offset: number, message: string): never => {
-    const { line, column } = positionOf(source, original(offset));
-    throw new RenderError(
-      reason,
-      `line ${line}, column ${column}: ${message.replace(token, (found) => parsed.written(found))}`,
-    );
   };
   const documents = guard(reason, () => parseAllDocuments(text, OPTIONS));
   parsed.list = Array.isArray(documents) ? documents : [];
   for (const document of parsed.list) {
     const [problem] = [...document.errors, ...document.warnings];
-    if (problem !== undefined) fail(problem.pos[0], problem.message);
+    if (problem !== undefined) parsed.fail(problem.pos[0], plainly(problem.message));
     guard(reason, () => {
       visit(document, {
         Node(_key, node) {
           const offset = node.range?.[0] ?? 0;
           const names = [node.tag, isAlias(node) ? node.source : node.anchor];
           if (names.some((name) => name?.includes(nonce) === true)) {
-            fail(offset, 'a placeholder cannot stand in an anchor, an alias or a tag');
+            parsed.fail(offset, 'a placeholder cannot stand in an anchor, an alias or a tag');
           }
         },
         Pair(_key, pair) {
-          if (isCollection(pair.key)) fail(pair.key.range?.[0] ?? 0, 'a key must be a single text');
-          if (isAlias(pair.key)) fail(pair.key.range?.[0] ?? 0, 'a key cannot be an alias');
+          if (isCollection(pair.key)) parsed.fail(pair.key.range?.[0] ?? 0, 'a key must be a single text');
+          if (isAlias(pair.key)) parsed.fail(pair.key.range?.[0] ?? 0, 'a key cannot be an alias');
         },
       });
     });
@@ -167,10 +158,8 @@ function fill(document: Document.Parsed, parsed: Parsed, scope: RenderScope): Ed
         for (const pair of map.items) {
           const key = keyText(pair.key);
           if (seen.has(key)) {
-            throw new RenderError(
-              parsed.reason,
-              `a placeholder gives the key "${key}", which its map holds already; keys must differ`,
-            );
+            const offset = isScalar(pair.key) ? (pair.key.range?.[0] ?? 0) : 0;
+            parsed.fail(offset, `the key becomes "${key}", which its map holds already; keys must differ`);
           }
           seen.add(key);
         }
@@ -200,6 +189,11 @@ function render(text: string, node: YamlScalar, parsed: Parsed, scope: RenderSco
   return whole ?? result + text.slice(last);
 }
 
+/** A message of the YAML library, for a person. */
+function plainly(message: string): string {
+  return message.startsWith('Maximum call stack') ? 'it is nested too deeply; flatten it' : message;
+}
+
 function keyText(key: unknown): string {
   return isScalar(key) ? String(key.value) : String(key);
 }
@@ -222,10 +216,9 @@ function jsonScalar(node: YamlScalar, parsed: Parsed): unknown {
   const number = Number(value);
   const exact = typeof value === 'bigint' ? Number.isSafeInteger(number) : Number.isFinite(number);
   if (exact && (typeof value === 'bigint' || typeof value === 'number')) return number;
-  const written = node.source ?? String(value);
-  throw new RenderError(
-    parsed.reason,
-    `${written} cannot be kept exactly as a number; write it in quotes, or use a number that JSON can hold`,
+  return parsed.fail(
+    node.range?.[0] ?? 0,
+    `${node.source ?? String(value)} cannot be kept exactly as a number; write it in quotes, or use a number that JSON can hold`,
   );
 }
 

@@ -47,9 +47,8 @@ export function normaliseWhen(expression: string): { text: string } | { error: s
   return inBraces ? { error: '"{{" is not closed by "}}"' } : { text };
 }
 
-// Raw texts know no escapes, so they come first.
 const LITERAL =
-  /(?:[rR][bB]?|[bB][rR])(?:"""[^]*?"""|'''[^]*?'''|"[^"\n]*"|'[^'\n]*')|[bB]?(?:"""(?:[^\\]|\\[^])*?"""|'''(?:[^\\]|\\[^])*?'''|"(?:[^"\\\n]|\\[^])*"|'(?:[^'\\\n]|\\[^])*')/y;
+  /[rRbB]{0,2}(?:"{3}(?:[^\\]|\\[^])*?"{3}|'{3}(?:[^\\]|\\[^])*?'{3}|"(?:[^"\\\n]|\\[^])*"|'(?:[^'\\\n]|\\[^])*')/y;
 const REFERENCE =
   /\.(?:(?:params|outputs|phases)(?:\.[A-Za-z0-9_]+(?:-[A-Za-z0-9_]+)*)+|(?:params|outputs|phases|mode|runMode|operation)(?![A-Za-z0-9_]))/y;
 const WORD = /[A-Za-z0-9_]+/y;

@@ -1,15 +1,10 @@
 import vm from 'node:vm';
-import {
-  Environment,
-  EvaluationError,
-  ParseError,
-  serialize,
-  TypeError as CelTypeError,
-} from '@marcbachmann/cel-js';
+import { Environment, EvaluationError, ParseError, TypeError as CelTypeError } from '@marcbachmann/cel-js';
 import type { ASTNode } from '@marcbachmann/cel-js';
 import type { Problem } from './problem.js';
 import type { OutputViews } from './run.js';
 import type { Scalar } from './types.js';
+import { adaptMode, knownMode, nodesOf, usesMode } from './when-ast.js';
 import { normaliseWhen } from './when-syntax.js';
 
 /** What a condition is evaluated over. */
@@ -34,6 +29,8 @@ export type WhenResult = { value: boolean } | { error: string };
 /** Names that a condition uses. */
 export interface WhenReferences {
   params: Set<string>;
+  /** Those of `params` that are not asked for with `has(params.x)` or `"x" in params`: they must have a value. */
+  requiredParams: Set<string>;
   outputs: Set<string>;
   phases: Set<string>;
   /** Roots that are used as a whole or with a computed name, so that every entry may be read. */
@@ -46,8 +43,6 @@ const MAX_LENGTH = 4096;
 const TIMEOUT_MS = 1000;
 /** Concatenations let a short condition build a huge text. */
 const MAX_ADDITIONS = 32;
-const MODES = new Set(['install', 'upgrade', 'delete', 'rollback']);
-const COMPARISONS = new Set(['==', '!=', '<', '<=', '>', '>=', 'in']);
 const ROOTS = ['params', 'outputs', 'phases'] as const;
 const ALLOWED =
   'a CEL condition over params, outputs, mode, runMode, operation and phases, such as outputs["step1"].phase == "Succeeded"';
@@ -83,9 +78,7 @@ export function evaluateWhen(expression: string, scope: WhenScope): WhenResult {
     operation: scope.operation,
   };
   try {
-    const adapted = usesMode(compiled.ast)
-      ? serialize(adaptMode(compiled.ast, mode === undefined))
-      : compiled.text;
+    const adapted = usesMode(compiled.ast) ? adaptMode(compiled.ast, mode === undefined) : compiled.text;
     const evaluate = environment().parse(adapted);
     const value = bounded(() => evaluate(context) as unknown);
     if (typeof value === 'boolean') return { value };
@@ -99,6 +92,7 @@ export function evaluateWhen(expression: string, scope: WhenScope): WhenResult {
 export function whenReferences(expression: string): WhenReferences {
   const references: WhenReferences = {
     params: new Set(),
+    requiredParams: new Set(),
     outputs: new Set(),
     phases: new Set(),
     dynamic: new Set(),
@@ -151,32 +145,6 @@ function bounded<T>(run: () => T): T {
   return vm.runInNewContext('run()', { run }, { timeout: TIMEOUT_MS }) as T;
 }
 
-function children(node: ASTNode): ASTNode[] {
-  switch (node.op) {
-    case 'value':
-    case 'id':
-      return [];
-    case '.':
-    case '.?':
-      return [node.args[0]];
-    case 'call':
-      return node.args[1];
-    case 'rcall':
-      return [node.args[1], ...node.args[2]];
-    case 'list':
-      return node.args;
-    case 'map':
-      return node.args.flat();
-    case '!_':
-    case '-_':
-      return [node.args];
-    case '?:':
-      return node.args;
-    default:
-      return node.args;
-  }
-}
-
 function refusal(ast: ASTNode): string | undefined {
   let additions = 0;
   for (const node of nodesOf(ast)) {
@@ -200,69 +168,10 @@ function refusal(ast: ASTNode): string | undefined {
 const MACROS = new Set(['all', 'exists', 'exists_one', 'filter']);
 const RESERVED = new Set(['params', 'outputs', 'phases', 'mode', 'runMode', 'operation']);
 
-function nodesOf(ast: ASTNode): ASTNode[] {
-  const nodes: ASTNode[] = [];
-  const open = [ast];
-  for (let node = open.pop(); node !== undefined; node = open.pop()) {
-    nodes.push(node);
-    open.push(...children(node));
-  }
-  return nodes;
-}
-
-function usesMode(ast: ASTNode): boolean {
-  return nodesOf(ast).some((node) => node.op === 'id' && node.args === 'mode');
-}
-
-/** A node as far as `serialize` reads it. */
-interface Sketch {
-  op: string;
-  args: unknown;
-}
-
-/**
- * Makes comparisons on `mode` ignore the case of the known modes, or makes them true while no mode is set. Literals
- * are kept as they are written: `serialize` rounds fractions.
- */
-function adaptMode(ast: ASTNode, unset: boolean): ASTNode {
-  const sketch = (node: ASTNode, compared: boolean): Sketch => {
-    if (node.op === 'value') {
-      if (compared && typeof node.args === 'string') return { op: 'value', args: knownMode(node.args) };
-      return { op: 'id', args: node.input.slice(node.start, node.end) };
-    }
-    if (node.op === 'id') return { op: 'id', args: node.args };
-    const onMode =
-      COMPARISONS.has(node.op) && children(node).some((child) => child.op === 'id' && child.args === 'mode');
-    if (onMode && unset) return { op: 'value', args: true };
-    const inner = (child: ASTNode): Sketch => sketch(child, onMode || (compared && node.op === 'list'));
-    switch (node.op) {
-      case '.':
-      case '.?':
-        return { op: node.op, args: [inner(node.args[0]), node.args[1]] };
-      case 'call':
-        return { op: node.op, args: [node.args[0], node.args[1].map(inner)] };
-      case 'rcall':
-        return { op: node.op, args: [node.args[0], inner(node.args[1]), node.args[2].map(inner)] };
-      case 'map':
-        return { op: node.op, args: node.args.map((pair) => pair.map(inner)) };
-      case '!_':
-      case '-_':
-        return { op: node.op, args: inner(node.args) };
-      default:
-        return { op: node.op, args: node.args.map(inner) };
-    }
-  };
-  return sketch(ast, false) as unknown as ASTNode;
-}
-
-function knownMode(text: string): string {
-  const lower = text.toLowerCase();
-  return MODES.has(lower) ? lower : text;
-}
-
 function collect(ast: ASTNode, into: WhenReferences): void {
   const root = (node: ASTNode) => ROOTS.find((name) => node.op === 'id' && node.args === name);
   const named = new Set<ASTNode>();
+  const guarded = new Set<string>();
   for (const node of nodesOf(ast)) {
     if (node.op === '.' || node.op === '.?' || node.op === '[]' || node.op === '[?]') {
       const name = root(node.args[0]);
@@ -270,14 +179,19 @@ function collect(ast: ASTNode, into: WhenReferences): void {
       if (name === undefined || key === undefined) continue;
       into[name].add(key);
       named.add(node.args[0]);
+    } else if (node.op === 'call' && node.args[0] === 'has') {
+      const [field] = node.args[1];
+      if (field?.op === '.' && root(field.args[0]) === 'params') guarded.add(field.args[1]);
     } else if (node.op === 'in') {
       const name = root(node.args[1]);
       const key = literal(node.args[0]);
       if (name === undefined || key === undefined) continue;
       into[name].add(key);
+      if (name === 'params') guarded.add(key);
       named.add(node.args[1]);
     }
   }
+  for (const name of into.params) if (!guarded.has(name)) into.requiredParams.add(name);
   for (const node of nodesOf(ast)) {
     const name = root(node);
     if (name !== undefined && !named.has(node)) into.dynamic.add(name);
