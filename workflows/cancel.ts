@@ -12,6 +12,8 @@ export interface Cancellation {
   readonly record: CancelRecord | undefined;
   /** Whether a request asked to abort a rollback too. */
   readonly forced: boolean;
+  /** Takes over a request that reached another workflow of the run. */
+  accept(request: CancelRequest, via: string): void;
 }
 
 /**
@@ -25,7 +27,13 @@ export function listenForCancel(
   root: CancellationScope,
   onCancel: (cancellation: Cancellation) => void,
 ): Cancellation {
-  const state: { record: CancelRecord | undefined; forced: boolean } = { record: undefined, forced: false };
+  const state: { -readonly [K in keyof Cancellation]: Cancellation[K] } = {
+    record: undefined,
+    forced: false,
+    accept: (request, via) => {
+      accept(request, via);
+    },
+  };
   const accept = (request: CancelRequest, via: string): void => {
     const first = state.record === undefined;
     const firstForced = request.force === true && !state.forced;

@@ -121,8 +121,8 @@ export interface StageRunInput {
 /** Result of `drStage` and `drStageRollback`. */
 export interface StageResult {
   status: StageStatus;
-  /** Whether the stage was cut short by a cancel. */
-  cancelled: boolean;
+  /** The cancel that cut the stage short; it may have reached the stage's own workflow only. */
+  cancelled?: CancelRecord;
 }
 
 /** Input of `drStageRollback`. */

@@ -136,7 +136,16 @@ export async function drPlanExecution(input: RunInput): Promise<RunResult> {
           staticSummary: `${run.plan.name}: ${stages[index]?.name ?? ''}`.slice(0, 200),
         });
         children.set(index, child);
-        return await child.result();
+        const ended = await child.result();
+        // Whoever cancels one stage means the run (plan semantics, §5 Cancel: one path).
+        if (ended.cancelled !== undefined && cancellation.record === undefined) {
+          const { via, reason, requestedBy } = ended.cancelled;
+          cancellation.accept(
+            { ...(reason !== undefined && { reason }), ...(requestedBy !== undefined && { requestedBy }) },
+            via,
+          );
+        }
+        return ended;
       } catch (error) {
         if (isCancellation(error)) return { interrupted: 'the run was cancelled' };
         if (error instanceof WorkflowExecutionAlreadyStartedError) {

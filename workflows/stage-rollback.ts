@@ -27,7 +27,7 @@ export async function drStageRollback(input: StageRollbackInput): Promise<StageR
       collect: () =>
         input.run.operation === 'Revert' ? { stages: [{ index: undo.index, status }] } : undefined,
     });
-    listenForCancel(root, () => {
+    const cancellation = listenForCancel(root, () => {
       state.cancelled = true;
       steps.cancel();
     });
@@ -97,7 +97,11 @@ export async function drStageRollback(input: StageRollbackInput): Promise<StageR
       status.phase = 'Succeeded';
     }
     mirror.close();
-    return { status, cancelled: status.reason === 'Cancelled' };
+    return {
+      status,
+      ...(cancellation.record !== undefined &&
+        status.reason === 'Cancelled' && { cancelled: cancellation.record }),
+    };
   });
 
   function find(step: UndoStep): ActionStatus {

@@ -128,7 +128,7 @@ export async function drStage(input: StageRunInput): Promise<StageResult> {
       return 'again';
     };
 
-    listenForCancel(root, () => {
+    const cancellation = listenForCancel(root, () => {
       state.cancelled = true;
       forward.cancel();
     });
@@ -151,7 +151,10 @@ export async function drStage(input: StageRunInput): Promise<StageResult> {
       if (gate.failed) status.phase = 'Failed';
     }
     mirror.close();
-    return { status, cancelled: state.cancelled && wasCut(status) };
+    return {
+      status,
+      ...(cancellation.record !== undefined && wasCut(status) && { cancelled: cancellation.record }),
+    };
   });
 }
 

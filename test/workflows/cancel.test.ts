@@ -1,0 +1,252 @@
+import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
+import {
+  phasesOf,
+  stages,
+  startScriptedWorker,
+  untilCancelled,
+  workflow,
+  action,
+} from '../support/scripted.js';
+import type { ScriptedRun, ScriptedWorker } from '../support/scripted.js';
+
+let scripted: ScriptedWorker;
+beforeAll(async () => {
+  scripted = await startScriptedWorker(inject('temporal'), inject('temporalNamespace'));
+});
+afterAll(() => scripted.close());
+
+async function until(run: ScriptedRun, event: string): Promise<void> {
+  for (let i = 0; i < 200; i += 1) {
+    if (run.recording.events.includes(event)) return;
+    await new Promise((resolve) => setTimeout(resolve, 25));
+  }
+  throw new Error(`never: ${event}; saw ${run.recording.events.join(', ')}`);
+}
+
+const plan = () =>
+  stages(
+    { name: 'one', workflows: [workflow(['a'])] },
+    { name: 'two', workflows: [workflow(['endless', 'b']), workflow(['c'])] },
+    { name: 'three', workflows: [workflow(['d'])] },
+  );
+const endless = { endless: () => untilCancelled() };
+const CANCELLED = [
+  'one=Succeeded(Succeeded:a=Succeeded)',
+  'two=Failed(Failed:endless=Failed/Cancelled,b=Skipped/Cancelled | Skipped:c=Skipped/Cancelled)',
+  'three=Skipped(Skipped:d=Skipped/Cancelled)',
+];
+
+describe('cancel', () => {
+  it.each([
+    ['signal without an argument', (run: ScriptedRun) => run.handle.signal('cancel'), { via: 'Signal' }],
+    [
+      'signal with a string',
+      (run: ScriptedRun) => run.handle.signal('cancel', 'wrong site'),
+      { via: 'Signal', reason: 'wrong site' },
+    ],
+    [
+      'signal with an object',
+      (run: ScriptedRun) =>
+        run.handle.signal('cancel', { reason: 'r', requestedBy: 'ann', via: 'Annotation' }),
+      { via: 'Annotation', reason: 'r', requestedBy: 'ann' },
+    ],
+    ['signal with nonsense', (run: ScriptedRun) => run.handle.signal('cancel', [1, null]), { via: 'Signal' }],
+    ['cancel request', (run: ScriptedRun) => run.handle.cancel(), { via: 'CancelRequest' }],
+  ])('by %s interrupts what runs, skips the rest, and says who asked', async (_, cancel, record) => {
+    const run = await scripted.run({ stages: plan() }, endless);
+    await until(run, 'start endless');
+    await cancel(run);
+    await cancel(run).catch(() => undefined);
+    const result = await run.result();
+    expect(result).toMatchObject({ phase: 'Cancelled', reason: 'Cancelled' });
+    expect(phasesOf(result.stages)).toEqual(CANCELLED);
+    expect(run.recording.finish?.cancelRequest).toMatchObject(record);
+    expect((await run.handle.describe()).status.name).toBe('COMPLETED');
+  });
+
+  it('of a stage’s own workflow cancels the run', async () => {
+    const run = await scripted.run({ stages: plan() }, endless);
+    await until(run, 'start endless');
+    await run.handle.client.getHandle(`${run.handle.workflowId}/s1`).cancel();
+    const result = await run.result();
+    expect(result.phase).toBe('Cancelled');
+    expect(phasesOf(result.stages)).toEqual(CANCELLED);
+    expect(run.recording.finish?.cancelRequest).toMatchObject({ via: 'CancelRequest' });
+  });
+
+  it('that comes after the last action changes nothing', async () => {
+    const run = await scripted.run({ stages: stages({ name: 's', workflows: [workflow(['a'])] }) });
+    const result = await run.result();
+    await run.handle.signal('cancel').catch(() => undefined);
+    expect(result.phase).toBe('Succeeded');
+  });
+
+  it('lets an action that is not interruptible finish', async () => {
+    const run = await scripted.run(
+      {
+        stages: stages({ name: 's', workflows: [workflow([action('slow', { interruptible: false }), 'b'])] }),
+      },
+      { slow: () => untilCancelled(1000) },
+    );
+    await until(run, 'start slow');
+    await run.handle.signal('cancel');
+    const result = await run.result();
+    expect(phasesOf(result.stages)).toEqual(['s=Failed(Failed:slow=Succeeded,b=Skipped/Cancelled)']);
+    expect(result.phase).toBe('Cancelled');
+  });
+
+  it('settles an attempt that ends without an outcome', async () => {
+    const run = await scripted.run(
+      {
+        stages: stages({
+          name: 's',
+          workflows: [
+            workflow([
+              action('flaky', {
+                retry: { limit: 5, intervalMs: 60_000, backoffMultiplier: 1, maxIntervalMs: 60_000 },
+              }),
+            ]),
+          ],
+        }),
+      },
+      { flaky: () => Promise.reject(new Error('not yet')) },
+    );
+    await until(run, 'start flaky');
+    await new Promise((resolve) => setTimeout(resolve, 300));
+    await run.handle.signal('cancel');
+    const result = await run.result();
+    expect(run.recording.events).toContain('settle flaky');
+    expect(phasesOf(result.stages)).toEqual(['s=Failed(Failed:flaky=Failed/Cancelled)']);
+  });
+
+  it('a stage workflow terminated from outside is a failed stage, kept as status shows it', async () => {
+    const run = await scripted.run({ stages: plan() }, endless);
+    await until(run, 'start endless');
+    await run.handle.client.getHandle(`${run.handle.workflowId}/s1`).terminate('test');
+    expect(await run.result()).toMatchObject({ phase: 'Failed' });
+    const update = [...run.recording.mirrors, run.recording.finish].flatMap((item) => item?.stages ?? []);
+    expect(update.find((item) => item.interrupted)).toMatchObject({
+      index: 1,
+      status: { phase: 'Failed', reason: 'StageTerminated' },
+    });
+  });
+});
+
+describe('pause', () => {
+  const paused = async (run: ScriptedRun): Promise<void> => {
+    for (let i = 0; i < 200; i += 1) {
+      if (run.recording.mirrors.some((update) => update.paused !== undefined)) return;
+      await new Promise((resolve) => setTimeout(resolve, 25));
+    }
+    throw new Error('never paused');
+  };
+  const list = () =>
+    stages({ name: 's', workflows: [workflow(['flaky', 'b'])] }, { name: 't', workflows: [workflow(['c'])] });
+  const flaky = () => {
+    let calls = 0;
+    return { flaky: () => Promise.resolve((calls += 1) === 1 ? ({ phase: 'Failed' } as const) : {}) };
+  };
+
+  it('retries the failed action in a new round and goes on', async () => {
+    const run = await scripted.run({ onFailure: 'Pause', stages: list() }, flaky());
+    await paused(run);
+    expect(phasesOf(run.recording.mirrors.at(-1)?.stages.map((item) => item.status) ?? [])[0]).toMatch(
+      /^s=Running\(Running/,
+    );
+    await run.handle.signal('retry');
+    const result = await run.result();
+    expect(result.phase).toBe('Succeeded');
+    expect(result.stages[0]?.workflowExecutions?.[0]?.actionStatuses?.[0]?.round).toBe(1);
+  });
+
+  it('skips the failed action on request, says by whom, and runs what depends on it', async () => {
+    const run = await scripted.run({ onFailure: 'Pause', stages: list() }, flaky());
+    await paused(run);
+    await run.handle.signal('skip', { reason: 'done by hand', requestedBy: 'ann' });
+    const result = await run.result();
+    expect(result.phase).toBe('Succeeded');
+    const skipped = result.stages[0]?.workflowExecutions?.[0]?.actionStatuses?.[0];
+    expect(skipped).toMatchObject({ phase: 'Skipped', reason: 'SkippedByUser' });
+    expect(skipped?.message).toContain('ann');
+  });
+
+  it('fails on abort, and is cancelled by a cancel', async () => {
+    const aborted = await scripted.run({ onFailure: 'Pause', stages: list() }, flaky());
+    await paused(aborted);
+    await aborted.handle.signal('abort');
+    expect(await aborted.result()).toMatchObject({ phase: 'Failed' });
+    const cancelled = await scripted.run({ onFailure: 'Pause', stages: list() }, flaky());
+    await paused(cancelled);
+    await cancelled.handle.signal('cancel');
+    expect(await cancelled.result()).toMatchObject({ phase: 'Cancelled' });
+  });
+
+  it('reminds while it waits', async () => {
+    const run = await scripted.run({ onFailure: 'Pause', stages: list() }, flaky());
+    await paused(run);
+    await expect
+      .poll(() => run.recording.mirrors.at(-1)?.paused?.reminder, { timeout: 10_000 })
+      .toBeGreaterThanOrEqual(2);
+    await run.handle.signal('abort');
+    await run.result();
+  });
+});
+
+describe('rollback', () => {
+  const list = () =>
+    stages(
+      {
+        name: 'one',
+        workflows: [workflow([action('a', { rollbackType: 'HTTP' }), action('b', { type: 'Job' })])],
+      },
+      { name: 'two', workflows: [workflow([action('c', { type: 'Job' }), 'plain', 'bad'])] },
+    );
+
+  it('undoes in reverse, ends Failed, and says what was not undone', async () => {
+    const run = await scripted.run(
+      { onFailure: 'Rollback', stages: list() },
+      { bad: { phase: 'Failed', effect: 'None' } },
+    );
+    const result = await run.result();
+    expect(result).toMatchObject({ phase: 'Failed', reason: 'StageFailed' });
+    expect(run.recording.events.filter((event) => event.startsWith('start undo'))).toEqual([
+      'start undo c',
+      'start undo b',
+      'start undo a',
+    ]);
+    // "plain" is HTTP without a rollback.
+    expect(run.recording.finish?.rolledBack).toEqual({ complete: false, message: 'not undone: 1/0/1' });
+  });
+
+  it('stops at the first failed undo', async () => {
+    const run = await scripted.run(
+      { onFailure: 'Rollback', stages: list() },
+      { bad: { phase: 'Failed', effect: 'None' }, 'undo b': { phase: 'Failed', message: 'no' } },
+    );
+    await run.result();
+    expect(run.recording.events.filter((event) => event.startsWith('start undo'))).toEqual([
+      'start undo c',
+      'start undo b',
+    ]);
+    expect(run.recording.finish?.rolledBack?.complete).toBe(false);
+    expect(run.recording.finish?.rolledBack?.message).toContain('0/0/0');
+  });
+
+  it('goes on when a cancel comes, and stops when it is forced', async () => {
+    const script = {
+      bad: { phase: 'Failed', effect: 'None' } as const,
+      'undo b': () => untilCancelled(1000),
+    };
+    const soft = await scripted.run({ onFailure: 'Rollback', stages: list() }, script);
+    await until(soft, 'start undo b');
+    await soft.handle.signal('cancel');
+    await soft.result();
+    expect(soft.recording.events).toContain('Succeeded undo a');
+    const hard = await scripted.run({ onFailure: 'Rollback', stages: list() }, script);
+    await until(hard, 'start undo b');
+    await hard.handle.signal('cancel', { force: true });
+    await hard.result();
+    expect(hard.recording.events).not.toContain('start undo a');
+    expect(hard.recording.finish?.rolledBack?.complete).toBe(false);
+  });
+});
