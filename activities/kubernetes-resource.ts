@@ -1,0 +1,145 @@
+import { OPERATIONS_BY_TYPE } from '../api/action-defaults.js';
+import { renderString } from '../api/render.js';
+import { keyOf } from '../kube/client.js';
+import { KubeError } from '../kube/error.js';
+import { definitionOf, locate, readManifest } from './documents.js';
+import type { Attempt, AttemptResult, Handler } from './handler.js';
+import {
+  captureAll,
+  FINALIZER_WAIT_MS,
+  isAutomaticUndo,
+  performAll,
+  refused,
+  settleAll,
+  settleUndo,
+  undoAll,
+} from './object-action.js';
+import type { ObjectHandlerOptions, OutputsOf, Refusal } from './object-action.js';
+import { carryOut, collision } from './object-effect.js';
+import type { ObjectEffect, ObjectOperation, ObjectTask } from './object-effect.js';
+
+/**
+ * KubernetesResource actions: one or several objects of any kind (seed: KubernetesResourceAction; plan semantics, §3).
+ */
+export function createKubernetesResource(options: Partial<ObjectHandlerOptions> = {}): Handler {
+  const bounds = { finalizerWaitMs: options.finalizerWaitMs ?? FINALIZER_WAIT_MS };
+  return {
+    async run(attempt) {
+      const plan = await render(attempt);
+      if (!plan.ok) return refused(plan);
+      const obstacle = await findObstacle(plan.tasks, attempt);
+      if (obstacle !== undefined) return obstacle;
+      const performed = await performAll(plan.tasks, attempt, {
+        bounds,
+        outputsOf: outputsFor(plan.tasks),
+        perform: async (task, tracked) => {
+          try {
+            return await carryOut(task, tracked, bounds);
+          } catch (error) {
+            const early = definedJustNow(error, task, plan.tasks);
+            if (early === undefined) throw error;
+            return early;
+          }
+        },
+      });
+      return (
+        performed.stopped ?? {
+          kind: 'succeeded',
+          outputs: performed.outputs,
+          ...(performed.notes !== undefined && { message: performed.notes }),
+        }
+      );
+    },
+    async capture(attempt) {
+      const plan = await render(attempt);
+      if (!plan.ok) return { kind: 'failed', reason: plan.reason, message: plan.message };
+      return captureAll(plan.tasks, attempt);
+    },
+    async undo(attempt) {
+      return undoAll(attempt, {
+        bounds,
+        forwardTasks: async () => {
+          const plan = await render(attempt);
+          return plan.ok ? plan.tasks : [];
+        },
+      });
+    },
+    async settle(attempt) {
+      if (isAutomaticUndo(attempt)) return settleUndo();
+      const plan = await render(attempt);
+      return plan.ok ? settleAll(plan.tasks, attempt, outputsFor(plan.tasks)) : refused(plan);
+    },
+  };
+}
+
+type Plan = { ok: true; tasks: ObjectTask[] } | ({ ok: false } & Refusal);
+
+async function render({ action, scope, kube, task }: Attempt): Promise<Plan> {
+  const { resource } = action;
+  if (resource === undefined) {
+    return {
+      ok: false,
+      reason: 'InvalidSpec',
+      message: `action "${action.name}" has no block "resource"; write what it shall create or change`,
+    };
+  }
+  const operation = renderString(resource.operation || 'Create', scope);
+  const allowed = OPERATIONS_BY_TYPE.KubernetesResource ?? [];
+  if (!allowed.includes(operation)) {
+    return {
+      ok: false,
+      reason: 'InvalidOperation',
+      message: `operation "${operation}" is not known; allowed are ${allowed.join(', ')}`,
+    };
+  }
+  const manifest = readManifest(resource.manifest, scope);
+  if (!manifest.ok) return manifest;
+  const located = await locate(kube, manifest.objects, task.run.namespace);
+  if (!located.ok) return located;
+  return {
+    ok: true,
+    tasks: located.objects.map((object) => ({
+      operation: operation as ObjectOperation,
+      object,
+      force: resource.force,
+    })),
+  };
+}
+
+/** Of several objects none is created while another one is in the way: nothing is left half done. */
+async function findObstacle(tasks: ObjectTask[], attempt: Attempt): Promise<AttemptResult | undefined> {
+  if (tasks.length === 1) return undefined;
+  for (const { operation, object } of tasks) {
+    if (operation !== 'Create') continue;
+    const key = keyOf(object);
+    if (!(await isServed(attempt, key))) continue;
+    const found = await attempt.kube.get(key, { signal: attempt.signal });
+    const effect = found === undefined ? undefined : collision(found, key, attempt);
+    if (effect?.kind === 'failed') return effect;
+    if (effect?.kind === 'retry') return { ...effect, ambiguous: true };
+  }
+  return undefined;
+}
+
+/** A kind that the manifest itself defines is not served before it is applied. */
+const isServed = (attempt: Attempt, key: { apiVersion: string; kind: string }): Promise<boolean> =>
+  attempt.kube.resolve(key.apiVersion, key.kind).then(
+    () => true,
+    () => false,
+  );
+
+/** The API server takes a moment to serve a kind that the manifest itself has just defined. */
+function definedJustNow(error: unknown, task: ObjectTask, tasks: ObjectTask[]): ObjectEffect | undefined {
+  if (!(error instanceof KubeError) || error.reason !== 'KindNotFound') return undefined;
+  const objects = tasks.map(({ object }) => object);
+  if (definitionOf(task.object, objects) === undefined) return undefined;
+  return { kind: 'retry', reason: 'KindNotFound', message: `${error.message} (not yet)`, effect: 'None' };
+}
+
+const outputsFor =
+  (tasks: ObjectTask[]): OutputsOf =>
+  (references, created) => ({
+    ...(tasks.length === 1 && references[0] !== undefined && { resourceRef: references[0] }),
+    resourceRefs: references,
+    ...(created.length > 0 && { created }),
+  });

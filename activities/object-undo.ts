@@ -1,0 +1,325 @@
+/**
+ * The automatic inverse for one object: what the action made is deleted, what it changed is put back, and never
+ * anything that others have written since (plan semantics, §3 prior state, §5 Revert). Each can be repeated.
+ */
+import { ANNOTATIONS, FIELD_MANAGER, LABELS } from '../api/group.js';
+import { isObject } from '../api/json.js';
+import { isAlreadyExists, isConflict } from '../kube/error.js';
+import { describeKey } from '../kube/object.js';
+import type { KubeObject, ObjectKey } from '../kube/object.js';
+import type { Attempt } from './handler.js';
+import { isOwnApply, ownAppliedFields } from './managed-fields.js';
+import { isMarkedBy, withoutMarks } from './marks.js';
+import { deleteObject, replacedMessage } from './object-delete.js';
+import { patchBody } from './object-effect.js';
+import { waitUntilGone } from './object-wait.js';
+import { isWithin, lookUp, withoutServerFields } from './objects.js';
+import type { AfterDocument, PriorDocument } from './prior-store.js';
+import { applyMergePatch, joinMasks, maskOf, planRestore } from './restore.js';
+import type { Mask, RestoreConflict } from './restore.js';
+
+/** How the undo for one object ended. `KubeError`s are thrown. */
+export type UndoEffect =
+  | { kind: 'undone'; message: string }
+  /** Nothing of the action is left to undo. */
+  | { kind: 'already'; message: string }
+  | { kind: 'failed'; reason: string; message: string }
+  | { kind: 'retry'; reason: string; message: string };
+
+/** What the undo of an object is done with. */
+export interface UndoContext {
+  attempt: Attempt;
+  /** Key of the forward action in any round, to recognise its marks. */
+  forwardKey: string;
+  finalizerWaitMs: number;
+  /** Called with an object that is about to be deleted. */
+  beforeDelete?: ((object: KubeObject) => Promise<void>) | undefined;
+}
+
+const WRITE_TRIES = 5;
+
+/** Deletes an object that the action made; one that took its name since is left alone. */
+export async function deleteCreated(
+  created: { key: ObjectKey; uid: string },
+  context: UndoContext,
+): Promise<UndoEffect> {
+  const { attempt } = context;
+  const { key, uid } = created;
+  if (context.beforeDelete !== undefined) {
+    const found = await attempt.kube.get(key, { signal: attempt.signal });
+    if (found?.metadata.uid === uid && found.metadata.deletionTimestamp === undefined) {
+      await context.beforeDelete(found);
+    }
+  }
+  const result = await deleteObject(
+    attempt.kube,
+    { key, uid },
+    {
+      signal: attempt.signal,
+      deadline: attempt.deadline,
+      finalizerWaitMs: context.finalizerWaitMs,
+      beforeEffect: attempt.beforeEffect,
+    },
+  );
+  switch (result.kind) {
+    case 'deleted':
+      return { kind: 'undone', message: `${describeKey(key)} deleted` };
+    case 'absent':
+      return {
+        kind: 'already',
+        message:
+          result.replacedBy === undefined
+            ? `${describeKey(key)} is gone already`
+            : replacedMessage(key, result.replacedBy),
+      };
+    case 'terminating':
+      return { kind: result.final ? 'failed' : 'retry', reason: 'StillTerminating', message: result.message };
+  }
+}
+
+/**
+ * Puts an object back to its recorded state.
+ *
+ * @param after what the action left behind; undefined when the action ended without a word: then what it was to write
+ *   is compared with, and nothing is done where its mark is missing
+ */
+export async function restoreObject(
+  prior: PriorDocument & { object: KubeObject },
+  after: AfterDocument | undefined,
+  context: UndoContext,
+): Promise<UndoEffect> {
+  const { attempt } = context;
+  const { key } = prior;
+  for (let tries = 1; ; tries += 1) {
+    const current = await lookUp(attempt.kube, key, attempt.signal);
+    if (prior.operation === 'Delete' || current === undefined) {
+      const mayCreate = prior.operation === 'Delete' || removesFirst(prior);
+      if (current !== undefined) return await bringBack(prior, current, context);
+      if (mayCreate) return await recreate(prior, context);
+      return {
+        kind: 'failed',
+        reason: 'Conflict',
+        message: `${describeKey(key)}, which the action changed, was deleted by someone else since, so nothing can be restored; create it again, or leave it`,
+      };
+    }
+    if (after === undefined && !isMarkedBy(current, context.forwardKey)) {
+      return { kind: 'already', message: `${describeKey(key)} was not changed by the action` };
+    }
+    const plan = planObjectRestore(prior, after, current, context.forwardKey);
+    switch (plan.kind) {
+      case 'nothing':
+        return { kind: 'already', message: `${describeKey(key)} has its earlier values already` };
+      case 'conflict':
+        return {
+          kind: 'failed',
+          reason: 'Conflict',
+          message: `${describeKey(key)} was changed by someone else since: ${describe(plan.conflicts, key.kind === 'Secret')}. Nothing was restored; set these fields by hand to what they shall be, then revert again`,
+        };
+      case 'patch':
+        break;
+    }
+    attempt.beforeEffect();
+    try {
+      await attempt.kube.patch(key, plan.patch, {
+        kind: 'merge',
+        fieldManager: FIELD_MANAGER,
+        signal: attempt.signal,
+      });
+      return { kind: 'undone', message: `${describeKey(key)} restored` };
+    } catch (error) {
+      if (!isConflict(error) || tries >= WRITE_TRIES) throw error;
+    }
+  }
+}
+
+/** The restore of one object as a merge patch that holds only for the state that was read. */
+export function planObjectRestore(
+  prior: PriorDocument & { object: KubeObject },
+  after: AfterDocument | undefined,
+  current: KubeObject,
+  forwardKey: string,
+): ReturnType<typeof planRestore> {
+  const states = {
+    prior: comparable(prior.object),
+    after: comparable(after?.object ?? intended(prior)),
+    current: comparable(current),
+  };
+  const mask = writtenFields(prior);
+  const plan = planRestore({ ...states, mask });
+  if (plan.kind === 'conflict') return plan;
+  const patch = plan.kind === 'patch' ? plan.patch : {};
+  const marks = isMarkedBy(current, forwardKey) ? restoredMarks(prior.object) : undefined;
+  if (plan.kind === 'nothing' && marks === undefined) return plan;
+  const metadata = isObject(patch) && isObject(patch.metadata) ? patch.metadata : {};
+  return {
+    kind: 'patch',
+    patch: {
+      ...(patch as object),
+      metadata: {
+        ...metadata,
+        ...(marks !== undefined && {
+          labels: merged(metadata.labels, marks.labels),
+          annotations: merged(metadata.annotations, marks.annotations),
+        }),
+        resourceVersion: current.metadata.resourceVersion,
+        uid: current.metadata.uid,
+      },
+    },
+  };
+}
+
+/** A Replace that deletes and creates leaves nothing behind when it is cut in between. */
+const removesFirst = (prior: PriorDocument): boolean =>
+  prior.operation === 'Replace' && prior.key.kind === 'Subscription';
+
+/** The object of a Delete is there: still, again, or as somebody else's. */
+async function bringBack(
+  prior: PriorDocument & { object: KubeObject },
+  current: KubeObject,
+  context: UndoContext,
+): Promise<UndoEffect> {
+  const { key } = prior;
+  const { attempt } = context;
+  const uid = prior.object.metadata.uid ?? '';
+  if (current.metadata.deletionTimestamp !== undefined) {
+    const gone = await waitUntilGone(
+      attempt.kube,
+      { key, uid: current.metadata.uid ?? uid },
+      {
+        signal: attempt.signal,
+        timeoutMs: Math.min(context.finalizerWaitMs, attempt.deadline - Date.now() - 1500),
+      },
+    );
+    if (gone.gone) return recreate(prior, context);
+    return {
+      kind: 'retry',
+      reason: 'StillTerminating',
+      message: `${describeKey(key)} is still being deleted (finalizers: ${(gone.left.metadata.finalizers ?? []).join(', ') || 'none'}); it can be created again when it is gone`,
+    };
+  }
+  if (current.metadata.uid === uid) {
+    return { kind: 'already', message: `${describeKey(key)} was not deleted` };
+  }
+  if (isWithin(comparable(recreatable(prior.object)), comparable(current))) {
+    return { kind: 'already', message: `${describeKey(key)} is there again` };
+  }
+  return {
+    kind: 'failed',
+    reason: 'Conflict',
+    message: `${describeKey(key)}, which the action deleted, was created by someone else since and differs from what it was; delete it to have the earlier one restored, or leave it`,
+  };
+}
+
+async function recreate(
+  prior: PriorDocument & { object: KubeObject },
+  context: UndoContext,
+): Promise<UndoEffect> {
+  const { attempt } = context;
+  attempt.beforeEffect();
+  try {
+    await attempt.kube.create(recreatable(prior.object), {
+      fieldManager: FIELD_MANAGER,
+      signal: attempt.signal,
+    });
+  } catch (error) {
+    if (!isAlreadyExists(error)) throw error;
+    return {
+      kind: 'retry',
+      reason: 'Conflict',
+      message: `${describeKey(prior.key)} appeared while it was to be created again`,
+    };
+  }
+  const content = prior.key.kind === 'Namespace' ? '; what it held is not restored' : '';
+  return { kind: 'undone', message: `${describeKey(prior.key)} created again${content}` };
+}
+
+/** An object as it can be created once more. */
+export function recreatable(object: KubeObject): KubeObject {
+  const body = withoutServerFields(object);
+  if (object.kind !== 'Job' || !isObject(body.spec) || body.spec.manualSelector === true) return body;
+  // The Job controller generates these; they belong to the old uid.
+  const { selector: _, ...spec } = body.spec;
+  const template = isObject(spec.template) ? spec.template : {};
+  const metadata = isObject(template.metadata) ? template.metadata : {};
+  const labels = Object.fromEntries(
+    Object.entries(isObject(metadata.labels) ? metadata.labels : {}).filter(
+      ([label]) => !/(^|\/)(controller-uid|job-name)$/.test(label),
+    ),
+  );
+  return { ...body, spec: { ...spec, template: { ...template, metadata: { ...metadata, labels } } } };
+}
+
+/** The object as it is kept: our own apply is the only manager whose fields matter later. */
+export function recordable(object: KubeObject): KubeObject {
+  const { managedFields, ...metadata } = object.metadata;
+  const own = managedFields?.filter(isOwnApply) ?? [];
+  return { ...object, metadata: { ...metadata, ...(own.length > 0 && { managedFields: own }) } };
+}
+
+/** Which fields an operation can have changed. */
+function writtenFields(prior: PriorDocument & { object: KubeObject }): Mask | undefined {
+  switch (prior.operation) {
+    case 'Patch':
+      return maskOf(patchBody(prior.intent));
+    case 'Apply': {
+      const written = maskOf(patchBody(prior.intent));
+      const before = ownAppliedFields(prior.object);
+      return before === undefined ? written : joinMasks(written, before);
+    }
+    default:
+      return undefined;
+  }
+}
+
+/** What the action was to leave behind, when nobody saw what it did leave. */
+function intended(prior: PriorDocument & { object: KubeObject }): KubeObject {
+  return prior.operation === 'Replace'
+    ? prior.intent
+    : (applyMergePatch(prior.object, patchBody(prior.intent)) as KubeObject);
+}
+
+const comparable = (object: KubeObject): KubeObject => withoutMarks(withoutServerFields(object));
+
+/** Patches for the marks: the earlier action's, or none. */
+function restoredMarks(prior: KubeObject): {
+  labels: Record<string, string | null>;
+  annotations: Record<string, string | null>;
+} {
+  const { labels, annotations } = prior.metadata;
+  return {
+    labels: {
+      [LABELS.execution]: labels?.[LABELS.execution] ?? null,
+      [LABELS.action]: labels?.[LABELS.action] ?? null,
+    },
+    annotations: { [ANNOTATIONS.key]: annotations?.[ANNOTATIONS.key] ?? null },
+  };
+}
+
+/** Adds marks to a patch of a map; one that removes the whole map removes them as well. */
+function merged(patch: unknown, marks: Record<string, string | null>): unknown {
+  if (patch === null && Object.values(marks).every((mark) => mark === null)) return null;
+  return { ...(isObject(patch) ? patch : {}), ...marks };
+}
+
+const NAMED_CONFLICTS = 5;
+
+/** Values of a Secret stay out of messages. */
+function describe(conflicts: RestoreConflict[], hidden: boolean): string {
+  const show = hidden ? () => 'a hidden value' : shown;
+  const named = conflicts
+    .slice(0, NAMED_CONFLICTS)
+    .map(
+      ({ field, expected, found }) =>
+        `${field} was ${show(expected)} after the action and is ${show(found)} now`,
+    )
+    .join('; ');
+  return conflicts.length > NAMED_CONFLICTS
+    ? `${named}; and ${conflicts.length - NAMED_CONFLICTS} fields more`
+    : named;
+}
+
+function shown(value: unknown): string {
+  if (value === undefined) return 'absent';
+  const text = JSON.stringify(value);
+  return text.length > 80 ? `${text.slice(0, 80)}…` : text;
+}
