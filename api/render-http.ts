@@ -43,7 +43,7 @@ export function renderHeaderValue(text: string, scope: RenderScope): string {
   for (const [index, placeholder] of template.placeholders.entries()) {
     value += String(resolve(template, placeholder, scope)) + (template.texts[index + 1] ?? '');
   }
-  // eslint-disable-next-line no-control-regex -- control characters are what is looked for
+
   const bad = /[^\t\x20-\x7e\x80-\xff]/.exec(value);
   if (bad !== null) {
     throw new RenderError(

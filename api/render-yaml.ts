@@ -159,7 +159,10 @@ function fill(document: Document.Parsed, parsed: Parsed, scope: RenderScope): Ed
           const key = keyText(pair.key);
           if (seen.has(key)) {
             const offset = isScalar(pair.key) ? (pair.key.range?.[0] ?? 0) : 0;
-            parsed.fail(offset, `the key becomes "${key}", which its map holds already; keys must differ`);
+            parsed.fail(
+              offset,
+              `the key "${key}" stands twice in its map; keys must differ, also once placeholders are filled in`,
+            );
           }
           seen.add(key);
         }
@@ -218,7 +221,7 @@ function jsonScalar(node: YamlScalar, parsed: Parsed): unknown {
   if (exact && (typeof value === 'bigint' || typeof value === 'number')) return number;
   return parsed.fail(
     node.range?.[0] ?? 0,
-    `${node.source ?? String(value)} cannot be kept exactly as a number; write it in quotes, or use a number that JSON can hold`,
+    `${node.source ?? 'the number'} cannot be kept exactly as a number; write it in quotes, or use a number that JSON can hold`,
   );
 }
 
@@ -271,7 +274,8 @@ const OPTIONS: ParseOptions & DocumentOptions & SchemaOptions = {
   merge: true,
   intAsBigInt: true,
   prettyErrors: false,
-  keepSourceTokens: false,
+  // The library's own check takes quadratic time, and cannot see what placeholders become.
+  uniqueKeys: false,
   logLevel: 'silent',
   customTags: (tags) => [...KUBECTL_TAGS, ...tags],
 };

@@ -187,8 +187,9 @@ describe('renderDocuments', () => {
   });
 
   test.each([
-    ['equal keys', 'a: 1\ntaken: 1\n{{ .params.key }}: 2', /^line 3, column 1: the key becomes "taken"/],
-    ['duplicate keys', 'a: 1\na: 2', /^line 2, column 1: /],
+    ['equal keys', 'a: 1\ntaken: 1\n{{ .params.key }}: 2', /^line 3, column 1: the key "taken" stands twice/],
+    ['duplicate keys', 'a: 1\na: 2', /^line 2, column 1: the key "a" stands twice/],
+    ['keys that are the same text', '1: a\n"1": b', /^line 2, column 1: the key "1" stands twice/],
     [
       'bad YAML after a placeholder',
       'a: {{ .params.name }}\nb: [{{ .params.name }} ]]',
