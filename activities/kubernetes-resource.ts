@@ -21,7 +21,7 @@ import type { ObjectEffect, ObjectOperation, ObjectTask } from './object-effect.
 /**
  * KubernetesResource actions: one or several objects of any kind (seed: KubernetesResourceAction; plan semantics, §3).
  */
-export function createKubernetesResource(options: Partial<ObjectHandlerOptions> = {}): Handler {
+export function createKubernetesResourceHandler(options: Partial<ObjectHandlerOptions> = {}): Handler {
   const bounds = { finalizerWaitMs: options.finalizerWaitMs ?? FINALIZER_WAIT_MS };
   return {
     async run(attempt) {
