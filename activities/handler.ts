@@ -71,7 +71,14 @@ export type AttemptResult =
       effect: 'Done' | 'None' | 'Unknown';
     }
   /** The signal was aborted before the end was known; the frame says why, and whether there is another attempt. */
-  | { kind: 'interrupted'; outputs?: ActionOutputs; effect: 'Done' | 'None' | 'Unknown'; message?: string }
+  | {
+      kind: 'interrupted';
+      outputs?: ActionOutputs;
+      effect: 'Done' | 'None' | 'Unknown';
+      message?: string;
+      /** The effect may go on by itself and could not be stopped: after a cancel, `settle` follows. */
+      unsettled?: boolean;
+    }
   /** A further attempt may help. */
   | {
       kind: 'retry';

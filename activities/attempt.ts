@@ -1,0 +1,136 @@
+/**
+ * The frame around every action activity: one call is one attempt. It gives signs of life, bounds times, turns cancel
+ * and shutdown into the handler's signal, and leaves counting to the {@link Series}.
+ */
+import type { ActionOutcome, ActionTask, CaptureOutcome } from '../workflows/contract.js';
+import { StaleAttempt } from './handler.js';
+import type { AbortReason, AttemptResult, Handler } from './handler.js';
+import { dispatch, fromException, prepare } from './prepare.js';
+import type { AttemptDeps, Inherited } from './prepare.js';
+import { startPulse } from './pulse.js';
+import type { Pulse } from './pulse.js';
+import { cutMessage, resumeSeries, tryAgain } from './series.js';
+import type { Series } from './series.js';
+
+/** Longest time of one attempt to capture or to settle; the server waits a minute. */
+const HELPER_TIMEOUT_MS = 45_000;
+
+/** Carries out the effect of a task, or its undo. One call is one attempt. */
+export async function runAction(
+  task: ActionTask,
+  handler: Handler,
+  deps: AttemptDeps,
+): Promise<ActionOutcome> {
+  const series = resumeSeries(task);
+  const left = series.timeLeft();
+  if (left <= 0) return series.totalTimeout();
+  return attempt('act', Math.min(task.timeoutMs, left), { task, handler, deps, series }, (result, pulse) =>
+    series.conclude(result, abortReason(pulse)),
+  );
+}
+
+/**
+ * Settles a task: retried until it is done or the workflow's bound is reached, since what is left behind matters more
+ * than how often it was tried.
+ */
+export async function settleAction(
+  task: ActionTask,
+  handler: Handler,
+  deps: AttemptDeps,
+): Promise<ActionOutcome> {
+  const series = resumeSeries(task);
+  return attempt('settle', HELPER_TIMEOUT_MS, { task, handler, deps, series }, (result, pulse) => {
+    switch (result.kind) {
+      case 'retry':
+        throw tryAgain(result.reason, result.message, result.afterMs);
+      case 'interrupted':
+        throw tryAgain('Interrupted', result.message ?? 'interrupted before it was settled');
+      case 'succeeded':
+      case 'skipped':
+      case 'failed':
+        return series.conclude(result, abortReason(pulse));
+    }
+  });
+}
+
+/** Records the state before the effect of a task. */
+export async function captureAction(
+  task: ActionTask,
+  handler: Handler,
+  deps: AttemptDeps,
+): Promise<CaptureOutcome> {
+  const { capture } = handler;
+  if (capture === undefined) return { kind: 'none' };
+  const series = resumeSeries(task);
+  const pulse = startPulse({ timeoutMs: HELPER_TIMEOUT_MS, details: () => ({ ...series.progress }) });
+  let result: AttemptResult | CaptureOutcome;
+  try {
+    const prepared = await prepare(task, 'capture', pulse, inherited(series), deps);
+    result = 'attempt' in prepared ? await capture(prepared.attempt) : prepared;
+  } catch (error) {
+    result = read(error, task, pulse, deps);
+  } finally {
+    pulse.stop();
+  }
+  switch (result.kind) {
+    case 'captured':
+    case 'none':
+      return result;
+    case 'skipped':
+    case 'failed':
+      return { kind: result.kind, reason: result.reason, message: cutMessage(result.message) };
+    case 'retry':
+      throw tryAgain(result.reason, result.message, result.afterMs);
+    case 'interrupted':
+      if (abortReason(pulse) === 'cancelled') {
+        return { kind: 'failed', reason: 'Cancelled', message: 'cancelled before anything was changed' };
+      }
+      throw tryAgain('Interrupted', 'interrupted before the state was recorded');
+    case 'succeeded':
+      throw new Error('capture ended as if it were an action');
+  }
+}
+
+interface Work {
+  task: ActionTask;
+  handler: Handler;
+  deps: AttemptDeps;
+  series: Series;
+}
+
+async function attempt(
+  method: 'act' | 'settle',
+  timeoutMs: number,
+  work: Work,
+  conclude: (result: AttemptResult, pulse: Pulse) => ActionOutcome,
+): Promise<ActionOutcome> {
+  const { task, handler, deps, series } = work;
+  const pulse = startPulse({ timeoutMs, details: () => ({ ...series.progress }) });
+  try {
+    let result: AttemptResult;
+    try {
+      const prepared = await prepare(task, method, pulse, inherited(series), deps);
+      result = 'attempt' in prepared ? await dispatch(handler, method, prepared) : prepared;
+    } catch (error) {
+      result = read(error, task, pulse, deps);
+    }
+    return conclude(result, pulse);
+  } finally {
+    pulse.stop();
+  }
+}
+
+function read(error: unknown, task: ActionTask, pulse: Pulse, deps: AttemptDeps): AttemptResult {
+  // Taken up again by whoever is current, without being counted.
+  if (error instanceof StaleAttempt) throw tryAgain('StaleAttempt', error.message, 1);
+  return fromException(error, task, pulse, deps.log);
+}
+
+const inherited = (series: Series): Inherited => ({
+  round: series.progress.round,
+  ...(series.progress.memo !== undefined && { memo: series.progress.memo }),
+  remember: (memo) => series.remember(memo),
+});
+
+const abortReason = (pulse: Pulse): AbortReason | undefined =>
+  pulse.signal.aborted ? (pulse.signal.reason as AbortReason) : undefined;

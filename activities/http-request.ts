@@ -1,0 +1,149 @@
+import { renderBody, renderHeaderValue, renderString, renderUrl } from '../api/render.js';
+import type { HTTPAction } from '../api/types.js';
+import type { KubeObject } from '../kube/object.js';
+import type { Attempt, AttemptResult } from './handler.js';
+import { secretsOf } from './redact.js';
+import type { Redactor } from './redact.js';
+
+/** A request that is ready to be sent. */
+export interface HttpRequest {
+  method: string;
+  url: URL;
+  /** By lower-case name. */
+  headers: Map<string, string>;
+  /** Lower-case names of headers that no other origin may see. */
+  credentials: Set<string>;
+  body: string | undefined;
+  insecure: boolean;
+}
+
+type Failed = Extract<AttemptResult, { kind: 'failed' }>;
+
+const METHODS = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'];
+const HEADER_NAME = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/;
+/** Headers that frame the message belong to the client; set by an action they could smuggle a second request. */
+const FRAMING = new Set([
+  'connection',
+  'content-length',
+  'keep-alive',
+  'te',
+  'trailer',
+  'transfer-encoding',
+  'upgrade',
+]);
+const ALWAYS_CREDENTIALS = ['authorization', 'cookie', 'proxy-authorization'];
+
+/**
+ * The request of an HTTP action: everything rendered, headers from Secrets read with the action's own identity. Always
+ * carries `Idempotency-Key`, unless the action sets its own (plan semantics, §3 identity).
+ *
+ * @throws RenderError for placeholders; KubeError when a Secret cannot be read
+ */
+export async function buildRequest(
+  http: HTTPAction,
+  attempt: Attempt,
+): Promise<{ request: HttpRequest; redact: Redactor } | Failed> {
+  const { scope } = attempt;
+  const method = renderString(http.method || 'GET', scope)
+    .trim()
+    .toUpperCase();
+  if (!METHODS.includes(method)) {
+    return invalid(
+      'InvalidMethod',
+      `http.method is ${JSON.stringify(method)}; allowed are ${METHODS.join(', ')}`,
+    );
+  }
+  const url = new URL(renderUrl(http.url, scope));
+  // A fragment is never sent.
+  url.hash = '';
+
+  const headers = new Map<string, string>([['user-agent', 'drover']]);
+  for (const [name, value] of Object.entries(http.headers ?? {})) {
+    const refused = refuseName(name);
+    if (refused !== undefined) return refused;
+    headers.set(name.toLowerCase(), renderHeaderValue(value, scope));
+  }
+  const secrets = secretsOf();
+  const credentials = new Set(ALWAYS_CREDENTIALS);
+  for (const source of http.headersFrom ?? []) {
+    const refused = refuseName(source.name);
+    if (refused !== undefined) return refused;
+    const value = await readSecret(source.secretKeyRef, source.name, attempt);
+    if (typeof value !== 'string') return value;
+    secrets.add(value);
+    headers.set(source.name.toLowerCase(), (source.prefix ?? '') + value);
+    credentials.add(source.name.toLowerCase());
+  }
+  if (!headers.has('idempotency-key')) headers.set('idempotency-key', attempt.key);
+
+  const body =
+    http.body === undefined || http.body === ''
+      ? undefined
+      : renderBody(http.body, scope, headers.get('content-type'));
+  return {
+    request: { method, url, headers, credentials, body, insecure: http.insecureSkipVerify === true },
+    redact: secrets.redact,
+  };
+}
+
+function refuseName(name: string): Failed | undefined {
+  if (!HEADER_NAME.test(name)) {
+    return invalid(
+      'InvalidHeader',
+      `header name ${JSON.stringify(name)} is not allowed; use letters, digits and "-"`,
+    );
+  }
+  if (FRAMING.has(name.toLowerCase())) {
+    return invalid(
+      'InvalidHeader',
+      `header ${name} is set by the client itself; remove it from http.headers`,
+    );
+  }
+  return undefined;
+}
+
+async function readSecret(
+  ref: { name: string; key: string },
+  header: string,
+  attempt: Attempt,
+): Promise<string | Failed> {
+  const { namespace } = attempt.task.run.plan;
+  const secret = await attempt.kube.get<KubeObject & { data?: Record<string, string> }>(
+    { apiVersion: 'v1', kind: 'Secret', namespace, name: ref.name },
+    { signal: attempt.signal },
+  );
+  const where = `Secret ${namespace}/${ref.name}`;
+  if (secret === undefined) {
+    return invalid(
+      'SecretNotFound',
+      `${where}, which header ${header} comes from, does not exist; create it`,
+    );
+  }
+  const encoded =
+    secret.data !== undefined && Object.hasOwn(secret.data, ref.key) ? secret.data[ref.key] : undefined;
+  if (encoded === undefined) {
+    const keys = Object.keys(secret.data ?? {}).join(', ') || 'none';
+    return invalid(
+      'SecretNotFound',
+      `${where} has no key "${ref.key}", which header ${header} comes from; it has ${keys}`,
+    );
+  }
+  // Files put into a Secret usually end with a line end.
+  const value = Buffer.from(encoded, 'base64')
+    .toString('utf8')
+    .replace(/\r?\n$/, '');
+  if (!/^[\t\x20-\x7e\x80-\xff]*$/.test(value)) {
+    return invalid(
+      'InvalidHeader',
+      `key "${ref.key}" of ${where} holds characters that header ${header} cannot carry (line ends or characters beyond Latin-1)`,
+    );
+  }
+  return value;
+}
+
+const invalid = (reason: string, message: string): Failed => ({
+  kind: 'failed',
+  reason,
+  message,
+  effect: 'None',
+});

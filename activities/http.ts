@@ -1,0 +1,241 @@
+import type { ActionOutputs } from '../api/types.js';
+import type { EgressPolicy } from './egress.js';
+import type { Attempt, AttemptResult, Handler } from './handler.js';
+import { exchange, single } from './http-exchange.js';
+import type { Exchange } from './http-exchange.js';
+import { buildRequest } from './http-request.js';
+import type { HttpRequest } from './http-request.js';
+import type { Redactor } from './redact.js';
+
+const MAX_REDIRECTS = 5;
+/** Characters of a body that are kept (plan semantics, §3 HTTP). */
+const KEPT_CHARACTERS = 1000;
+/** Characters of a body that stand in a message. */
+const QUOTED_CHARACTERS = 120;
+const SHOWN_URL_CHARACTERS = 200;
+const REDIRECTS = new Set([301, 302, 303, 307, 308]);
+/** Answers that may change by themselves (plan semantics, §3 retryable). */
+const isRetryableStatus = (status: number): boolean =>
+  status === 408 || status === 425 || status === 429 || status >= 500;
+/** A gateway that lost its backend cannot say whether the request had its effect. */
+const isAmbiguousStatus = (status: number): boolean => status === 502 || status === 504;
+
+/** Sends HTTP requests under one egress policy. */
+export function createHttpHandler(egress: EgressPolicy): Handler {
+  return {
+    run: (attempt) => send(attempt, egress),
+    undo: () =>
+      Promise.resolve({
+        kind: 'skipped',
+        reason: 'NoRollback',
+        message: 'an HTTP action without a rollback cannot be undone; add a rollback to the action',
+      }),
+    settle: () =>
+      Promise.resolve({
+        kind: 'failed',
+        reason: 'Interrupted',
+        message: 'whether the server acted on the request is not known; look there before trying again',
+        effect: 'Unknown',
+      }),
+  };
+}
+
+async function send(attempt: Attempt, egress: EgressPolicy): Promise<AttemptResult> {
+  const { http } = attempt.action;
+  if (http === undefined) {
+    return {
+      kind: 'failed',
+      reason: 'InvalidAction',
+      message: 'the action has no block "http"',
+      effect: 'None',
+    };
+  }
+  const built = await buildRequest(http, attempt);
+  if ('kind' in built) return built;
+  const { redact } = built;
+  const codes = http.successCodes ?? [];
+  const isSuccess = (status: number): boolean =>
+    codes.length > 0 ? codes.includes(status) : status >= 200 && status <= 299;
+
+  let { request } = built;
+  for (let redirects = 0; ; redirects += 1) {
+    const shown = show(request, redact);
+    const redirected = redirects > 0;
+    const refused = egress.refuse(request.url);
+    if (refused !== undefined) return refuse(shown, refused, redirected);
+    attempt.beforeEffect();
+    const answer = await exchange(request, egress, attempt.signal);
+    if (answer.kind !== 'answered') return broken(answer, shown, redact, redirected);
+
+    const location = single(answer.headers.location);
+    const follows = REDIRECTS.has(answer.status) && !isSuccess(answer.status) && location !== undefined;
+    if (!follows) return judge(answer, { shown, redact, redirected, isSuccess });
+    if (redirects === MAX_REDIRECTS) {
+      return final(
+        'TooManyRedirects',
+        `${shown} was redirected more than ${MAX_REDIRECTS} times`,
+        answer,
+        redact,
+      );
+    }
+    const next = follow(request, answer.status, location);
+    if (typeof next === 'string') {
+      return final('EgressRefused', `${shown} was redirected, but ${redact(next)}`, answer, redact);
+    }
+    request = next;
+  }
+}
+
+interface Verdict {
+  shown: string;
+  redact: Redactor;
+  redirected: boolean;
+  isSuccess: (status: number) => boolean;
+}
+
+type Answered = Extract<Exchange, { kind: 'answered' }>;
+
+function judge(answer: Answered, { shown, redact, redirected, isSuccess }: Verdict): AttemptResult {
+  const outputs = outputsOf(answer, redact);
+  const body = outputs.httpResponse?.body ?? '';
+  const quoted = oneLine(body, QUOTED_CHARACTERS);
+  const message = `${shown} answered ${answer.status}${quoted === '' ? '' : ` (${JSON.stringify(quoted)})`}`;
+  if (isSuccess(answer.status)) return { kind: 'succeeded', outputs, message };
+  if (isRetryableStatus(answer.status)) {
+    const afterMs = retryAfter(single(answer.headers['retry-after']), Date.now());
+    return {
+      kind: 'retry',
+      reason: 'HTTPStatus',
+      message,
+      outputs,
+      ambiguous: redirected || isAmbiguousStatus(answer.status),
+      effect: redirected || answer.status >= 500 ? 'Unknown' : 'None',
+      ...(afterMs !== undefined && { afterMs }),
+    };
+  }
+  const effect = redirected || answer.status < 400 ? 'Unknown' : 'None';
+  return { kind: 'failed', reason: 'HTTPStatus', message, outputs, effect };
+}
+
+function final(reason: string, message: string, answer: Answered, redact: Redactor): AttemptResult {
+  return { kind: 'failed', reason, message, outputs: outputsOf(answer, redact), effect: 'Unknown' };
+}
+
+function refuse(shown: string, why: string, redirected: boolean): AttemptResult {
+  return {
+    kind: 'failed',
+    reason: 'EgressRefused',
+    message: `${shown} is not allowed: ${why}; an administrator can list the host in the worker's egress allow list`,
+    effect: redirected ? 'Unknown' : 'None',
+  };
+}
+
+function broken(
+  answer: Exclude<Exchange, Answered>,
+  shown: string,
+  redact: Redactor,
+  redirected: boolean,
+): AttemptResult {
+  const unclear = answer.sent || redirected;
+  const effect = unclear ? 'Unknown' : 'None';
+  const outputs =
+    answer.status === undefined ? {} : { outputs: { httpResponse: { statusCode: answer.status } } };
+  if (answer.kind === 'aborted') {
+    const message =
+      answer.status === undefined ? `${shown} has not answered` : `${shown} has not finished its answer`;
+    return { kind: 'interrupted', effect, message, ...outputs };
+  }
+  const detail = redact(answer.detail);
+  switch (answer.reason) {
+    case 'EgressRefused':
+      return refuse(shown, detail, redirected);
+    case 'InvalidRequest':
+      return { kind: 'failed', reason: answer.reason, message: `${shown} cannot be sent: ${detail}`, effect };
+    case 'InvalidResponse':
+      return {
+        kind: 'failed',
+        reason: answer.reason,
+        message: `${shown} gave no valid HTTP: ${detail}`,
+        effect,
+        ...outputs,
+      };
+    case 'TLSError':
+      return {
+        kind: 'failed',
+        reason: answer.reason,
+        message: `${shown}: the server's certificate was not accepted: ${detail}; correct the certificate, trust its CA (NODE_EXTRA_CA_CERTS of the worker), or set insecureSkipVerify`,
+        effect,
+      };
+    case 'Unreachable':
+      return {
+        kind: 'retry',
+        reason: answer.reason,
+        message: `${shown} cannot be reached: ${detail}`,
+        ambiguous: unclear,
+      };
+    case 'ConnectionLost':
+      return {
+        kind: 'retry',
+        reason: answer.reason,
+        message: `${shown}: the connection broke before the whole answer was there: ${detail}`,
+        ambiguous: true,
+        ...outputs,
+      };
+  }
+}
+
+/** The request that a redirect asks for, or why it is not followed. */
+function follow(request: HttpRequest, status: number, location: string): HttpRequest | string {
+  let url: URL;
+  try {
+    url = new URL(location, request.url);
+  } catch {
+    return `its Location ${JSON.stringify(location.slice(0, SHOWN_URL_CHARACTERS))} is no URL`;
+  }
+  url.hash = '';
+  if (request.url.protocol === 'https:' && url.protocol === 'http:') {
+    return `${url.origin} is not encrypted while the first request was`;
+  }
+  const headers = new Map(request.headers);
+  if (url.origin !== request.url.origin) {
+    for (const name of request.credentials) headers.delete(name);
+    headers.delete('host');
+  }
+  // As browsers and most clients do: only 307 and 308 keep method and body.
+  const asGet = status === 303 ? request.method !== 'HEAD' : status < 303 && request.method === 'POST';
+  if (!asGet) return { ...request, url, headers };
+  for (const name of [...headers.keys()]) if (name.startsWith('content-')) headers.delete(name);
+  return { ...request, url, headers, method: 'GET', body: undefined };
+}
+
+function outputsOf(answer: Answered, redact: Redactor): ActionOutputs {
+  const body = cutBody(redact(answer.text));
+  return { httpResponse: { statusCode: answer.status, ...(body !== '' && { body }) } };
+}
+
+/** The first characters of a body, without control characters: it is shown on terminals. Never half a character. */
+export function cutBody(text: string): string {
+  // eslint-disable-next-line no-control-regex -- control characters are what is removed
+  const clean = text.replace(/[\x00-\x08\x0b-\x1f\x7f-\x9f]/g, '');
+  // Two code units hold any character, so the first cut leaves enough and the second removes a half one.
+  return [...clean.slice(0, KEPT_CHARACTERS * 2)].slice(0, KEPT_CHARACTERS).join('');
+}
+
+function oneLine(text: string, characters: number): string {
+  const line = text.replace(/\s+/g, ' ').trim();
+  const all = [...line];
+  return all.length <= characters ? line : `${all.slice(0, characters).join('')}…`;
+}
+
+function show(request: HttpRequest, redact: Redactor): string {
+  const url = redact(request.url.href);
+  return `${request.method} ${url.length <= SHOWN_URL_CHARACTERS ? url : `${url.slice(0, SHOWN_URL_CHARACTERS)}…`}`;
+}
+
+/** Milliseconds that `Retry-After` asks to wait: seconds or a date. */
+export function retryAfter(value: string | undefined, now: number): number | undefined {
+  if (value === undefined) return undefined;
+  if (/^\d{1,9}$/.test(value.trim())) return Number(value) * 1000;
+  const date = Date.parse(value);
+  return Number.isNaN(date) ? undefined : Math.max(0, date - now);
+}

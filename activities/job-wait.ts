@@ -1,0 +1,111 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { KubeClient } from '../kube/client.js';
+import { isRetryable, KubeError } from '../kube/error.js';
+import type { ObjectKey } from '../kube/object.js';
+import { endOf, keyOfJob, podsOf } from './job-state.js';
+import type { Job, JobEnd } from './job-state.js';
+
+/** Wait before the API is asked again after it failed. */
+const RETRY_MS = 1000;
+/** Time between two looks for pods that are going away. */
+const POD_POLL_MS = 500;
+
+/** How the wait for a Job ended. */
+export type Waited = { kind: 'ended'; job: Job; end: JobEnd } | { kind: 'gone' } | { kind: 'aborted' };
+
+/**
+ * Waits until a Job has ended, by watch. Goes on through outages of the API for as long as the attempt lasts.
+ *
+ * @throws KubeError that is not retryable, such as a right that is missing
+ */
+export async function waitForJob(kube: KubeClient, created: Job, signal: AbortSignal): Promise<Waited> {
+  const key = keyOfJob(created);
+  let job: Job | undefined = created;
+  while (!signal.aborted) {
+    try {
+      job ??= await kube.get<Job>(key, { signal });
+      if (job === undefined || job.metadata.uid !== created.metadata.uid) return { kind: 'gone' };
+      const end = endOf(job);
+      if (end !== undefined) return { kind: 'ended', job, end };
+      const waited = await follow(kube, key, job, signal);
+      if (waited !== undefined) return waited;
+    } catch (error) {
+      if (signal.aborted) break;
+      const again =
+        error instanceof KubeError && (isRetryable(error) || error.code === 410 || error.code === 401);
+      if (!again) throw error;
+      if (error.code !== 410) await pause(RETRY_MS, signal);
+    }
+    job = undefined;
+  }
+  return { kind: 'aborted' };
+}
+
+async function follow(
+  kube: KubeClient,
+  key: ObjectKey,
+  job: Job,
+  signal: AbortSignal,
+): Promise<Waited | undefined> {
+  const events = kube.watch<Job>(key, {
+    namespace: key.namespace ?? '',
+    fieldSelector: `metadata.name=${key.name}`,
+    resourceVersion: job.metadata.resourceVersion ?? '0',
+    signal,
+  });
+  for await (const event of events) {
+    if (event.type === 'BOOKMARK' || event.object.metadata.uid !== job.metadata.uid) continue;
+    // A Job that its TTL removes has ended before; what it was like last tells how.
+    const end = endOf(event.object);
+    if (end !== undefined) return { kind: 'ended', job: event.object, end };
+    if (event.type === 'DELETED') return { kind: 'gone' };
+  }
+  return undefined;
+}
+
+/** How far a Job could be stopped: its pods are gone, it was deleted, or not even that. */
+export type Stopped = 'quiet' | 'deleted' | 'not-deleted';
+
+/**
+ * Deletes this very Job with its pods, and waits until the pods are gone: only then is what it does at an end. Goes on
+ * until `signal` is aborted.
+ *
+ * @throws KubeError when the delete is refused
+ */
+export async function stopJob(kube: KubeClient, job: Job, signal: AbortSignal): Promise<Stopped> {
+  if (!(await deleteJob(kube, job, signal))) return 'not-deleted';
+  while (!signal.aborted) {
+    try {
+      if ((await podsOf(kube, job, signal)).length === 0) return 'quiet';
+    } catch (error) {
+      // Without the right to list pods nothing more can be known.
+      if (!isRetryable(error)) return 'deleted';
+    }
+    await pause(POD_POLL_MS, signal);
+  }
+  return 'deleted';
+}
+
+async function deleteJob(kube: KubeClient, job: Job, signal: AbortSignal): Promise<boolean> {
+  const { uid } = job.metadata;
+  while (!signal.aborted) {
+    try {
+      await kube.delete(keyOfJob(job), {
+        ...(uid !== undefined && { uid }),
+        propagationPolicy: 'Background',
+        signal,
+      });
+      return true;
+    } catch (error) {
+      if (signal.aborted) break;
+      // Another object has that name by now, so ours is gone.
+      if (error instanceof KubeError && error.code === 409) return true;
+      if (!isRetryable(error)) throw error;
+      await pause(RETRY_MS, signal);
+    }
+  }
+  return false;
+}
+
+const pause = (milliseconds: number, signal: AbortSignal): Promise<void> =>
+  sleep(milliseconds, undefined, { signal }).catch(() => undefined);

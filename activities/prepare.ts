@@ -1,0 +1,162 @@
+import type { Logger } from 'pino';
+import { rollbackOf } from '../api/action-defaults.js';
+import { idempotencyKey } from '../api/naming.js';
+import { RenderError } from '../api/render.js';
+import type { RenderScope } from '../api/render.js';
+import type { ActionBody } from '../api/run.js';
+import type { Action } from '../api/types.js';
+import { resolveBody } from '../api/snapshot.js';
+import { evaluateWhen } from '../api/when.js';
+import type { KubeClient } from '../kube/client.js';
+import { KubeError } from '../kube/error.js';
+import type { ActionTask } from '../workflows/contract.js';
+import type { Attempt, AttemptResult, Handler, Memo } from './handler.js';
+import { actAs, identityName } from './identity.js';
+import { fromKubeError } from './kube-errors.js';
+import type { Pulse } from './pulse.js';
+import { SnapshotError } from './snapshots.js';
+import type { SnapshotStore } from './snapshots.js';
+
+/** What every attempt is made with. */
+export interface AttemptDeps {
+  /** The cluster, as the controller. */
+  kube: KubeClient;
+  snapshots: SnapshotStore;
+  log: Logger;
+  /** Whether a plan without a service account acts with the controller's identity. */
+  controllerIdentity: boolean;
+}
+
+/** What earlier attempts leave to this one. */
+export interface Inherited {
+  round: number;
+  memo?: Memo;
+  remember(memo: Memo): void;
+}
+
+/** Which of a handler's methods is meant; for an undo with a custom rollback `act` is that rollback's run. */
+export type Method = 'act' | 'settle' | 'capture';
+
+type Final = Extract<AttemptResult, { kind: 'failed' | 'skipped' }>;
+
+/**
+ * Puts together what one attempt works with: the action, its values, its identity. Evaluates `when` first, except for
+ * `settle`, which follows an attempt that had begun.
+ *
+ * @returns the attempt, or how the action ends without one
+ */
+export async function prepare(
+  task: ActionTask,
+  method: Method,
+  pulse: Pulse,
+  inherited: Inherited,
+  deps: AttemptDeps,
+): Promise<{ attempt: Attempt; custom: boolean } | Final> {
+  const body = task.body ?? (await readBody(task, deps.snapshots));
+  const rollback = task.direction === 'undo' ? rollbackOf(body.action) : undefined;
+  const action: Action = rollback ?? body.action;
+  const { run } = task;
+  const scope: RenderScope = {
+    params: body.params,
+    planName: run.plan.name,
+    executionName: run.name,
+    operation: run.operation,
+    ...(run.mode !== undefined && { mode: run.mode }),
+    outputs: task.outputs,
+  };
+
+  const conditional = method !== 'settle' && (task.direction === 'forward' || rollback !== undefined);
+  if (conditional && action.when !== undefined) {
+    const verdict = judge(action.when, task, scope);
+    if (verdict !== undefined) return verdict;
+  }
+
+  const identity = actAs(run, deps.kube, deps.controllerIdentity);
+  if (!identity.ok) {
+    return { kind: 'failed', reason: 'NoServiceAccount', message: identity.message, effect: 'None' };
+  }
+  const attempt: Attempt = {
+    task,
+    action,
+    scope,
+    key: idempotencyKey({
+      uid: task.direction === 'undo' ? (run.target?.uid ?? run.uid) : run.uid,
+      at: task.at,
+      direction: task.direction,
+      round: inherited.round,
+    }),
+    round: inherited.round,
+    signal: pulse.signal,
+    deadline: pulse.deadline,
+    kube: identity.kube,
+    home: deps.kube,
+    log: deps.log.child({
+      execution: `${run.namespace}/${run.name}`,
+      action: task.name,
+      round: inherited.round,
+    }),
+    beforeEffect: () => pulse.beforeEffect(),
+    remember: (memo) => inherited.remember(memo),
+    remembered: inherited.memo,
+  };
+  return { attempt, custom: rollback !== undefined };
+}
+
+async function readBody(task: ActionTask, snapshots: SnapshotStore): Promise<ActionBody> {
+  return resolveBody(await snapshots.read(task.run.snapshot), task.at);
+}
+
+function judge(expression: string, task: ActionTask, scope: RenderScope): Final | undefined {
+  const result = evaluateWhen(expression, {
+    params: scope.params,
+    outputs: task.outputs,
+    phases: task.phases,
+    ...(task.run.mode !== undefined && { mode: task.run.mode }),
+    runMode: task.run.runMode,
+    operation: task.run.operation,
+  });
+  if ('error' in result) {
+    return { kind: 'failed', reason: 'InvalidExpression', message: result.error, effect: 'None' };
+  }
+  if (result.value) return undefined;
+  return { kind: 'skipped', reason: 'WhenFalse', message: `when is false: ${expression.slice(0, 200)}` };
+}
+
+/** Calls the method of the handler that the task asks for. */
+export function dispatch(
+  handler: Handler,
+  method: 'act' | 'settle',
+  prepared: { attempt: Attempt; custom: boolean },
+): Promise<AttemptResult> {
+  const { attempt, custom } = prepared;
+  if (method === 'settle') return handler.settle(attempt);
+  return attempt.task.direction === 'forward' || custom ? handler.run(attempt) : handler.undo(attempt);
+}
+
+/**
+ * What an exception means for an attempt: bad input and refusals are final, troubles of the Kubernetes API as
+ * {@link fromKubeError} says, an abort is an interruption, and whatever is left is a fault of this program.
+ */
+export function fromException(error: unknown, task: ActionTask, pulse: Pulse, log: Logger): AttemptResult {
+  const effect = pulse.effectBegan ? 'Unknown' : 'None';
+  if (error instanceof RenderError) {
+    return { kind: 'failed', reason: error.reason, message: error.message, effect };
+  }
+  if (error instanceof SnapshotError) {
+    return { kind: 'failed', reason: 'SnapshotLost', message: error.message, effect };
+  }
+  if (pulse.signal.aborted) return { kind: 'interrupted', effect, unsettled: pulse.effectBegan };
+  if (error instanceof KubeError) {
+    return fromKubeError(error, { identity: identityName(task.run), effect });
+  }
+  log.error(
+    { err: error, execution: `${task.run.namespace}/${task.run.name}`, action: task.name },
+    'unexpected error in an action; this is a fault of the program',
+  );
+  return {
+    kind: 'retry',
+    reason: 'InternalError',
+    message: `unexpected error: ${error instanceof Error ? error.message : String(error)}; the worker's log has the details`,
+    ambiguous: pulse.effectBegan,
+  };
+}

@@ -1,0 +1,81 @@
+import { Context } from '@temporalio/activity';
+import type { ActivityCancellationDetails } from '@temporalio/common';
+import { StaleAttempt } from './handler.js';
+import type { AbortReason } from './handler.js';
+
+/** Time between two heartbeats: a cancel arrives with a heartbeat's answer (plan semantics, §3 liveness). */
+const HEARTBEAT_MS = 1000;
+/** Silence after which the server has given an attempt up, unless the activity was scheduled with another. */
+const DEFAULT_HEARTBEAT_TIMEOUT_MS = 8000;
+
+/** The sign of life of one attempt, and what ends it early. */
+export interface Pulse {
+  /** Aborted with an {@link AbortReason}. */
+  signal: AbortSignal;
+  /** Milliseconds since the epoch at which the attempt times out. */
+  deadline: number;
+  /** Whether {@link Pulse.beforeEffect} was passed. */
+  effectBegan: boolean;
+  /** Throws {@link StaleAttempt} when the process stood still for longer than the server waits. */
+  beforeEffect(): void;
+  stop(): void;
+}
+
+/**
+ * Heartbeats once a second with `details()`, and turns cancel, timeout, shutdown and pause into one signal.
+ * Must be called inside an activity; `stop` must be called when the attempt ends.
+ */
+export function startPulse(options: { timeoutMs: number; details: () => unknown }): Pulse {
+  const context = Context.current();
+  const limit = context.info.heartbeatTimeoutMs ?? DEFAULT_HEARTBEAT_TIMEOUT_MS;
+  const controller = new AbortController();
+  const abort = (reason: AbortReason): void => {
+    if (!controller.signal.aborted) controller.abort(reason);
+  };
+
+  let last = Date.now();
+  let stale = false;
+  const look = (): boolean => {
+    const now = Date.now();
+    stale ||= now - last > limit;
+    last = now;
+    return stale;
+  };
+
+  const heart = setInterval(() => {
+    if (look()) abort('shutdown');
+    else context.heartbeat(options.details());
+  }, HEARTBEAT_MS);
+  const timeout = setTimeout(() => abort('timeout'), options.timeoutMs);
+  const onCancel = (): void => abort(reasonOf(context.cancellationDetails));
+  context.cancellationSignal.addEventListener('abort', onCancel, { once: true });
+  if (context.cancellationSignal.aborted) onCancel();
+
+  const pulse: Pulse = {
+    signal: controller.signal,
+    deadline: Date.now() + options.timeoutMs,
+    effectBegan: false,
+    beforeEffect() {
+      if (look()) {
+        throw new StaleAttempt(
+          `this process stood still for more than ${limit} ms; another attempt may have taken over`,
+        );
+      }
+      pulse.effectBegan = true;
+    },
+    stop() {
+      clearInterval(heart);
+      clearTimeout(timeout);
+      context.cancellationSignal.removeEventListener('abort', onCancel);
+    },
+  };
+  return pulse;
+}
+
+/** An attempt that the server no longer waits for must leave the effect to its successor, whatever else was asked. */
+function reasonOf(details: ActivityCancellationDetails | undefined): AbortReason {
+  if (details?.notFound === true || details?.timedOut === true) return 'shutdown';
+  if (details?.cancelRequested === true) return 'cancelled';
+  if (details?.paused === true || details?.reset === true) return 'paused';
+  return 'shutdown';
+}

@@ -1,0 +1,70 @@
+import { LRUCache } from 'lru-cache';
+import { snapshotPartName } from '../api/naming.js';
+import { decodeSnapshot } from '../api/snapshot.js';
+import type { Snapshot } from '../api/snapshot.js';
+import type { KubeClient } from '../kube/client.js';
+import type { KubeObject } from '../kube/object.js';
+import type { SnapshotRef } from '../workflows/contract.js';
+
+/** What runs execute, read from the cluster and kept while it is used. */
+export interface SnapshotStore {
+  /**
+   * The snapshot of a run.
+   *
+   * @throws {@link SnapshotError} when a part is missing or does not match its digest; KubeError when it cannot be read
+   */
+  read(ref: SnapshotRef): Promise<Snapshot>;
+}
+
+/** A snapshot that is gone or was tampered with: trying again does not help. */
+export class SnapshotError extends Error {
+  override readonly name = 'SnapshotError';
+}
+
+/** A snapshot may take several megabytes, and few runs are that large at once. */
+const KEPT = 16;
+
+/** Reads snapshots with the controller's own identity: they belong to the run, not to the action. */
+export function createSnapshotStore(home: KubeClient): SnapshotStore {
+  const cache = new LRUCache<string, Promise<Snapshot>>({ max: KEPT });
+
+  async function load(ref: SnapshotRef): Promise<Snapshot> {
+    const parts = await Promise.all(
+      Array.from({ length: ref.parts }, async (_, index) => {
+        const name = snapshotPartName(ref.name, index);
+        const part = await home.get<KubeObject & { data?: unknown }>({
+          apiVersion: 'apps/v1',
+          kind: 'ControllerRevision',
+          namespace: ref.namespace,
+          name,
+        });
+        if (part === undefined) {
+          throw new SnapshotError(
+            `ControllerRevision ${ref.namespace}/${name}, which keeps what this run executes, is gone; start a new execution`,
+          );
+        }
+        return part.data;
+      }),
+    );
+    try {
+      return decodeSnapshot(parts, ref.digest);
+    } catch (error) {
+      throw new SnapshotError(
+        `ControllerRevision ${ref.namespace}/${ref.name}: ${error instanceof Error ? error.message : String(error)}; start a new execution`,
+      );
+    }
+  }
+
+  return {
+    read(ref) {
+      const known = cache.get(ref.digest);
+      if (known !== undefined) return known;
+      const loading = load(ref);
+      cache.set(ref.digest, loading);
+      loading.catch(() => {
+        if (cache.peek(ref.digest) === loading) cache.delete(ref.digest);
+      });
+      return loading;
+    },
+  };
+}
