@@ -10,7 +10,8 @@ const ROOMS = {
   workflows: ['api'],
   activities: ['api', 'kube', 'workflows/contract.ts'],
   worker: ['api', 'kube', 'workflows', 'activities'],
-  client: ['api', 'kube', 'workflows/contract.ts'],
+  // The command line brings up the embedded default too.
+  client: ['api', 'kube', 'local', 'workflows/contract.ts'],
   'crd-bridge': ['api', 'kube', 'client', 'workflows/contract.ts'],
 };
 

@@ -1,0 +1,99 @@
+import type { Command } from 'commander';
+import { API_VERSION } from '../../api/group.js';
+import { doctor, type Finding } from '../../local/index.js';
+import { CliError } from '../cli-error.js';
+import { EXIT } from '../exit-codes.js';
+import type { CommandContext } from '../context.js';
+import { type OutputFormat, printValue } from '../output.js';
+import type { Style } from '../render/style.js';
+import { oneLine } from '../render/text.js';
+import { addExamples, outputOption, type Perform } from './shared.js';
+
+/** `drover doctor`. */
+export function addDoctor(program: Command, perform: Perform): void {
+  const command = program
+    .command('doctor')
+    .summary('what is missing or unreachable, and what to do')
+    .description(
+      'Examines this machine, the data dir and, when one is chosen, your own cluster and Temporal. Changes nothing. The exit code is 3 when there is a problem.',
+    )
+    .addOption(outputOption())
+    .action((options: { output?: OutputFormat }, self: Command) =>
+      perform(self, (context) => examine(context, options.output)),
+    );
+  addExamples(command, [
+    ['doctor', 'before the first "up", or when something is odd'],
+    ['doctor --use-current-cluster', 'whether your own cluster can be reached and has the definitions'],
+  ]);
+}
+
+async function examine(context: CommandContext, format: OutputFormat | undefined): Promise<number> {
+  const { terminal, options, environment } = context;
+  const findings = await doctor({ dataDir: context.dataDir, env: environment.env });
+  const chosen =
+    options.kubeconfig !== undefined || options.useCurrentCluster === true || options.context !== undefined;
+  if (chosen) findings.push(...(await clusterFindings(context)));
+  if (format !== undefined) printValue(terminal, findings, format);
+  else
+    for (const line of findings.flatMap((finding) => findingLines(finding, terminal.outStyle)))
+      terminal.out(line);
+  return findings.some((finding) => finding.level === 'problem') ? EXIT.error : EXIT.ok;
+}
+
+async function clusterFindings(context: CommandContext): Promise<Finding[]> {
+  const subject = 'your cluster';
+  try {
+    const { kube, context: name } = await context.openCluster();
+    const version = await kube.raw<{ gitVersion: string }>({
+      method: 'GET',
+      path: '/version',
+      timeoutMs: 10_000,
+    });
+    const found: Finding = {
+      subject,
+      level: 'ok',
+      message: `context ${name} (${kube.server}) answers, ${version.gitVersion}`,
+    };
+    const definitions = await Promise.all(
+      (['DRPlan', 'DRWorkflow', 'DRPlanExecution'] as const).map(async (kind): Promise<Finding[]> => {
+        try {
+          await kube.resolve(API_VERSION, kind);
+          return [];
+        } catch (error) {
+          return [
+            {
+              subject,
+              level: 'problem',
+              message: error instanceof Error ? error.message : String(error),
+              advice: 'apply the definitions: kubectl apply -f deploy/crds',
+            },
+          ];
+        }
+      }),
+    );
+    return [found, ...definitions.flat()];
+  } catch (error) {
+    return [
+      {
+        subject,
+        level: 'problem',
+        message: error instanceof Error ? error.message : String(error),
+        advice:
+          error instanceof CliError && error.hints.length > 0
+            ? error.hints.join('; ')
+            : 'check the kubeconfig',
+      },
+    ];
+  }
+}
+
+/** A finding in one line, and below it what to do. */
+export function findingLines({ subject, level, message, advice }: Finding, style: Style): string[] {
+  const SUBJECT_WIDTH = 24;
+  const sign = { ok: style.sign('Succeeded'), warning: style.warn('!'), problem: style.sign('Failed') }[
+    level
+  ];
+  const lines = [`${sign} ${subject.padEnd(SUBJECT_WIDTH)} ${oneLine(message)}`];
+  if (advice !== undefined) lines.push(`  ${' '.repeat(SUBJECT_WIDTH)} ${style.dim(oneLine(advice))}`);
+  return lines;
+}

@@ -1,0 +1,173 @@
+import { type Command, Option } from 'commander';
+import type { DRPlan, DRWorkflow, Parameter } from '../../api/types.js';
+import type { KubeClient } from '../../kube/client.js';
+import { CliError } from '../cli-error.js';
+import { confirmIntent } from '../confirm.js';
+import type { CommandContext } from '../context.js';
+import { executionName } from '../execution-name.js';
+import { nearNames } from '../near.js';
+import type { OutputFormat } from '../output.js';
+import { parseParams } from '../params.js';
+import { getObject, keyFor } from '../resources.js';
+import { afterCreate, createExecution } from '../start-execution.js';
+import { addExamples, collect, nameOf, outputOption, type Perform, yesOption } from './shared.js';
+
+interface RunOptions {
+  param?: string[];
+  watch?: boolean;
+  runMode?: 'Planned' | 'Emergency' | 'Drill';
+  name?: string;
+  rerun?: boolean;
+  yes?: boolean;
+  output?: OutputFormat;
+}
+
+/** `drover run PLAN`. */
+export function addRun(program: Command, perform: Perform): void {
+  const command = program
+    .command('run')
+    .summary('execute a plan')
+    .description('Executes a plan: creates a DRPlanExecution, shows what will run and asks first.')
+    .argument('<plan>', 'name of the plan')
+    .option('-p, --param <name=value>', 'parameter of this run; may be given several times', collect)
+    .option('-w, --watch', 'watch the run until it ends')
+    .addOption(
+      new Option('--run-mode <mode>', 'what kind of run this is (conditions can read it)').choices([
+        'Planned',
+        'Emergency',
+        'Drill',
+      ]),
+    )
+    .option('--name <name>', 'name of the execution (default: the plan and five characters)')
+    .option('--rerun', 'execute an executed plan again without a revert in between')
+    .addOption(yesOption())
+    .addOption(outputOption())
+    .action((plan: string, options: RunOptions, self: Command) =>
+      perform(self, (context) => run(context, nameOf(plan, ['DRPlan']).name, options)),
+    );
+  addExamples(command, [
+    ['run web-switchover --watch', 'execute a plan and look on'],
+    ['run web-switchover -p target=site-b -p drain=30s --run-mode Drill', 'with parameters, as a drill'],
+    ['run web-switchover --yes -o json', 'from a script: no question, the object on standard output'],
+  ]);
+}
+
+async function run(context: CommandContext, planName: string, options: RunOptions): Promise<number> {
+  const params = parseParams(options.param ?? []);
+  const cluster = await context.openCluster();
+  const { kube, namespace } = cluster;
+  const plan = await getObject(kube, 'DRPlan', namespace, planName);
+  refuseWhatCannotStart(plan, options, context);
+
+  const name = options.name ?? executionName(planName, 'Execute');
+  await confirmIntent(
+    context.terminal,
+    {
+      question: `Execute plan ${planName}?`,
+      facts: [
+        ['context', `${cluster.context} (${kube.server})`],
+        ['namespace', namespace],
+        ['plan', `${planName}, ${describeSize(plan)}`],
+        ['operation', `Execute${options.runMode === undefined ? '' : `, ${options.runMode}`}`],
+        ...(params.length === 0
+          ? []
+          : [['parameters', params.map((param) => `${param.name}=${param.value}`).join(' ')] as const]),
+        ['execution', name],
+      ],
+      warnings: await doubts(kube, plan, params),
+    },
+    options.yes === true,
+  );
+  const execution = await createExecution(kube, {
+    namespace,
+    name,
+    spec: {
+      planRef: planName,
+      operationType: 'Execute',
+      ...(params.length > 0 && { params }),
+      ...(options.runMode !== undefined && { runMode: options.runMode }),
+      ...(options.rerun === true && { rerun: 'Allowed' as const }),
+    },
+  });
+  return afterCreate(context, cluster, execution, options);
+}
+
+/** Says at once what the bridge would say in the status of a failed execution. */
+function refuseWhatCannotStart(plan: DRPlan, options: RunOptions, context: CommandContext): void {
+  const { metadata, status } = plan;
+  const holder = status?.currentExecution;
+  if (holder !== undefined) {
+    throw new CliError(`plan "${metadata.name}" is busy with execution "${holder.name}"`, {
+      hints: [
+        `look at it: ${context.say(`watch ${holder.name}`)}`,
+        `or cancel it: ${context.say(`cancel ${holder.name}`)}`,
+      ],
+    });
+  }
+  // A status that is behind the spec says nothing about it.
+  if (status?.observedGeneration !== metadata.generation) return;
+  if (status?.phase === 'Invalid') {
+    const ready = status.conditions?.find(({ type }) => type === 'Ready');
+    throw new CliError(
+      `plan "${metadata.name}" is Invalid${ready === undefined ? '' : `: ${ready.reason}: ${ready.message}`}`,
+      { hints: [`mend it, then try again; details: ${context.say(`describe plan/${metadata.name}`)}`] },
+    );
+  }
+  if (status?.phase === 'Executed' && options.rerun !== true) {
+    const last = status.lastExecutionRef;
+    throw new CliError(
+      `plan "${metadata.name}" has been executed already${last === undefined ? '' : ` ("${last}")`}`,
+      {
+        hints: [
+          ...(last === undefined ? [] : [`undo that first: ${context.say(`revert ${last}`)}`]),
+          `or run it again on top: ${context.say(`run ${metadata.name} --rerun`)}`,
+        ],
+      },
+    );
+  }
+}
+
+function describeSize({ spec, status }: DRPlan): string {
+  const count = (number: number, word: string): string => `${number} ${word}${number === 1 ? '' : 's'}`;
+  const workflows = spec.stages.reduce((sum, stage) => sum + stage.workflows.length, 0);
+  return `${count(spec.stages.length, 'stage')}, ${count(workflows, 'workflow')} (${status?.phase ?? 'not checked yet'})`;
+}
+
+/** What a person should see before saying yes: most of all parameters that nothing reads. */
+async function doubts(kube: KubeClient, plan: DRPlan, params: readonly Parameter[]): Promise<string[]> {
+  const warnings: string[] = [];
+  if (plan.status?.phase === undefined) warnings.push('no bridge has checked this plan yet');
+  if (params.length === 0) return warnings;
+  const workflows = await workflowsOf(kube, plan);
+  const known = [
+    ...(plan.spec.globalParams ?? []),
+    ...plan.spec.stages.flatMap((stage) => stage.workflows.flatMap((reference) => reference.params ?? [])),
+    ...workflows.flatMap((workflow) => workflow.spec.parameters ?? []),
+  ].map((parameter) => parameter.name);
+  const text = JSON.stringify([plan.spec, ...workflows.map((workflow) => workflow.spec)]);
+  for (const { name } of params) {
+    if (known.includes(name) || text.includes(`params.${name}`)) continue;
+    const near = nearNames(name, [...new Set(known)], 1)[0];
+    warnings.push(
+      `nothing reads parameter "${name}"${near === undefined ? '' : `; did you mean "${near}"?`}`,
+    );
+  }
+  return warnings;
+}
+
+async function workflowsOf(kube: KubeClient, plan: DRPlan): Promise<DRWorkflow[]> {
+  const references = new Map(
+    plan.spec.stages.flatMap((stage) =>
+      stage.workflows.map(({ workflowRef }) => {
+        const key = keyFor(
+          'DRWorkflow',
+          workflowRef.namespace ?? plan.metadata.namespace ?? 'default',
+          workflowRef.name,
+        );
+        return [`${key.namespace}/${key.name}`, key] as const;
+      }),
+    ),
+  );
+  const found = await Promise.all([...references.values()].map((key) => kube.get<DRWorkflow>(key)));
+  return found.filter((workflow) => workflow !== undefined);
+}

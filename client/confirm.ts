@@ -1,0 +1,43 @@
+import { CliError } from './cli-error.js';
+import { EXIT } from './exit-codes.js';
+import type { Terminal } from './terminal.js';
+
+/** What a mutating command is about to do. */
+export interface Intent {
+  /** `Start this run?` */
+  question: string;
+  /** Name and value of what it touches, in order. */
+  facts: readonly (readonly [string, string])[];
+  /** What a person should think of before. */
+  warnings?: readonly string[];
+}
+
+/**
+ * Shows what is about to be done and asks. `--yes` answers beforehand.
+ *
+ * @throws CliError when the answer is no, or nobody can be asked.
+ */
+export async function confirmIntent(terminal: Terminal, intent: Intent, yes: boolean): Promise<void> {
+  const width = Math.max(...intent.facts.map(([name]) => name.length));
+  for (const [name, value] of intent.facts) {
+    terminal.note(`  ${terminal.noteStyle.dim(name.padEnd(width))}  ${value}`);
+  }
+  for (const warning of intent.warnings ?? [])
+    terminal.note(`  ${terminal.noteStyle.warn(`warning: ${warning}`)}`);
+  if (yes) return;
+  if (!terminal.interactive) {
+    throw new CliError('this needs a confirmation, and there is no terminal to ask on', {
+      hints: ['pass --yes to go ahead without being asked'],
+      exitCode: EXIT.notConfirmed,
+    });
+  }
+  const { confirm } = await import('@inquirer/prompts');
+  let answer: boolean;
+  try {
+    answer = await confirm({ message: intent.question, default: false }, { output: process.stderr });
+  } catch (error) {
+    if (!(error instanceof Error) || error.name !== 'ExitPromptError') throw error;
+    answer = false;
+  }
+  if (!answer) throw new CliError('not confirmed; nothing was changed', { exitCode: EXIT.notConfirmed });
+}

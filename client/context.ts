@@ -1,0 +1,63 @@
+import {
+  type Cluster,
+  type ClusterChoice,
+  type ClusterEnvironment,
+  DEFAULT_DATA_DIR,
+  openCluster,
+} from './cluster.js';
+import type { Terminal } from './terminal.js';
+
+/** Options that every command takes. */
+export type GlobalOptions = ClusterChoice & { color?: boolean };
+
+/** What every command gets. */
+export interface CommandContext {
+  terminal: Terminal;
+  /** How the program is called: `drover` or `kubectl dr`. */
+  program: string;
+  environment: ClusterEnvironment;
+  options: GlobalOptions;
+  /** Folder of the data dir, chosen or default. */
+  dataDir: string;
+  readonly now: () => number;
+  readonly openCluster: () => Promise<Cluster>;
+  /** A command line to type next, with the flags that lead to the same cluster. */
+  readonly say: (command: string) => string;
+}
+
+/** Builds what a command gets. */
+export function createContext(parts: {
+  terminal: Terminal;
+  environment: ClusterEnvironment;
+  options: GlobalOptions;
+}): CommandContext {
+  const { terminal, environment, options } = parts;
+  const program = environment.asKubectlPlugin ? 'kubectl dr' : 'drover';
+  return {
+    terminal,
+    program,
+    environment,
+    options,
+    dataDir: options.dataDir ?? DEFAULT_DATA_DIR,
+    now: () => Date.now(),
+    openCluster: () => openCluster(options, environment),
+    say: (command) => [program, command, ...clusterFlags(options)].join(' '),
+  };
+}
+
+function clusterFlags(options: GlobalOptions): string[] {
+  const flags: string[] = [];
+  const add = (name: string, value: string | undefined): void => {
+    if (value !== undefined) flags.push(name, quoted(value));
+  };
+  add('-n', options.namespace);
+  add('--context', options.context);
+  add('--kubeconfig', options.kubeconfig);
+  add('--data-dir', options.dataDir);
+  if (options.useCurrentCluster === true) flags.push('--use-current-cluster');
+  return flags;
+}
+
+/** A word as a shell reads it back. */
+const quoted = (word: string): string =>
+  /^[A-Za-z0-9_./:@%+,=-]+$/.test(word) ? word : `'${word.replaceAll("'", `'\\''`)}'`;

@@ -1,0 +1,43 @@
+import { KubeError } from '../kube/error.js';
+import { CliError } from './cli-error.js';
+import { EXIT } from './exit-codes.js';
+
+/** A failure as it is told. */
+export interface Failure {
+  message: string;
+  hints: readonly string[];
+  exitCode: number;
+}
+
+/** What went wrong and what to do about it, for any error that a command ends with. */
+export function describeFailure(error: unknown, options: { program: string; verbose: boolean }): Failure {
+  const { program, verbose } = options;
+  const trace = verbose && error instanceof Error && error.stack !== undefined ? [error.stack] : [];
+  if (error instanceof CliError) {
+    return { message: error.message, hints: [...error.hints, ...trace], exitCode: error.exitCode };
+  }
+  if (error instanceof KubeError) {
+    return { message: error.message, hints: [...kubeHints(error, program), ...trace], exitCode: EXIT.error };
+  }
+  const message = error instanceof Error ? error.message : String(error);
+  return { message, hints: trace, exitCode: EXIT.error };
+}
+
+function kubeHints(error: KubeError, program: string): string[] {
+  if (error.reason === 'KindNotFound') {
+    return [`the definitions are missing: "${program} up" applies them, or use kubectl apply -f deploy/crds`];
+  }
+  if (error.reason === 'Unreachable') {
+    return [`is it up? "${program} status" says; "${program} up" starts again what has died`];
+  }
+  switch (error.code) {
+    case 401:
+      return [
+        'the credentials of the kubeconfig are not accepted; log in again, or choose another --context',
+      ];
+    case 403:
+      return ['ask for the right, or use a --context that has it'];
+    default:
+      return (error.details?.causes ?? []).map(({ field, message }) => `${field ?? ''}: ${message ?? ''}`);
+  }
+}

@@ -1,0 +1,20 @@
+/** One line of the log of a run. */
+export interface LogEntry {
+  /** RFC 3339. */
+  time: string;
+  source: 'status' | 'event' | 'temporal' | 'bridge' | 'worker';
+  level: 'info' | 'warn' | 'error';
+  /** What it is about: a path such as `drain/switch/tm-drain`, or a name. */
+  subject: string;
+  text: string;
+}
+
+/** Entries in the order of time; what has the same time keeps its order. */
+export function sortEntries(entries: readonly LogEntry[]): LogEntry[] {
+  return [...entries].sort((a, b) => Date.parse(a.time) - Date.parse(b.time));
+}
+
+/** What tells an entry from all others, so that it is printed once. */
+export function entryKey({ time, source, subject, text }: LogEntry): string {
+  return JSON.stringify([time, source, subject, text]);
+}

@@ -1,0 +1,193 @@
+import type { Client } from '@temporalio/client';
+import { isGrpcServiceError, WorkflowNotFoundError } from '@temporalio/client';
+import { defaultPayloadConverter, type Payload } from '@temporalio/common';
+import type { LogEntry } from './entry.js';
+
+type History = Awaited<ReturnType<ReturnType<Client['workflow']['getHandle']>['fetchHistory']>>;
+type HistoryEvent = NonNullable<History['events']>[number];
+type Failure = NonNullable<NonNullable<HistoryEvent['activityTaskFailedEventAttributes']>['failure']>;
+
+/** Reads what Temporal knows of a run: attempts, failures, signals; of the run itself and its stages. */
+export interface HistoryReader {
+  /** Undefined when Temporal no longer knows the run. */
+  readonly read: (workflowId: string) => Promise<LogEntry[] | undefined>;
+}
+
+/** A reader that fetches the history of a closed stage once. */
+export function createHistoryReader(client: Client): HistoryReader {
+  const closed = new Map<string, LogEntry[]>();
+
+  async function one(
+    workflowId: string,
+    label: string,
+  ): Promise<{ entries: LogEntry[]; children: string[] }> {
+    const known = closed.get(workflowId);
+    if (known !== undefined) return { entries: known, children: [] };
+    const handle = client.workflow.getHandle(workflowId);
+    const [history, description] = await Promise.all([handle.fetchHistory(), handle.describe()]);
+    const pending = (description.raw.pendingActivities ?? []).flatMap((activity) => {
+      const attempt = activity.attempt ?? 1;
+      if (attempt < 2) return [];
+      const subject = `${label}${activity.activityType?.name ?? 'activity'}`;
+      const last = failureText(activity.lastFailure);
+      return [
+        entry(timeOf(activity.lastStartedTime) ?? timeOf(activity.scheduledTime), {
+          level: 'warn',
+          subject,
+          text: `attempt ${attempt}${last === '' ? '' : `; the one before: ${last}`}`,
+        }),
+      ].flat();
+    });
+    const entries = [...historyEntries(history, label), ...pending];
+    if (label !== '' && description.status.name !== 'RUNNING') closed.set(workflowId, entries);
+    return { entries, children: childrenOf(history) };
+  }
+
+  return {
+    async read(workflowId) {
+      try {
+        const run = await one(workflowId, '');
+        const stages = await Promise.all(
+          run.children.map(async (child) => {
+            const stage = await one(child, `${child.slice(child.lastIndexOf('/') + 1)}/`).catch(unlessGone);
+            return stage?.entries ?? [];
+          }),
+        );
+        return [...run.entries, ...stages.flat()];
+      } catch (error) {
+        return unlessGone(error);
+      }
+    },
+  };
+}
+
+function unlessGone(error: unknown): undefined {
+  if (error instanceof WorkflowNotFoundError) return undefined;
+  const NOT_FOUND = 5;
+  if (isGrpcServiceError(error) && Number(error.code) === NOT_FOUND) return undefined;
+  throw error;
+}
+
+function childrenOf(history: History): string[] {
+  return (history.events ?? []).flatMap((event) => {
+    const id = event.childWorkflowExecutionStartedEventAttributes?.workflowExecution?.workflowId;
+    return id ? [id] : [];
+  });
+}
+
+/**
+ * What a history tells beyond the status: further attempts and why, failures, time-outs, signals, cancels. Steps that
+ * went well at once are left out, since the status has them.
+ */
+export function historyEntries(history: History, label: string): LogEntry[] {
+  const names = new Map<string, string>();
+  return (history.events ?? []).flatMap((event) => {
+    const scheduled = event.activityTaskScheduledEventAttributes;
+    if (scheduled) {
+      const summary = decode(event.userMetadata?.summary);
+      const type = scheduled.activityType?.name ?? 'activity';
+      names.set(String(event.eventId), typeof summary === 'string' ? `${type} ${summary}` : type);
+      return [];
+    }
+    const told = tell(event, names);
+    return told === undefined
+      ? []
+      : entry(timeOf(event.eventTime), { ...told, subject: `${label}${told.subject}` });
+  });
+}
+
+function tell(
+  event: HistoryEvent,
+  names: Map<string, string>,
+): Omit<LogEntry, 'time' | 'source'> | undefined {
+  const nameOf = (id: unknown): string => names.get(String(id)) ?? 'activity';
+  const started = event.activityTaskStartedEventAttributes;
+  if (started) {
+    const attempt = started.attempt ?? 1;
+    if (attempt < 2) return undefined;
+    const last = failureText(started.lastFailure);
+    return {
+      level: 'warn',
+      subject: nameOf(started.scheduledEventId),
+      text: `attempt ${attempt}${last === '' ? '' : `; the one before: ${last}`}`,
+    };
+  }
+  const failed = event.activityTaskFailedEventAttributes;
+  if (failed) {
+    return {
+      level: 'error',
+      subject: nameOf(failed.scheduledEventId),
+      text: `failed: ${failureText(failed.failure)}`,
+    };
+  }
+  const timedOut = event.activityTaskTimedOutEventAttributes;
+  if (timedOut) {
+    return {
+      level: 'error',
+      subject: nameOf(timedOut.scheduledEventId),
+      text: `timed out: ${failureText(timedOut.failure)}`,
+    };
+  }
+  const cancelAsked = event.activityTaskCancelRequestedEventAttributes;
+  if (cancelAsked) {
+    return { level: 'warn', subject: nameOf(cancelAsked.scheduledEventId), text: 'told to stop' };
+  }
+  const signaled = event.workflowExecutionSignaledEventAttributes;
+  if (signaled) {
+    const argument = decode(signaled.input?.payloads?.[0]);
+    return {
+      level: 'warn',
+      subject: 'run',
+      text: `signal ${signaled.signalName}${argument === undefined ? '' : ` ${JSON.stringify(argument)}`}`,
+    };
+  }
+  if (event.workflowExecutionCancelRequestedEventAttributes) {
+    const { cause } = event.workflowExecutionCancelRequestedEventAttributes;
+    return { level: 'warn', subject: 'run', text: `cancel requested${cause ? `: ${cause}` : ''}` };
+  }
+  const taskFailed = event.workflowTaskFailedEventAttributes;
+  if (taskFailed) {
+    return {
+      level: 'error',
+      subject: 'run',
+      text: `workflow task failed: ${failureText(taskFailed.failure)}`,
+    };
+  }
+  if (event.workflowExecutionTerminatedEventAttributes) {
+    const { reason } = event.workflowExecutionTerminatedEventAttributes;
+    return { level: 'error', subject: 'run', text: `terminated from outside${reason ? `: ${reason}` : ''}` };
+  }
+  const runFailed = event.workflowExecutionFailedEventAttributes;
+  if (runFailed) return { level: 'error', subject: 'run', text: `failed: ${failureText(runFailed.failure)}` };
+  if (event.workflowExecutionTimedOutEventAttributes) {
+    return { level: 'error', subject: 'run', text: 'timed out' };
+  }
+  return undefined;
+}
+
+function entry(time: string | undefined, rest: Omit<LogEntry, 'time' | 'source'>): LogEntry[] {
+  return time === undefined ? [] : [{ time, source: 'temporal', ...rest }];
+}
+
+function timeOf(time: { seconds?: unknown; nanos?: number | null } | null | undefined): string | undefined {
+  if (!time) return undefined;
+  const NANOS_PER_MS = 1_000_000;
+  return new Date(Number(time.seconds ?? 0) * 1000 + (time.nanos ?? 0) / NANOS_PER_MS).toISOString();
+}
+
+/** The innermost message: outer ones only say that an activity failed. */
+function failureText(failure: Failure | null | undefined): string {
+  let text = '';
+  for (let current = failure; current; current = current.cause) text = current.message || text;
+  return text;
+}
+
+/** A payload's value; encrypted ones stay closed. */
+function decode(payload: Payload | null | undefined): unknown {
+  if (!payload) return undefined;
+  try {
+    return defaultPayloadConverter.fromPayload(payload);
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,94 @@
+import { Command, Option } from 'commander';
+import { DEFAULT_DATA_DIR, type ClusterEnvironment } from './cluster.js';
+import { addCancel } from './commands/cancel.js';
+import { addDescribe } from './commands/describe.js';
+import { addDoctor } from './commands/doctor.js';
+import { addDown } from './commands/down.js';
+import { addGet } from './commands/get.js';
+import { addKubectl } from './commands/kubectl.js';
+import { addLogs } from './commands/logs.js';
+import { addResolve } from './commands/resolve.js';
+import { addRevert } from './commands/revert.js';
+import { addRun } from './commands/run.js';
+import type { Perform } from './commands/shared.js';
+import { addStatus } from './commands/status.js';
+import { addUp } from './commands/up.js';
+import { addWatch } from './commands/watch.js';
+import { createContext, type GlobalOptions } from './context.js';
+import { EXIT_CODE_HELP } from './exit-codes.js';
+import type { Terminal } from './terminal.js';
+
+/** What the command line is built from. */
+export interface ProgramParts {
+  version: string;
+  environment: ClusterEnvironment;
+  /** The terminal, once it is known whether colours are wanted. */
+  terminal(options: { color?: boolean }): Terminal;
+  /** Takes the exit code of the command that ran. */
+  exit(code: number): void;
+}
+
+/** The whole command line. */
+export function buildProgram(parts: ProgramParts): Command {
+  const { environment } = parts;
+  const name = environment.asKubectlPlugin ? 'kubectl dr' : 'drover';
+  const perform: Perform = async (command, work) => {
+    const options = command.optsWithGlobals<GlobalOptions>();
+    const terminal = parts.terminal({ ...(options.color !== undefined && { color: options.color }) });
+    parts.exit(await work(createContext({ terminal, environment, options })));
+  };
+
+  const program = new Command(name)
+    .description(
+      'Durable disaster recovery for Kubernetes: plans run as Temporal workflows and report back in their resources.',
+    )
+    .version(parts.version, '--version', 'print the version')
+    .helpOption('-h, --help', 'show help')
+    .configureHelp({ showGlobalOptions: true })
+    .showSuggestionAfterError()
+    .exitOverride()
+    .addOption(
+      new Option('--data-dir <dir>', `folder of the embedded default (default "${DEFAULT_DATA_DIR}")`),
+    )
+    .addOption(new Option('--kubeconfig <file>', 'use the cluster of this kubeconfig'))
+    .addOption(new Option('--context <name>', 'context of the kubeconfig'))
+    .addOption(
+      new Option(
+        '--use-current-cluster',
+        'use the cluster that kubectl would use (KUBECONFIG, ~/.kube/config)',
+      ),
+    )
+    .addOption(new Option('-n, --namespace <name>', "namespace (default: the context's)"))
+    .addOption(new Option('--temporal <host:port>', 'address of Temporal'))
+    .addOption(new Option('--no-color', 'no colours (also: NO_COLOR=1)'));
+
+  program.commandsGroup('The embedded default:');
+  for (const add of [addUp, addDown, addStatus, addDoctor]) add(program, perform);
+  program.commandsGroup('Runs:');
+  for (const add of [addRun, addWatch, addCancel, addRevert, addResolve]) add(program, perform);
+  program.commandsGroup('Looking:');
+  for (const add of [addGet, addDescribe, addLogs, addKubectl]) add(program, perform);
+  for (const command of program.commands) command.copyInheritedSettings(program);
+
+  return program.addHelpText('after', () => rootHelp(name, environment.asKubectlPlugin));
+}
+
+function rootHelp(name: string, asKubectlPlugin: boolean): string {
+  const clusters = asKubectlPlugin
+    ? 'The cluster is the one kubectl uses, unless --kubeconfig, --context or --data-dir says otherwise.'
+    : 'The cluster is that of --kubeconfig, --context or --use-current-cluster, else that of the data dir when it is up.\nA KUBECONFIG in the environment alone is never used.';
+  return `
+${clusters}
+
+Examples:
+  # from nothing to a first run
+  ${name} up
+  ${name} kubectl apply -f examples/
+  ${name} run web-switchover --watch
+
+  # look back, and undo
+  ${name} describe web-switchover-x7k2p
+  ${name} revert web-switchover-x7k2p --watch
+
+${EXIT_CODE_HELP}`;
+}

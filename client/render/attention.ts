@@ -1,0 +1,30 @@
+import type { Condition } from '../../api/types.js';
+
+/** Conditions that are good when True; all others, when True, ask for attention. */
+const GOOD_WHEN_TRUE = new Set([
+  'Succeeded',
+  'Finished',
+  'Progressing',
+  'FullyReverted',
+  'RolledBack',
+  'Ready',
+]);
+/** Conditions whose False only says what the phase says too. */
+const SAID_BY_PHASE = new Set(['Succeeded', 'Finished', 'Ready']);
+
+/**
+ * Conditions that a person should look at, such as Progressing=False (no worker) or FullyReverted=False. On a run that
+ * has ended, that it does not progress is no news.
+ */
+export function attentionOf(conditions: readonly Condition[], ended: boolean): Condition[] {
+  return conditions.filter(({ type, status }) => {
+    if (SAID_BY_PHASE.has(type)) return false;
+    if (type === 'Progressing' && ended) return false;
+    return GOOD_WHEN_TRUE.has(type) ? status === 'False' : status === 'True';
+  });
+}
+
+/** A condition in one line: `Progressing=False NoWorker: no worker has asked for work for 30 s`. */
+export function describeCondition({ type, status, reason, message }: Condition): string {
+  return `${type}=${status} ${[reason, message].filter((part) => part !== '').join(': ')}`.trim();
+}

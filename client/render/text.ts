@@ -1,0 +1,55 @@
+// Built from numbers, so that no control character stands in this file.
+const ESCAPE = String.fromCharCode(27);
+const COLOR_CODES = new RegExp(`${ESCAPE}\\[[0-9;]*m`, 'g');
+
+/**
+ * A text from outside as one printable line: messages carry what servers answered, and must not move the cursor,
+ * change colours or forge lines.
+ */
+export function oneLine(text: string): string {
+  return text
+    .replace(/[\r\n\t]+/g, ' ')
+    .replace(/[\p{Cc}\u2028\u2029\u202a-\u202e\u2066-\u2069]/gu, '\ufffd')
+    .replace(/ {2,}/g, ' ')
+    .trim();
+}
+
+/** Number of columns a text takes, colour codes left out. */
+export function visibleWidth(text: string): number {
+  return [...text.replace(COLOR_CODES, '')].length;
+}
+
+/** Pads a text, which may hold colour codes, to a number of columns. */
+export function padTo(text: string, columns: number): string {
+  return text + ' '.repeat(Math.max(0, columns - visibleWidth(text)));
+}
+
+/** Cuts a text without colour codes to a number of columns and marks the cut. */
+export function cut(text: string, columns: number, unicode = true): string {
+  const characters = [...text];
+  if (characters.length <= columns) return text;
+  const mark = unicode ? '…' : '...';
+  return (
+    characters.slice(0, Math.max(0, columns - mark.length)).join('') + mark.slice(0, Math.max(0, columns))
+  );
+}
+
+/** Breaks a text at spaces into lines of at most `columns`; a longer word is broken. */
+export function wrap(text: string, columns: number): string[] {
+  const width = Math.max(10, columns);
+  const lines: string[] = [];
+  let line = '';
+  for (const word of text.split(' ')) {
+    if (line !== '' && line.length + 1 + word.length > width) {
+      lines.push(line);
+      line = '';
+    }
+    line = line === '' ? word : `${line} ${word}`;
+    while (line.length > width) {
+      lines.push(line.slice(0, width));
+      line = line.slice(width);
+    }
+  }
+  if (line !== '') lines.push(line);
+  return lines;
+}

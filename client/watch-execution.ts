@@ -1,0 +1,152 @@
+import { isTerminalExecution } from '../api/phase.js';
+import type { DRPlanExecution } from '../api/types.js';
+import type { KubeClient } from '../kube/client.js';
+import { CliError } from './cli-error.js';
+import type { CommandContext } from './context.js';
+import { EXIT, exitCodeOf } from './exit-codes.js';
+import { follow } from './follow.js';
+import { onInterrupt } from './interrupt.js';
+import { createLiveScreen } from './live-screen.js';
+import { type OutputFormat, printValue, withoutManagedFields } from './output.js';
+import { liveLines } from './render/live.js';
+import { outcomeLines } from './render/outcome.js';
+import { transitionLine } from './render/transition-line.js';
+import { transitionsBetween } from './transitions.js';
+
+/** An execution that nothing has looked at for this long is worth a remark. */
+const UNSEEN_AFTER_MS = 10_000;
+const FRAME_MS = 200;
+
+/**
+ * Shows a run until it ends: a picture that is redrawn on a terminal, else a line for every transition. Ctrl-C leaves
+ * the run alone and says how to look again.
+ *
+ * @returns the exit code: 0, 1, 2 for Succeeded, Failed, Cancelled; 130 when interrupted
+ */
+export async function watchExecution(
+  context: CommandContext,
+  kube: KubeClient,
+  key: { namespace: string; name: string; uid?: string },
+  format: OutputFormat | undefined,
+): Promise<number> {
+  const interrupt = onInterrupt();
+  const view = createView(context, format);
+  let last: DRPlanExecution | undefined;
+  try {
+    for await (const event of follow(kube, key, interrupt.signal)) {
+      switch (event.kind) {
+        case 'state':
+          view.show(event.execution);
+          last = event.execution;
+          break;
+        case 'unreachable':
+          view.remark(`${event.message}; trying again`);
+          break;
+        case 'deleted':
+          throw new CliError(
+            `execution ${key.namespace}/${key.name} was deleted while it was being watched`,
+            {
+              hints: [
+                `the plan's history keeps how it ended: ${context.say(`describe plan/${last?.spec.planRef ?? 'NAME'}`)}`,
+              ],
+            },
+          );
+      }
+      if (isTerminalExecution(last?.status?.phase)) break;
+    }
+  } finally {
+    view.close();
+    interrupt.dispose();
+  }
+  if (interrupt.interrupted() || last === undefined) {
+    context.terminal.note(`detached; the run goes on. To look again: ${context.say(`watch ${key.name}`)}`);
+    context.terminal.note(`to cancel it: ${context.say(`cancel ${key.name}`)}`);
+    return EXIT.interrupted;
+  }
+  view.end(last);
+  return exitCodeOf(last.status?.phase);
+}
+
+interface View {
+  show(execution: DRPlanExecution): void;
+  remark(text: string): void;
+  close(): void;
+  end(execution: DRPlanExecution): void;
+}
+
+function createView(context: CommandContext, format: OutputFormat | undefined): View {
+  const { terminal, now, say } = context;
+  const started = now();
+  const unseen = (execution: DRPlanExecution | undefined): string | undefined =>
+    execution !== undefined && execution.status?.phase === undefined && now() - started > UNSEEN_AFTER_MS
+      ? `nothing has picked this execution up yet; is the bridge running? (${context.program} status)`
+      : undefined;
+
+  if (format !== undefined || terminal.screen === undefined) {
+    const print = (text: string): void => (format === undefined ? terminal.out(text) : terminal.note(text));
+    const style = format === undefined ? terminal.outStyle : terminal.noteStyle;
+    let before: DRPlanExecution | undefined;
+    const timer = setInterval(() => {
+      const text = unseen(before);
+      if (text === undefined) return;
+      print(text);
+      clearInterval(timer);
+    }, 1000);
+    return {
+      show(execution) {
+        for (const transition of transitionsBetween(before, execution, new Date(now()).toISOString())) {
+          print(transitionLine(transition, style));
+        }
+        before = execution;
+      },
+      remark: (text) => terminal.note(text),
+      close: () => clearInterval(timer),
+      end(execution) {
+        for (const line of outcomeLines(execution, { style: terminal.noteStyle, say, now: now() }))
+          terminal.note(line);
+        if (format !== undefined) printValue(terminal, withoutManagedFields(execution), format);
+      },
+    };
+  }
+
+  const { screen, outStyle: style } = terminal;
+  const live = createLiveScreen(screen);
+  let current: DRPlanExecution | undefined;
+  let notice: string | undefined;
+  const draw = (): void => {
+    if (current === undefined) return;
+    const { columns, rows } = screen.size();
+    const text = notice ?? unseen(current);
+    const footer = 'Ctrl-C stops watching; the run goes on';
+    live.draw(
+      liveLines({
+        execution: current,
+        now: now(),
+        style,
+        columns: columns - 1,
+        rows: rows - 1,
+        footer,
+        ...(text !== undefined && { notice: text }),
+      }),
+    );
+  };
+  const timer = setInterval(draw, FRAME_MS);
+  return {
+    show(execution) {
+      current = execution;
+      notice = undefined;
+      draw();
+    },
+    remark(text) {
+      notice = text;
+      draw();
+    },
+    close() {
+      clearInterval(timer);
+      live.close();
+    },
+    end(execution) {
+      for (const line of outcomeLines(execution, { style, say, now: now() })) terminal.out(line);
+    },
+  };
+}
