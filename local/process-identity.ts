@@ -40,19 +40,3 @@ export function parseProcStat(line: string): { state: string; startTicks: string
   const startTicks = fields[19];
   return state && startTicks && /^\d+$/.test(startTicks) ? { state, startTicks } : undefined;
 }
-
-/** The process's command line, words joined by blanks; empty when it does not exist. */
-export async function processCommand(pid: number): Promise<string> {
-  if (process.platform === 'linux') {
-    try {
-      return (await readFile(`/proc/${pid}/cmdline`, 'utf8')).replaceAll('\0', ' ').trim();
-    } catch {
-      return '';
-    }
-  }
-  return new Promise((resolve) => {
-    execFile('ps', ['-o', 'command=', '-p', String(pid)], { maxBuffer: 4 << 20 }, (error, stdout) =>
-      resolve(error ? '' : stdout.trim()),
-    );
-  });
-}

@@ -27,11 +27,8 @@ const logRotationBytes = 50 << 20;
  * @throws Error when the program cannot be started or ends at once.
  */
 export async function startDetached(spec: ProcessSpec): Promise<ProcessRecord> {
-  const size = await stat(spec.log).then(
-    (s) => s.size,
-    () => 0,
-  );
-  if (size > logRotationBytes) await rename(spec.log, `${spec.log}.1`);
+  if ((await fileSize(spec.log)) > logRotationBytes) await rename(spec.log, `${spec.log}.1`);
+  const logFrom = await fileSize(spec.log);
   const log = await open(spec.log, 'a', 0o600);
   try {
     const env: NodeJS.ProcessEnv = { ...process.env, ...spec.env };
@@ -57,10 +54,11 @@ export async function startDetached(spec: ProcessSpec): Promise<ProcessRecord> {
       command: [spec.command, ...spec.args],
       startedAt: new Date().toISOString(),
       log: spec.log,
+      logFrom,
     };
   } catch (error) {
     throw new Error(
-      `${spec.name} (${spec.command}) did not start: ${(error as Error).message}${await logTail(spec.log)}`,
+      `${spec.name} (${spec.command}) did not start: ${(error as Error).message}${await logTail(spec.log, logFrom)}`,
       { cause: error },
     );
   } finally {
@@ -83,11 +81,13 @@ export async function waitReady(spec: ProcessSpec, record: ProcessRecord): Promi
       last = ` (last: ${(error as Error).message})`;
     }
     if (!(await isAlive(record))) {
-      throw new Error(`${spec.name} ended before it was ready${await logTail(spec.log)}`);
+      throw new Error(`${spec.name} ended before it was ready${await logTail(spec.log, record.logFrom)}`);
     }
     if (Date.now() > deadline) {
       const seconds = Math.round(spec.readyTimeoutMs / 1000);
-      throw new Error(`${spec.name} was not ready after ${seconds} s${last ?? ''}${await logTail(spec.log)}`);
+      throw new Error(
+        `${spec.name} was not ready after ${seconds} s${last ?? ''}${await logTail(spec.log, record.logFrom)}`,
+      );
     }
     await sleep(pause);
   }
@@ -136,9 +136,16 @@ function signal(pid: number, name: NodeJS.Signals): void {
   }
 }
 
-/** The last lines of a log, laid out to follow an error message. */
-export async function logTail(path: string, lines = 15): Promise<string> {
-  const text = await readFile(path, 'utf8').catch(() => '');
-  const tail = text.trimEnd().split('\n').slice(-lines).join('\n');
-  return tail === '' ? ` (its log ${path} is empty)` : `; the end of ${path}:\n${tail}`;
+/** The last lines a process wrote to its log since `from` (bytes), laid out to follow an error message. */
+async function logTail(path: string, from: number, lines = 15): Promise<string> {
+  const content = await readFile(path).catch(() => Buffer.alloc(0));
+  const tail = content.subarray(from).toString('utf8').trimEnd().split('\n').slice(-lines).join('\n');
+  return tail === '' ? ` (it wrote nothing to its log ${path})` : `; the end of ${path}:\n${tail}`;
+}
+
+async function fileSize(path: string): Promise<number> {
+  return stat(path).then(
+    ({ size }) => size,
+    () => 0,
+  );
 }

@@ -8,7 +8,7 @@ export type Version = readonly [major: number, minor: number, patch: number];
  * (`Kubernetes v1.36.3`, `etcd Version: 3.6.14`, `temporal version 1.9.1 (Server …)`).
  */
 export function parseVersion(text: string): Version | undefined {
-  const match = /(?:^|[^\d.])v?(\d+)\.(\d+)\.(\d+)/.exec(text);
+  const match = /(?:^|[^\d.])v?(\d+)\.(\d+)\.(\d+)(?!\.?\d)/.exec(text);
   return match === null ? undefined : [Number(match[1]), Number(match[2]), Number(match[3])];
 }
 

@@ -15,6 +15,17 @@ export type ProgressEvent =
 /** Receives {@link ProgressEvent}s. Must not throw. */
 export type Progress = (event: ProgressEvent) => void;
 
+/**
+ * Waits for all, also when one fails, so that nothing goes on unseen after an error.
+ *
+ * @throws the first failure, in the order given.
+ */
+export async function allOf(work: readonly Promise<unknown>[]): Promise<void> {
+  for (const result of await Promise.allSettled(work)) {
+    if (result.status === 'rejected') throw result.reason;
+  }
+}
+
 /** Runs `work` between a `step` and a `done` event, with a `busy` event every second. */
 export async function reported<T>(
   progress: Progress,

@@ -44,6 +44,8 @@ export interface ProcessRecord {
   command: string[];
   startedAt: string;
   log: string;
+  /** Size of the log, in bytes, when the process was started. */
+  logFrom: number;
 }
 
 /** What a data dir was brought up as; it cannot change while anything of it runs. */

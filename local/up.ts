@@ -1,23 +1,18 @@
 import { mkdir } from 'node:fs/promises';
-import { join } from 'node:path';
-import { setTimeout as sleep } from 'node:timers/promises';
-import { fetch } from 'undici';
 import { Applier, readObjects } from './apply.js';
 import { findPrograms } from './binaries.js';
 import { lookup, type ProgramName } from './binaries-lookup.js';
-import { clusternetDefinitions, clusternetSites, simulatorSpec } from './clusternet/sites.js';
-import { layOutControlPlane, type ControlPlane } from './control-plane.js';
+import { childSpec } from './children.js';
+import { layOutControlPlane } from './control-plane.js';
 import { endpointsOf } from './endpoints.js';
-import { fakeNode, fakeNodeName, fakeNodeStatus } from './fake-node/node.js';
-import { expectOk, message, type KubeApi } from './kube-api.js';
+import { message } from './kube-api.js';
 import { withLock } from './lock.js';
-import type { ChildCommand, UpOptions, UpResult } from './options.js';
+import type { UpOptions, UpResult } from './options.js';
 import { dataPaths, type DataPaths } from './paths.js';
 import { choosePorts } from './ports.js';
-import type { ProcessSpec } from './processes.js';
-import type { Progress } from './progress.js';
-import { embeddedRbac } from './rbac.js';
+import { allOf, type Progress } from './progress.js';
 import { Runner } from './runner.js';
+import { startControlPlane } from './start-control-plane.js';
 import {
   isAlive,
   portNames,
@@ -118,19 +113,17 @@ async function bringUp(options: UpOptions, paths: DataPaths): Promise<Omit<UpRes
     : undefined;
   const temporal = options.temporal ?? `127.0.0.1:${ports.temporal}`;
   try {
-    // Both at once; the first failure is reported after the other side has settled, so that all is recorded.
-    const sides = await Promise.allSettled([
+    // Before anything is changed in a cluster: what the user named must answer.
+    if (!embeddedTemporal) await useTemporal(temporal, namespace, progress);
+    await allOf([
       controlPlane === undefined
         ? prepareUserCluster(options, userCluster!, paths)
         : startControlPlane(options, controlPlane, runner, paths),
-      embeddedTemporal
-        ? startTemporal(runner, paths, programs.temporal.path, namespace)
-        : useTemporal(temporal, namespace, progress),
+      ...(embeddedTemporal ? [startTemporal(runner, paths, programs.temporal.path, namespace)] : []),
     ]);
-    for (const side of sides) if (side.status === 'rejected') throw side.reason;
 
     const kubeconfigs = controlPlane?.kubeconfigs ?? { bridge: paths.kubeconfig, worker: paths.kubeconfig };
-    await Promise.all(
+    await allOf(
       (['bridge', 'worker'] as const).map(async (name) => {
         const child = options[name];
         if (child === undefined) return;
@@ -205,83 +198,6 @@ async function choosePortsFor(state: State): Promise<Record<PortName, number>> {
   });
 }
 
-async function startControlPlane(
-  options: UpOptions,
-  plane: ControlPlane,
-  runner: Runner,
-  paths: DataPaths,
-): Promise<void> {
-  await runner.ensure(plane.specs.etcd);
-  await runner.ensure(plane.specs.apiserver);
-  const { admin } = plane;
-  const applier = new Applier(admin);
-  await Promise.all([
-    // kwok and the simulator need their rights before they are of use.
-    Promise.all(embeddedRbac().map((object) => applier.apply(object))).then(() =>
-      runner.ensure(plane.specs.kwok),
-    ),
-    runner.ensure(plane.specs.controllerManager),
-    runner.ensure(plane.specs.scheduler),
-    ensureFakeNode(admin, applier),
-    applyCustomResources(options, applier).then(() =>
-      runner.ensure(simulatorSpec(paths, plane.kubeconfigs.clusternet, admin)),
-    ),
-  ]);
-  await Promise.all([waitNode(admin), waitDefaultServiceAccount(admin)]);
-}
-
-async function applyCustomResources(options: UpOptions, applier: Applier): Promise<void> {
-  await applier.applyDefinitions([
-    ...(await readObjects(options.crdDir)),
-    ...(await clusternetDefinitions()),
-  ]);
-  const sites = clusternetSites();
-  for (const object of sites) await applier.apply(object);
-  for (const object of options.extraObjects ?? []) await applier.apply(object);
-}
-
-async function ensureFakeNode(api: KubeApi, applier: Applier): Promise<void> {
-  const path = `/api/v1/nodes/${fakeNodeName}`;
-  if ((await api.request('GET', path)).status === 200) return;
-  await applier.apply(fakeNode());
-  expectOk(
-    await api.request('PATCH', `${path}/status`, {
-      body: fakeNodeStatus(),
-      contentType: 'application/merge-patch+json',
-    }),
-    `writing the status of node ${fakeNodeName}`,
-  );
-}
-
-/** Pods are scheduled once the node is Ready and the controllers have taken its taints off. */
-async function waitNode(api: KubeApi): Promise<void> {
-  await until(`node ${fakeNodeName} to be ready for pods`, async () => {
-    const node = expectOk(await api.request('GET', `/api/v1/nodes/${fakeNodeName}`), 'reading the node') as {
-      spec: { taints?: unknown[] };
-      status: { conditions?: { type: string; status: string }[] };
-    };
-    const ready = node.status.conditions?.some((c) => c.type === 'Ready' && c.status === 'True') ?? false;
-    return ready && (node.spec.taints ?? []).length === 0;
-  });
-}
-
-async function waitDefaultServiceAccount(api: KubeApi): Promise<void> {
-  const path = '/api/v1/namespaces/default/serviceaccounts/default';
-  await until('the default service account', async () => (await api.request('GET', path)).status === 200);
-}
-
-async function until(what: string, reached: () => Promise<boolean>, timeoutMs = 60_000): Promise<void> {
-  const deadline = Date.now() + timeoutMs;
-  while (!(await reached())) {
-    if (Date.now() > deadline) {
-      throw new Error(
-        `waited ${timeoutMs / 1000} s for ${what}; look at the logs of controllerManager, scheduler and kwok`,
-      );
-    }
-    await sleep(100);
-  }
-}
-
 async function startTemporal(
   runner: Runner,
   paths: DataPaths,
@@ -329,45 +245,4 @@ async function prepareUserCluster(options: UpOptions, cluster: UserCluster, path
   options.progress({ kind: 'notice', subject: 'cluster', message: what });
   await new Applier(cluster.api).applyDefinitions(definitions);
   await writeWhole(paths.kubeconfig, cluster.kubeconfig);
-}
-
-function childSpec(
-  name: 'bridge' | 'worker',
-  child: ChildCommand,
-  context: {
-    kubeconfig: string;
-    temporal: string;
-    namespace: string;
-    embedded: boolean;
-    paths: DataPaths;
-    ports: Record<PortName, number>;
-  },
-): ProcessSpec {
-  const healthPort = context.ports[`${name}Health`];
-  return {
-    name,
-    command: child.command,
-    args: child.args,
-    env: {
-      KUBECONFIG: undefined,
-      DROVER_KUBECONFIG: context.kubeconfig,
-      TEMPORAL_ADDRESS: context.temporal,
-      TEMPORAL_NAMESPACE: context.namespace,
-      DROVER_METRICS_PORT: String(context.ports[`${name}Metrics`]),
-      DROVER_HEALTH_PORT: String(healthPort),
-      // Only here, where everything is the user's own machine, may plans act as the controller and reach loopback.
-      DROVER_CONTROLLER_IDENTITY: context.embedded ? 'true' : undefined,
-      DROVER_EGRESS_ALLOW_LOOPBACK: context.embedded ? 'true' : undefined,
-      ...child.env,
-    },
-    log: join(context.paths.logs, `${name}.log`),
-    ready: async () => {
-      const response = await fetch(`http://127.0.0.1:${healthPort}/readyz`, {
-        signal: AbortSignal.timeout(2000),
-      });
-      await response.text();
-      return response.status === 200;
-    },
-    readyTimeoutMs: 60_000,
-  };
 }

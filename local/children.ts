@@ -1,0 +1,52 @@
+import { join } from 'node:path';
+import { fetch } from 'undici';
+import type { ChildCommand } from './options.js';
+import type { DataPaths } from './paths.js';
+import type { ProcessSpec } from './processes.js';
+import type { PortName } from './state.js';
+
+/** What the bridge and the worker are told about their surroundings. */
+export interface ChildContext {
+  kubeconfig: string;
+  temporal: string;
+  namespace: string;
+  /** True on the embedded control plane. */
+  embedded: boolean;
+  paths: DataPaths;
+  ports: Record<PortName, number>;
+}
+
+/** How to start the bridge or the worker; ready when its `/readyz` answers 200. */
+export function childSpec(
+  name: 'bridge' | 'worker',
+  child: ChildCommand,
+  context: ChildContext,
+): ProcessSpec {
+  const healthPort = context.ports[`${name}Health`];
+  return {
+    name,
+    command: child.command,
+    args: child.args,
+    env: {
+      KUBECONFIG: undefined,
+      DROVER_KUBECONFIG: context.kubeconfig,
+      TEMPORAL_ADDRESS: context.temporal,
+      TEMPORAL_NAMESPACE: context.namespace,
+      DROVER_METRICS_PORT: String(context.ports[`${name}Metrics`]),
+      DROVER_HEALTH_PORT: String(healthPort),
+      // Only here, where everything is the user's own machine, may plans act as the controller and reach loopback.
+      DROVER_CONTROLLER_IDENTITY: context.embedded ? 'true' : undefined,
+      DROVER_EGRESS_ALLOW_LOOPBACK: context.embedded ? 'true' : undefined,
+      ...child.env,
+    },
+    log: join(context.paths.logs, `${name}.log`),
+    ready: async () => {
+      const response = await fetch(`http://127.0.0.1:${healthPort}/readyz`, {
+        signal: AbortSignal.timeout(2000),
+      });
+      await response.text();
+      return response.status === 200;
+    },
+    readyTimeoutMs: 60_000,
+  };
+}

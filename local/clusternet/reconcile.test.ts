@@ -1,0 +1,375 @@
+import { beforeEach, describe, expect, it } from 'vitest';
+import type { KubeObject } from '../kube-api.js';
+import { mergePatch, type Json } from './json-patch.js';
+import { names, simulatorAnnotations } from './labels.js';
+import { reconcile } from './reconcile.js';
+import { manifestNamespace } from './sites.js';
+import {
+  resources,
+  type Description,
+  type Feed,
+  type ManagedCluster,
+  type Resource,
+  type World,
+} from './world.js';
+
+/** Plays the API server: keeps objects, applies writes, removes what is deleted and has no finalizer left. */
+class Store {
+  readonly objects = new Map<Resource, KubeObject[]>();
+  readonly warnings: string[] = [];
+  now = new Date('2026-01-01T00:00:00Z');
+  #uid = 0;
+
+  add(
+    resource: Resource,
+    object: { metadata: KubeObject['metadata']; [field: string]: unknown },
+  ): KubeObject {
+    const { group, kind } = resources[resource];
+    const full: KubeObject = {
+      ...structuredClone(object),
+      apiVersion: group,
+      kind,
+      metadata: { ...structuredClone(object.metadata), uid: `uid-${++this.#uid}` },
+    };
+    this.objects.set(resource, [...this.all(resource), full]);
+    return full;
+  }
+
+  all(resource: Resource): KubeObject[] {
+    return this.objects.get(resource) ?? [];
+  }
+
+  find(resource: Resource, name: string, namespace?: string): KubeObject | undefined {
+    return this.all(resource).find((o) => o.metadata.name === name && o.metadata.namespace === namespace);
+  }
+
+  patch(resource: Resource, name: string, namespace: string | undefined, body: object): void {
+    const changed = this.all(resource).map((o) =>
+      o.metadata.name === name && o.metadata.namespace === namespace
+        ? (mergePatch(o as unknown as Json, body as Json) as unknown as KubeObject)
+        : o,
+    );
+    this.objects.set(resource, changed);
+    this.#collect(resource);
+  }
+
+  delete(resource: Resource, name: string, namespace?: string): void {
+    this.patch(resource, name, namespace, { metadata: { deletionTimestamp: '2026-01-01T00:00:01Z' } });
+  }
+
+  #collect(resource: Resource): void {
+    const gone = (o: KubeObject): boolean =>
+      o.metadata.deletionTimestamp !== undefined && (o.metadata.finalizers ?? []).length === 0;
+    this.objects.set(
+      resource,
+      this.all(resource).filter((o) => !gone(o)),
+    );
+  }
+
+  /** Reconciles until nothing is left to do; fails when that never comes. */
+  settle(): void {
+    for (let pass = 0; pass < 30; pass++) {
+      const world = Object.fromEntries(
+        (Object.keys(resources) as Resource[]).map((r) => [r, this.all(r)]),
+      ) as unknown as World;
+      const writes = reconcile(world, this.now);
+      for (const write of writes) {
+        if (write.op === 'create') this.add(write.resource, write.object);
+        else if (write.op === 'patch') this.patch(write.resource, write.name, write.namespace, write.body);
+        else if (write.op === 'delete') this.delete(write.resource, write.name, write.namespace);
+        else this.warnings.push(`${write.object.kind} ${write.reason}: ${write.message}`);
+      }
+      if (writes.every((write) => write.op === 'warn')) return;
+    }
+    throw new Error('the reconciliation never settles');
+  }
+}
+
+const feed: Feed = { apiVersion: 'v1', kind: 'ConfigMap', name: 'settings', namespace: 'shop' };
+let store: Store;
+
+function cluster(site: string): void {
+  store.add('managedclusters', {
+    metadata: { name: `site-${site}`, namespace: `clusternet-site-${site}`, labels: { site } },
+    spec: { clusterId: site, syncMode: 'Dual' },
+  });
+}
+
+function manifest(mode = 'standby'): KubeObject {
+  return store.add('manifests', {
+    metadata: {
+      name: 'configmaps.shop.settings',
+      namespace: manifestNamespace,
+      labels: {
+        [names.config.group]: '',
+        [names.config.version]: 'v1',
+        [names.config.kind]: 'ConfigMap',
+        [names.config.name]: 'settings',
+        [names.config.namespace]: 'shop',
+      },
+    },
+    template: {
+      apiVersion: 'v1',
+      kind: 'ConfigMap',
+      metadata: { name: 'settings', namespace: 'shop' },
+      data: { mode, replicas: '1' },
+    },
+  });
+}
+
+function subscription(clusterAffinity: object): void {
+  store.add('subscriptions', {
+    metadata: { name: 'shop', namespace: 'default' },
+    spec: { subscribers: [{ clusterAffinity }], feeds: [feed] },
+  });
+}
+
+function localization(name: string, value: object | string, spec: object = {}): void {
+  store.add('localizations', {
+    metadata: { name, namespace: 'clusternet-site-a' },
+    spec: {
+      overridePolicy: 'ApplyNow',
+      feed,
+      overrides: [
+        { name, type: 'MergePatch', value: typeof value === 'string' ? value : JSON.stringify(value) },
+      ],
+      ...spec,
+    },
+  });
+}
+
+function description(site: string): Description | undefined {
+  return store.find('descriptions', 'shop-generic', `clusternet-site-${site}`) as Description | undefined;
+}
+
+function data(site: string): unknown {
+  const raw = description(site)?.spec.raw?.[0];
+  return raw === undefined
+    ? undefined
+    : (JSON.parse(Buffer.from(raw, 'base64').toString()) as KubeObject)['data'];
+}
+
+function bound(): unknown {
+  return (store.find('subscriptions', 'shop', 'default')?.['status'] as { bindingClusters?: string[] })
+    ?.bindingClusters;
+}
+
+beforeEach(() => {
+  store = new Store();
+  cluster('a');
+  cluster('b');
+  manifest();
+  store.settle();
+});
+
+describe('a ManagedCluster', () => {
+  const ready = (): unknown =>
+    (store.find('managedclusters', 'site-a', 'clusternet-site-a') as ManagedCluster).status?.conditions?.[0]
+      ?.status;
+
+  it('is Ready, and its heartbeat goes on', () => {
+    const seen = (): unknown =>
+      (store.find('managedclusters', 'site-a', 'clusternet-site-a') as ManagedCluster).status
+        ?.lastObservedTime;
+    expect(ready()).toBe('True');
+    expect(seen()).toBe('2026-01-01T00:00:00Z');
+    store.now = new Date('2026-01-01T00:01:00Z');
+    store.settle();
+    expect(seen()).toBe('2026-01-01T00:01:00Z');
+  });
+
+  it('can be put out of reach and comes back', () => {
+    const annotate = (value: string | null): void =>
+      store.patch('managedclusters', 'site-a', 'clusternet-site-a', {
+        metadata: { annotations: { [simulatorAnnotations.notReady]: value } },
+      });
+    annotate('1');
+    store.settle();
+    expect(ready()).toBe('Unknown');
+    subscription({});
+    store.settle();
+    expect(bound()).toEqual(['clusternet-site-b/site-b']);
+    annotate(null);
+    store.settle();
+    expect(ready()).toBe('True');
+    expect(bound()).toEqual(['clusternet-site-a/site-a', 'clusternet-site-b/site-b']);
+  });
+});
+
+describe('a Subscription', () => {
+  it('is deployed to the clusters its affinity selects', () => {
+    subscription({ matchExpressions: [{ key: 'site', operator: 'In', values: ['a'] }] });
+    store.settle();
+    expect(bound()).toEqual(['clusternet-site-a/site-a']);
+    expect(data('a')).toEqual({ mode: 'standby', replicas: '1' });
+    expect(description('a')?.status?.phase).toBe('Success');
+    expect(description('a')?.metadata.labels?.[names.subscription.uid]).toBe(
+      store.find('subscriptions', 'shop', 'default')?.metadata.uid,
+    );
+    expect(data('b')).toBeUndefined();
+  });
+
+  it('moves with its affinity', () => {
+    subscription({ matchLabels: { site: 'a' } });
+    store.settle();
+    store.patch('subscriptions', 'shop', 'default', {
+      spec: { subscribers: [{ clusterAffinity: { matchLabels: { site: 'b' } } }] },
+    });
+    store.settle();
+    expect(bound()).toEqual(['clusternet-site-b/site-b']);
+    expect(description('a')).toBeUndefined();
+    expect(description('b')?.status?.phase).toBe('Success');
+  });
+
+  it('is un-deployed everywhere when nothing matches, with a warning', () => {
+    subscription({});
+    store.settle();
+    expect(store.all('bases')).toHaveLength(2);
+    store.patch('subscriptions', 'shop', 'default', {
+      spec: { subscribers: [{ clusterAffinity: { matchLabels: { site: 'typo' } } }] },
+    });
+    store.settle();
+    expect(bound()).toEqual([]);
+    expect(store.all('bases')).toHaveLength(0);
+    expect(store.warnings.join()).toContain('FailedScheduling');
+  });
+
+  it('is removed from below: Descriptions, Bases, then itself', () => {
+    subscription({});
+    store.settle();
+    store.delete('subscriptions', 'shop', 'default');
+    expect(store.all('subscriptions')).toHaveLength(1);
+    store.settle();
+    for (const resource of ['descriptions', 'bases', 'subscriptions'] as const) {
+      expect(store.all(resource)).toEqual([]);
+    }
+  });
+
+  it('gets no Description while a feed does not exist, and a warning says why', () => {
+    store.add('subscriptions', {
+      metadata: { name: 'shop', namespace: 'default' },
+      spec: { subscribers: [{ clusterAffinity: {} }], feeds: [{ ...feed, name: 'nowhere' }] },
+    });
+    store.settle();
+    expect(store.all('bases')).toHaveLength(2);
+    expect(store.all('descriptions')).toEqual([]);
+    expect(store.warnings.join()).toContain('nonexistent ConfigMap shop/nowhere');
+  });
+
+  it('fails where the cluster is told to fail', () => {
+    store.patch('managedclusters', 'site-b', 'clusternet-site-b', {
+      metadata: { annotations: { [simulatorAnnotations.fail]: 'no space' } },
+    });
+    subscription({});
+    store.settle();
+    expect(description('a')?.status?.phase).toBe('Success');
+    expect(description('b')?.status).toMatchObject({ phase: 'Failure', reason: 'no space' });
+  });
+
+  it('protects its feeds from removal', () => {
+    subscription({});
+    store.settle();
+    store.delete('manifests', 'configmaps.shop.settings', manifestNamespace);
+    store.settle();
+    expect(store.all('manifests')).toHaveLength(1);
+    store.delete('subscriptions', 'shop', 'default');
+    store.settle();
+    expect(store.all('manifests')).toEqual([]);
+  });
+});
+
+describe('a Localization', () => {
+  beforeEach(() => {
+    subscription({});
+    store.settle();
+  });
+
+  it('with ApplyNow takes effect at once, in its own cluster, and is taken back when removed', () => {
+    localization('now', { data: { mode: 'active' } });
+    store.settle();
+    expect(data('a')).toEqual({ mode: 'active', replicas: '1' });
+    expect(data('b')).toEqual({ mode: 'standby', replicas: '1' });
+    store.delete('localizations', 'now', 'clusternet-site-a');
+    store.settle();
+    expect(store.all('localizations')).toEqual([]);
+    expect(data('a')).toEqual({ mode: 'standby', replicas: '1' });
+  });
+
+  it('with ApplyLater waits for the next change of what is deployed', () => {
+    localization('later', { data: { mode: 'active' } }, { overridePolicy: 'ApplyLater' });
+    store.settle();
+    expect(data('a')).toEqual({ mode: 'standby', replicas: '1' });
+    store.patch('manifests', 'configmaps.shop.settings', manifestNamespace, {
+      template: { data: { replicas: '2' } },
+    });
+    store.settle();
+    expect(data('a')).toEqual({ mode: 'active', replicas: '2' });
+    store.delete('localizations', 'later', 'clusternet-site-a');
+    store.settle();
+    expect(data('a')).toEqual({ mode: 'active', replicas: '2' });
+  });
+
+  it('of higher priority wins, whichever came first', () => {
+    localization('high', { data: { mode: 'high' } }, { priority: 600 });
+    localization('low', { data: { mode: 'low', replicas: '5' } }, { priority: 400 });
+    store.settle();
+    expect(data('a')).toEqual({ mode: 'high', replicas: '5' });
+  });
+
+  it('that cannot be read stops the cluster from changing, and a warning says why', () => {
+    localization('broken', '{"data": ');
+    store.settle();
+    expect(data('a')).toEqual({ mode: 'standby', replicas: '1' });
+    expect(store.warnings.join()).toContain('Base FailedApplyingOverrides: Localization broken');
+  });
+
+  it('comes after a Globalization', () => {
+    store.add('globalizations', {
+      metadata: { name: 'everywhere' },
+      spec: {
+        overridePolicy: 'ApplyNow',
+        priority: 1000,
+        feed,
+        overrides: [
+          { name: 'g', type: 'JSONPatch', value: '[{"op":"replace","path":"/data/mode","value":"global"}]' },
+        ],
+      },
+    });
+    localization('local', { data: { mode: 'local' } });
+    store.settle();
+    expect(data('a')).toMatchObject({ mode: 'local' });
+    expect(data('b')).toMatchObject({ mode: 'global' });
+  });
+});
+
+describe('a HelmChart', () => {
+  it('is deployed by a Description of its own, with values from Helm overrides', () => {
+    store.add('helmcharts', {
+      metadata: { name: 'web', namespace: 'default' },
+      spec: { repo: 'https://charts.invalid', chart: 'web', targetNamespace: 'web' },
+    });
+    const chart: Feed = {
+      apiVersion: 'apps.clusternet.io/v1alpha1',
+      kind: 'HelmChart',
+      name: 'web',
+      namespace: 'default',
+    };
+    store.add('subscriptions', {
+      metadata: { name: 'web', namespace: 'default' },
+      spec: { subscribers: [{ clusterAffinity: { matchLabels: { site: 'a' } } }], feeds: [chart] },
+    });
+    store.add('localizations', {
+      metadata: { name: 'values', namespace: 'clusternet-site-a' },
+      spec: {
+        overridePolicy: 'ApplyNow',
+        feed: chart,
+        overrides: [{ name: 'v', type: 'Helm', value: 'replicas: 3' }],
+      },
+    });
+    store.settle();
+    const helm = store.find('descriptions', 'web-helm', 'clusternet-site-a') as Description;
+    expect(helm.spec.charts).toEqual([{ name: 'web', namespace: 'default' }]);
+    expect(JSON.parse(Buffer.from(helm.spec.raw![0]!, 'base64').toString())).toEqual({ replicas: 3 });
+    expect(store.find('helmcharts', 'web', 'default')?.['status']).toEqual({ phase: 'Found' });
+  });
+});
