@@ -155,6 +155,14 @@ describe('capture', () => {
     expect(actionsOf(result)[0]).toMatchObject({ capture, rollbackType: 'HTTP' });
   });
 
+  it('refuses an operation that parameters make wrong', () => {
+    const { rollback: _, ...bare } = resource('$(params.op)');
+    const op = (value: string): Parameter[] => [{ name: 'op', value }];
+    expect(reasons({ actions: [bare], params: op('Apply') })).toEqual([]);
+    expect(reasons({ actions: [bare], params: op('Patch') })).toEqual(['MissingRollback']);
+    expect(reasons({ actions: [bare], params: op('Destroy') })).toEqual(['InvalidField']);
+  });
+
   it('lets a rollback without a type inherit the type of its action', () => {
     const action: Action = { ...resource('Patch'), rollback: { resource: { manifest: 'kind: X' } } };
     expect(actionsOf(compiled({ actions: [action] }))[0]?.rollbackType).toBe('KubernetesResource');

@@ -2,7 +2,15 @@
  * Turns a snapshot into what workflow code runs: parameters merged, every default filled in, every placeholder known to
  * have a value. What can fail here fails before any action runs (plan semantics, §2, §5 Start).
  */
-import { isActionType, needsCapture, retryOf, timeoutOf } from './action-defaults.js';
+import {
+  BLOCK_BY_TYPE,
+  isActionType,
+  needsCapture,
+  operationOf,
+  OPERATIONS_BY_TYPE,
+  retryOf,
+  timeoutOf,
+} from './action-defaults.js';
 import { parseDuration } from './duration.js';
 import { mergeParameters } from './parameters.js';
 import { dedupeProblems, errorsOf } from './problem.js';
@@ -16,6 +24,7 @@ import {
   whenMention,
 } from './references.js';
 import type { Mention } from './references.js';
+import { RenderError, renderString } from './render.js';
 import type { ActionBody, ActionInput, StageInput, WorkflowInput } from './run.js';
 import { carriesSecret } from './secrecy.js';
 import { bodyOf, parametersAt, workflowAt, workflowKey } from './snapshot.js';
@@ -142,6 +151,7 @@ function compileUse(
           return [];
         }
         const own = mentions[index] ?? [];
+        problems.push(...checkOperation(action, action.type, snapshot, merged.values, `${where}[${index}]`));
         const uses = outputsUsed(own, action, actions);
         return [compileAction(action, action.type, uses, bodyOf(action, merged.values, own))];
       }),
@@ -173,6 +183,51 @@ function unknownType(action: Action, path: string): Problem {
     reason: 'InvalidAction',
     message: `action "${action.name}" has type "${action.type}", which cannot be executed`,
   };
+}
+
+/** A templated operation whose parameters are known now must be one that the type has, and Patch needs a rollback. */
+function checkOperation(
+  action: Action,
+  type: ActionType,
+  snapshot: Snapshot,
+  values: Record<string, Scalar>,
+  path: string,
+): Problem[] {
+  const written = operationOf(action);
+  const allowed = OPERATIONS_BY_TYPE[type];
+  if (written === undefined || allowed === undefined || allowed.includes(written)) return [];
+  const operation = renderOperation(written, snapshot, values);
+  if (operation === undefined) return [];
+  const where = `${path}.${BLOCK_BY_TYPE[type]}.operation`;
+  if (!allowed.includes(operation)) {
+    const message = `becomes "${operation}" with these parameters; allowed are ${allowed.join(', ')}`;
+    return [{ severity: 'error', path: where, reason: 'InvalidField', message }];
+  }
+  if (operation !== 'Patch' || action.rollback !== undefined) return [];
+  const message = 'becomes Patch with these parameters, which needs a rollback in the action';
+  return [{ severity: 'error', path: where, reason: 'MissingRollback', message }];
+}
+
+/** Undefined while it depends on outputs, or on a parameter whose absence is reported elsewhere. */
+function renderOperation(
+  operation: string,
+  snapshot: Snapshot,
+  params: Record<string, Scalar>,
+): string | undefined {
+  const { plan, mode } = snapshot;
+  const scope = {
+    params,
+    planName: plan.name,
+    executionName: '',
+    operation: snapshot.operation,
+    outputs: {},
+  };
+  try {
+    return renderString(operation, { ...scope, ...(mode !== undefined && { mode }) });
+  } catch (error) {
+    if (error instanceof RenderError) return undefined;
+    throw error;
+  }
 }
 
 function compileAction(action: Action, type: ActionType, uses: string[], body: ActionBody): ActionInput {

@@ -1,0 +1,229 @@
+import {
+  BLOCK_BY_TYPE,
+  isActionType,
+  MAX_RETRY_INTERVAL_MS,
+  OPERATIONS_BY_TYPE,
+  operationOf,
+  rollbackOf,
+} from '../action-defaults.js';
+import { parseDuration } from '../duration.js';
+import { isObject } from '../json.js';
+import type { Problem } from '../problem.js';
+import { ACTION_TYPES, rollbackSchema, UNSUPPORTED_ACTION_TYPES } from '../schema/workflow.js';
+import type { Action, ActionType, RetryPolicy } from '../types.js';
+import { checkWhen } from '../when.js';
+import { checkLocalization, checkSubscription } from './clusternet.js';
+import { error, readField, show, warning } from './fields.js';
+import { checkHttp, methodOf } from './http.js';
+import { checkJob } from './job.js';
+import { checkResource } from './resource.js';
+import { isTemplated } from './sample.js';
+
+/** Longest timeout: 30 days. Beyond it a typing mistake is likelier than a wish. */
+const MAX_TIMEOUT_MS = 30 * 24 * 3_600_000;
+const MAX_MULTIPLIER = 100;
+
+const UNSUPPORTED_FIELDS = {
+  target: 'acting on another cluster',
+  hookType: 'hooks',
+  hookCleanup: 'hooks',
+  clusterExecutionMode: 'execution per cluster',
+  globalization: 'Globalization',
+  helmChart: 'HelmChart',
+} as const satisfies Partial<Record<keyof Action, string>>;
+
+/** Checks one action with its custom rollback; names, order and references are the workflow's. */
+export function checkAction(action: Action, path: string): Problem[] {
+  return [
+    ...checkStep(action, path),
+    ...(action.when === undefined ? [] : checkCondition(action.when, `${path}.when`)),
+    ...checkRollback(action, path),
+  ];
+}
+
+/** Checks a condition of an action or a stage. */
+export function checkCondition(when: string, path: string): Problem[] {
+  return checkWhen(when).map((problem) => ({ ...problem, path }));
+}
+
+/** What an action and a custom rollback have in common. */
+function checkStep(action: Action, path: string): Problem[] {
+  const { type } = action;
+  const common = [
+    ...checkUnsupported(action, path),
+    ...checkTimes(action, path),
+    ...checkRetry(action.retryPolicy, `${path}.retryPolicy`),
+  ];
+  if (!isActionType(type)) return [...common, ...checkUnknownType(type, path)];
+  return [...common, ...checkBlocks(action, type, path), ...checkOperation(action, type, path)];
+}
+
+function checkUnknownType(type: string, path: string): Problem[] {
+  const allowed = `allowed are ${ACTION_TYPES.join(', ')}`;
+  if ((UNSUPPORTED_ACTION_TYPES as readonly string[]).includes(type)) {
+    return [error(`${path}.type`, 'UnsupportedField', `is ${type}, which is not supported yet; ${allowed}`)];
+  }
+  return [error(`${path}.type`, 'InvalidField', `is ${show(type)}; ${allowed}`)];
+}
+
+function checkUnsupported(action: Action, path: string): Problem[] {
+  return Object.entries(UNSUPPORTED_FIELDS).flatMap(([field, what]) =>
+    isUnset(action[field as keyof typeof UNSUPPORTED_FIELDS])
+      ? []
+      : [
+          error(
+            `${path}.${field}`,
+            'UnsupportedField',
+            `is set, but ${what} is not supported yet; remove it`,
+          ),
+        ],
+  );
+}
+
+const isUnset = (value: unknown): boolean => value === undefined || value === null || value === '';
+
+function checkBlocks(action: Action, type: ActionType, path: string): Problem[] {
+  const own = BLOCK_BY_TYPE[type];
+  const foreign = Object.values(BLOCK_BY_TYPE).filter(
+    (field) => field !== own && action[field] !== undefined,
+  );
+  const problems = foreign.map((field) =>
+    warning(`${path}.${field}`, 'IgnoredField', `is ignored, as the action has type ${type}`),
+  );
+  if (action.waitReady === true && type !== 'Subscription') {
+    problems.push(warning(`${path}.waitReady`, 'IgnoredField', 'has an effect on type Subscription only'));
+  }
+  if (action[own] === undefined) {
+    problems.push(error(`${path}.${own}`, 'InvalidField', `is missing; an action of type ${type} needs it`));
+    return problems;
+  }
+  return [...problems, ...checkBlock(action, type, `${path}.${own}`)];
+}
+
+function checkBlock(action: Action, type: ActionType, path: string): Problem[] {
+  switch (type) {
+    case 'HTTP':
+      return action.http === undefined ? [] : checkHttp(action.http, path);
+    case 'Job':
+      return action.job === undefined ? [] : checkJob(action.job, path);
+    case 'Localization':
+      return action.localization === undefined ? [] : checkLocalization(action.localization, path);
+    case 'Subscription':
+      return action.subscription === undefined ? [] : checkSubscription(action.subscription, path);
+    case 'KubernetesResource':
+      return action.resource === undefined ? [] : checkResource(action.resource, path);
+  }
+}
+
+function checkOperation(action: Action, type: ActionType, path: string): Problem[] {
+  const allowed = OPERATIONS_BY_TYPE[type];
+  const operation = operationOf(action);
+  if (allowed === undefined || operation === undefined || isTemplated(operation)) return [];
+  if (allowed.includes(operation)) return [];
+  const message = `is ${show(operation)}; allowed are ${allowed.join(', ')}`;
+  return [error(`${path}.${BLOCK_BY_TYPE[type]}.operation`, 'InvalidField', message)];
+}
+
+function checkTimes(action: Action, path: string): Problem[] {
+  const problems: Problem[] = [];
+  for (const field of ['timeout', 'totalTimeout'] as const) {
+    const text = action[field];
+    if (text === undefined) continue;
+    const ms = parseDuration(text);
+    if (ms === undefined || ms <= 0 || ms > MAX_TIMEOUT_MS) {
+      const message = `is ${show(text)}; must be a duration above 0 and at most 720h, such as 30s, 5m or 1h30m`;
+      problems.push(error(`${path}.${field}`, 'InvalidField', message));
+    }
+  }
+  const one = parseDuration(action.timeout ?? '5m');
+  const all = parseDuration(action.totalTimeout ?? '');
+  if (one !== undefined && all !== undefined && all < one) {
+    const message = `is shorter than the timeout of one attempt (${action.timeout ?? '5m'}), which it cuts short`;
+    problems.push(warning(`${path}.totalTimeout`, 'SuspectField', message));
+  }
+  return problems;
+}
+
+function checkRetry(policy: RetryPolicy | undefined, path: string): Problem[] {
+  if (policy === undefined) return [];
+  const problems: Problem[] = [];
+  const { interval, backoffMultiplier } = policy;
+  const ms = interval === undefined ? undefined : parseDuration(interval);
+  if (interval !== undefined && ms === undefined) {
+    problems.push(
+      error(
+        `${path}.interval`,
+        'InvalidField',
+        `is ${show(interval)}; must be a duration such as 500ms, 5s or 1m`,
+      ),
+    );
+  }
+  if (ms !== undefined && ms > MAX_RETRY_INTERVAL_MS) {
+    problems.push(
+      warning(`${path}.interval`, 'SuspectField', `is ${show(interval)}; no wait is longer than 5m`),
+    );
+  }
+  if (backoffMultiplier !== undefined) {
+    const number =
+      typeof backoffMultiplier === 'string' && backoffMultiplier.trim() === ''
+        ? NaN
+        : Number(backoffMultiplier);
+    if (!(number >= 1 && number <= MAX_MULTIPLIER)) {
+      const message = `is ${show(backoffMultiplier)}; must be a number from 1 to ${MAX_MULTIPLIER}`;
+      problems.push(error(`${path}.backoffMultiplier`, 'InvalidField', message));
+    }
+  }
+  return problems;
+}
+
+/** Rules of the custom rollback (seed: Validation Rules 5 and 6; plan semantics, §5 Revert). */
+function checkRollback(action: Action, path: string): Problem[] {
+  const where = `${path}.rollback`;
+  if (action.rollback === undefined) return missingRollback(action, path);
+  const read = readField(rollbackSchema, action.rollback, where);
+  if (!read.ok) return read.problems;
+  const rollback = rollbackOf({ ...action, rollback: read.value });
+  if (rollback === undefined) return [];
+  const problems = checkStep(rollback, where);
+  for (const field of ['rollback', 'when', 'dependsOn']) {
+    if (!isObject(action.rollback) || isUnset(action.rollback[field])) continue;
+    problems.push(warning(`${where}.${field}`, 'IgnoredField', 'has no effect inside a rollback'));
+  }
+  return problems;
+}
+
+function missingRollback(action: Action, path: string): Problem[] {
+  const operation = operationOf(action);
+  const type = action.type;
+  if (operation !== undefined && isActionType(type)) {
+    const where = `${path}.${BLOCK_BY_TYPE[type]}.operation`;
+    if (operation === 'Patch') {
+      return [
+        error(
+          where,
+          'MissingRollback',
+          'is Patch, which needs a rollback in the action: say how the patch is undone',
+        ),
+      ];
+    }
+    if (isTemplated(operation)) {
+      return [
+        warning(
+          where,
+          'MissingRollback',
+          'may become Patch, which is refused at run time without a rollback; add one',
+        ),
+      ];
+    }
+    return [];
+  }
+  const method = type === 'HTTP' && action.http !== undefined ? methodOf(action.http) : 'GET';
+  if (method === 'GET' || method === 'HEAD' || method === 'OPTIONS') return [];
+  return [
+    warning(
+      path,
+      'NoRollback',
+      'cannot be undone by a revert: an HTTP action has no inverse; add a rollback',
+    ),
+  ];
+}

@@ -1,0 +1,196 @@
+import { isObject } from '../json.js';
+import { renderDocuments } from '../render.js';
+import type { Problem } from '../problem.js';
+import type { LocalizationAction, SubscriptionAction } from '../types.js';
+import { error, show, warning } from './fields.js';
+import { checkName } from './names.js';
+import { isTemplated, trySample } from './sample.js';
+
+const OVERRIDE_TYPES = ['JSONPatch', 'MergePatch', 'Helm'];
+const STRATEGIES = ['Replication', 'Dividing'];
+const SELECTOR_OPERATORS = ['In', 'NotIn', 'Exists', 'DoesNotExist'];
+
+/** The flat fields that stand beside a nested `spec`: both at once would leave open which one counts. */
+function checkOneForm(block: object, flat: readonly string[], path: string): Problem[] {
+  const fields = block as Record<string, unknown>;
+  const used = flat.filter((field) => fields[field] !== undefined);
+  if (fields.spec === undefined || used.length === 0) return [];
+  const message = `stands beside ${used.join(', ')}; write everything into spec, or leave spec out`;
+  return [error(`${path}.spec`, 'AmbiguousBody', message)];
+}
+
+/** Checks a Localization action. */
+export function checkLocalization(localization: LocalizationAction, path: string): Problem[] {
+  const operation = localization.operation || 'Create';
+  const spec = localization.spec;
+  const body = spec ?? localization;
+  const where = spec === undefined ? path : `${path}.spec`;
+  const problems = [
+    ...checkOneForm(localization, ['priority', 'overridePolicy', 'feed', 'overrides'], path),
+    ...checkName(localization.name, `${path}.name`, 'subdomain'),
+    ...checkName(localization.namespace, `${path}.namespace`, 'label'),
+  ];
+  if (operation === 'Create' && !isObject(body.feed)) {
+    problems.push(
+      error(
+        `${where}.feed`,
+        'InvalidField',
+        `is ${show(body.feed)}; operation Create needs the source that is changed`,
+      ),
+    );
+  }
+  if (body.overridePolicy === 'ApplyLater') {
+    problems.push(
+      warning(
+        `${where}.overridePolicy`,
+        'ApplyLater',
+        'is ApplyLater: what already runs is not changed until its source is deployed again; use ApplyNow for a failover',
+      ),
+    );
+  }
+  if (operation === 'Delete') return problems;
+  return [...problems, ...checkOverrides(body.overrides, `${where}.overrides`)];
+}
+
+function checkOverrides(overrides: unknown, path: string): Problem[] {
+  if (overrides === undefined) return [];
+  if (!Array.isArray(overrides))
+    return [error(path, 'InvalidField', `is ${show(overrides)}; must be a list`)];
+  return (overrides as unknown[]).flatMap((override, index) => {
+    const where = `${path}[${index}]`;
+    if (!isObject(override)) return [error(where, 'InvalidField', `is ${show(override)}; must be an object`)];
+    return checkOverride(override, where);
+  });
+}
+
+function checkOverride(override: Record<string, unknown>, path: string): Problem[] {
+  const { type, value } = override;
+  const problems: Problem[] = [];
+  const isOpen = typeof type === 'string' && isTemplated(type);
+  // Later releases of Clusternet have the two field types as well.
+  const known = [...OVERRIDE_TYPES, 'FieldJSONPatch', 'FieldMergePatch'];
+  if (typeof type !== 'string' || (!isOpen && !known.includes(type))) {
+    problems.push(
+      error(`${path}.type`, 'InvalidField', `is ${show(type)}; allowed are ${OVERRIDE_TYPES.join(', ')}`),
+    );
+  }
+  if (override.overrideChart !== undefined && type !== 'Helm' && !isOpen) {
+    problems.push(warning(`${path}.overrideChart`, 'IgnoredField', 'has an effect on type Helm only'));
+  }
+  if (typeof value !== 'string') {
+    problems.push(error(`${path}.value`, 'InvalidField', `is ${show(value)}; must be text in YAML or JSON`));
+    return problems;
+  }
+  const sample = trySample(`${path}.value`, [value], (scope) => renderDocuments(value, scope));
+  if ('problems' in sample) return [...problems, ...sample.problems];
+  const [content, ...more] = sample.value;
+  const wantsList = type === 'JSONPatch';
+  const fits = wantsList ? Array.isArray(content) : isObject(content);
+  if (type === 'JSONPatch' || type === 'MergePatch' || type === 'Helm') {
+    if (!fits || more.length > 0) {
+      const wanted = wantsList ? 'a list of operations' : 'a map';
+      problems.push(
+        error(
+          `${path}.value`,
+          'InvalidOverride',
+          `holds ${show(content)}; ${type} needs ${wanted}, and Clusternet would deploy nothing to the cluster`,
+        ),
+      );
+    }
+  }
+  return problems;
+}
+
+/** Checks a Subscription action. */
+export function checkSubscription(subscription: SubscriptionAction, path: string): Problem[] {
+  const operation = subscription.operation || 'Create';
+  const spec = subscription.spec;
+  const body = spec ?? subscription;
+  const where = spec === undefined ? path : `${path}.spec`;
+  const problems = [
+    ...checkOneForm(subscription, ['feeds', 'subscribers', 'schedulingStrategy'], path),
+    ...checkName(subscription.name, `${path}.name`, 'subdomain'),
+    ...checkName(subscription.namespace, `${path}.namespace`, 'label'),
+  ];
+  if (operation === 'Delete') return problems;
+  const strategy = body.schedulingStrategy;
+  if (typeof strategy === 'string' && !isTemplated(strategy) && !STRATEGIES.includes(strategy)) {
+    const message = `is ${show(strategy)}; allowed are ${STRATEGIES.join(', ')}`;
+    problems.push(error(`${where}.schedulingStrategy`, 'InvalidField', message));
+  }
+  if (operation === 'Create' || operation === 'Replace') {
+    for (const field of ['feeds', 'subscribers'] as const) {
+      const list = body[field];
+      if (Array.isArray(list) && list.length > 0) continue;
+      problems.push(
+        error(
+          `${where}.${field}`,
+          'InvalidField',
+          `is ${show(list)}; operation ${operation} needs at least one`,
+        ),
+      );
+    }
+  }
+  return [...problems, ...checkSubscribers(body.subscribers, `${where}.subscribers`)];
+}
+
+function checkSubscribers(subscribers: unknown, path: string): Problem[] {
+  if (!Array.isArray(subscribers)) return [];
+  return (subscribers as unknown[]).flatMap((subscriber, index): Problem[] => {
+    const affinity = isObject(subscriber) ? subscriber.clusterAffinity : undefined;
+    const where = `${path}[${index}].clusterAffinity`;
+    if (!isObject(affinity)) {
+      return [
+        error(
+          where,
+          'NoClusterAffinity',
+          `is ${show(affinity)}; without it no cluster matches, which removes the feeds from every cluster: select clusters, or write {} for all`,
+        ),
+      ];
+    }
+    const { matchLabels, matchExpressions } = affinity;
+    const isEmpty = (value: unknown): boolean =>
+      value === undefined || value === null || Object.keys(value).length === 0;
+    if (isEmpty(matchLabels) && isEmpty(matchExpressions)) {
+      return [
+        warning(where, 'SelectsAllClusters', 'is {}, which selects every cluster; name labels to narrow it'),
+      ];
+    }
+    return checkSelector(matchLabels, matchExpressions, where);
+  });
+}
+
+function checkSelector(matchLabels: unknown, matchExpressions: unknown, path: string): Problem[] {
+  const problems: Problem[] = [];
+  if (!isAbsent(matchLabels) && !(isObject(matchLabels) && Object.values(matchLabels).every(isText))) {
+    problems.push(
+      error(`${path}.matchLabels`, 'InvalidField', `is ${show(matchLabels)}; must be a map of text`),
+    );
+  }
+  if (isAbsent(matchExpressions)) return problems;
+  if (!Array.isArray(matchExpressions)) {
+    problems.push(
+      error(`${path}.matchExpressions`, 'InvalidField', `is ${show(matchExpressions)}; must be a list`),
+    );
+    return problems;
+  }
+  for (const [index, expression] of (matchExpressions as unknown[]).entries()) {
+    const where = `${path}.matchExpressions[${index}]`;
+    const { key, operator, values } = isObject(expression) ? expression : {};
+    if (!isText(key))
+      problems.push(error(`${where}.key`, 'InvalidField', `is ${show(key)}; must be a label`));
+    if (!isText(operator) || !(isTemplated(operator) || SELECTOR_OPERATORS.includes(operator))) {
+      const message = `is ${show(operator)}; allowed are ${SELECTOR_OPERATORS.join(', ')}`;
+      problems.push(error(`${where}.operator`, 'InvalidField', message));
+    }
+    if ((operator === 'In' || operator === 'NotIn') && !(Array.isArray(values) && values.length > 0)) {
+      problems.push(
+        error(`${where}.values`, 'InvalidField', `is ${show(values)}; ${operator} needs at least one value`),
+      );
+    }
+  }
+  return problems;
+}
+
+const isText = (value: unknown): value is string => typeof value === 'string';
+const isAbsent = (value: unknown): boolean => value === undefined || value === null;

@@ -1,0 +1,76 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { validateExecutionSpec } from './execution.js';
+
+type Loose = Record<string, unknown>;
+
+const check = (spec: Loose): string[] =>
+  validateExecutionSpec({ metadata: { name: 'run', namespace: 'dr' }, spec }).map(
+    (problem) => `${problem.severity} ${problem.reason} ${problem.path}`,
+  );
+const execute = { planRef: 'shop', operationType: 'Execute' };
+const revert = { planRef: 'shop', operationType: 'Revert', revertExecutionRef: 'run-1' };
+
+describe('validateExecutionSpec', () => {
+  it.each<[string, Loose, string[]]>([
+    ['an execute', execute, []],
+    ['a revert', revert, []],
+    ['parameters', { ...execute, params: [{ name: 'x', value: 3 }], runMode: 'Drill', rerun: 'Allowed' }, []],
+    ['no plan', { operationType: 'Execute' }, ['error InvalidField spec.planRef']],
+    [
+      'a plan in another namespace',
+      { ...execute, planRef: 'other/shop' },
+      ['error InvalidName spec.planRef'],
+    ],
+    [
+      'an unknown operation',
+      { ...execute, operationType: 'Undo' },
+      ['error InvalidField spec.operationType'],
+    ],
+    [
+      'a revert of nothing',
+      { planRef: 'shop', operationType: 'Revert' },
+      ['error InvalidField spec.revertExecutionRef'],
+    ],
+    [
+      'an execute with a target',
+      { ...execute, revertExecutionRef: 'run-1' },
+      ['error InvalidField spec.revertExecutionRef'],
+    ],
+    ['a mode', { ...execute, mode: 'Install' }, ['error UnsupportedField spec.mode']],
+    ['force on an execute', { ...execute, force: true }, ['warning IgnoredField spec.force']],
+    ['rerun on a revert', { ...revert, rerun: 'Allowed' }, ['warning IgnoredField spec.rerun']],
+    [
+      'a parameter from an object',
+      { ...execute, params: [{ name: 'x', valueFrom: {} }] },
+      ['error UnsupportedField spec.params[0].valueFrom'],
+    ],
+    [
+      'a parameter given twice',
+      {
+        ...execute,
+        params: [
+          { name: 'x', value: '1' },
+          { name: 'x', value: '2' },
+        ],
+      },
+      ['warning DuplicateParameter spec.params[1]'],
+    ],
+  ])('%s', (_, spec, expected) => {
+    expect(check(spec)).toEqual(expected);
+  });
+
+  it('gives problems for any JSON value, never an exception', () => {
+    fc.assert(
+      fc.property(
+        fc.oneof(
+          fc.jsonValue(),
+          fc.jsonValue().map((spec) => ({ spec })),
+        ),
+        (value) => {
+          expect(validateExecutionSpec(value).length).toBeGreaterThan(0);
+        },
+      ),
+    );
+  });
+});

@@ -1,0 +1,213 @@
+import { MAX_ACTIONS } from '../compile.js';
+import { isObject } from '../json.js';
+import { mergeParameters, unknownParameters } from '../parameters.js';
+import { dedupeProblems, describeProblems, errorsOf } from '../problem.js';
+import type { Problem } from '../problem.js';
+import { mentionsOf, whenMention } from '../references.js';
+import type { Mention } from '../references.js';
+import { planSpecSchema } from '../schema/plan.js';
+import type { DRPlanSpec, DRWorkflow, DRWorkflowSpec, Scalar, Stage } from '../types.js';
+import { checkCondition } from './action.js';
+import { error, readSpec, warning } from './fields.js';
+import { checkDependencies } from './graph.js';
+import { checkName, checkReferable, checkUnique } from './names.js';
+import { validateWorkflow } from './workflow.js';
+
+/** Finds a DRWorkflow. */
+export type WorkflowLookup = (namespace: string, name: string) => DRWorkflow | undefined;
+
+/** What {@link validatePlan} may be given. */
+export interface PlanCheckOptions {
+  /** Problems of a workflow, for a caller that already knows them (default {@link validateWorkflow}). */
+  workflowProblems?: (workflow: DRWorkflow) => readonly Problem[];
+}
+
+/**
+ * Everything that can be said about a DRPlan and the workflows it uses before an execution exists (seed: Validation
+ * Rules, DRPlan). Any value is taken; a value of the wrong shape gives problems, never an exception.
+ *
+ * Errors about workflows have the reasons `WorkflowNotFound` and `WorkflowInvalid`. An unmet `required` only warns, as
+ * an execution may still give the value (plan semantics, §2).
+ */
+export function validatePlan(
+  plan: unknown,
+  lookup: WorkflowLookup,
+  options: PlanCheckOptions = {},
+): Problem[] {
+  const read = readSpec(planSpecSchema, plan, 'DRPlan');
+  if (!read.ok) return read.problems;
+  const metadata = isObject(plan) && isObject(plan.metadata) ? plan.metadata : {};
+  const namespace = typeof metadata.namespace === 'string' ? metadata.namespace : 'default';
+  return new PlanCheck(read.value, namespace, lookup, options.workflowProblems ?? validateWorkflow).run();
+}
+
+class PlanCheck {
+  readonly #spec: DRPlanSpec;
+  readonly #namespace: string;
+  readonly #lookup: WorkflowLookup;
+  readonly #workflowProblems: (workflow: DRWorkflow) => readonly Problem[];
+  readonly #problems: Problem[] = [];
+  /** Workflows by key with their mentions: a plan often uses the same one many times. */
+  readonly #workflows = new Map<string, { spec: DRWorkflowSpec; mentions: Mention[] } | undefined>();
+  /** Parameters that some workflow declares or uses, or some condition reads. */
+  readonly #known = new Set<string>();
+
+  constructor(
+    spec: DRPlanSpec,
+    namespace: string,
+    lookup: WorkflowLookup,
+    workflowProblems: (workflow: DRWorkflow) => readonly Problem[],
+  ) {
+    this.#spec = spec;
+    this.#namespace = namespace;
+    this.#lookup = lookup;
+    this.#workflowProblems = workflowProblems;
+  }
+
+  run(): Problem[] {
+    const { stages, globalParams = [] } = this.#spec;
+    const path = 'spec.stages';
+    this.#problems.push(
+      ...checkUnique(stages, path, 'stage'),
+      ...checkDependencies(stages, path, 'stage'),
+      ...checkReferable(globalParams, 'spec.globalParams', 'parameter'),
+      ...checkName(this.#spec.serviceAccountName, 'spec.serviceAccountName', 'subdomain'),
+      ...checkOnFailure(this.#spec),
+    );
+    let actions = 0;
+    for (const [index, stage] of stages.entries()) {
+      this.#checkStage(stage, `${path}[${index}]`);
+      for (const [use] of stage.workflows.entries()) actions += this.#checkUse(stage, index, use);
+    }
+    if (actions > MAX_ACTIONS) {
+      const message = `has ${actions} actions in all; a run may have ${MAX_ACTIONS}: split the plan`;
+      this.#problems.push(error(path, 'PlanTooLarge', message));
+    }
+    // With a workflow missing, nobody knows what it would have declared.
+    if (![...this.#workflows.values()].includes(undefined)) {
+      this.#problems.push(...unknownParameters(globalParams, this.#known, 'spec.globalParams'));
+    }
+    return dedupeProblems(this.#problems);
+  }
+
+  #checkStage(stage: Stage, path: string): void {
+    if (stage.maxConcurrency !== undefined && stage.parallel !== true) {
+      this.#problems.push(
+        warning(`${path}.maxConcurrency`, 'IgnoredField', 'has an effect with parallel: true only'),
+      );
+    }
+    if (stage.when === undefined) return;
+    const where = `${path}.when`;
+    this.#problems.push(...checkCondition(stage.when, where));
+    const mention = whenMention(stage.when, where);
+    for (const name of mention.params) this.#known.add(name);
+    const merged = mergeParameters(
+      { workflow: [], plan: this.#spec.globalParams ?? [] },
+      { at: 'plan', paths: { plan: 'spec.globalParams' } },
+    );
+    for (const name of undefinedIn(mention, merged.values)) {
+      const message = `uses parameter "${name}", which globalParams does not give; an execution must: add it, or correct the name`;
+      this.#problems.push(warning(where, 'MissingParameter', message));
+    }
+    const names = new Set(this.#spec.stages.map((other) => other.name));
+    for (const name of [...mention.phases].filter((phase) => !names.has(phase))) {
+      const message = `reads the phase of stage "${name}", which the plan does not have; its stages are ${[...names].join(', ')}`;
+      this.#problems.push(error(where, 'UndefinedOutput', message));
+    }
+    if (mention.outputs.size > 0 || mention.dynamic.has('outputs')) {
+      const message =
+        'reads outputs, which exist inside a workflow only; use phases, or the when of an action';
+      this.#problems.push(error(where, 'UndefinedOutput', message));
+    }
+  }
+
+  /** Checks one use of a workflow and returns how many actions it has. */
+  #checkUse(stage: Stage, stageIndex: number, index: number): number {
+    const use = stage.workflows[index];
+    if (use === undefined) return 0;
+    const path = `spec.stages[${stageIndex}].workflows[${index}]`;
+    const namespace = use.workflowRef.namespace || this.#namespace;
+    const key = `${namespace}/${use.workflowRef.name}`;
+    if (!this.#workflows.has(key))
+      this.#workflows.set(key, this.#load(namespace, use.workflowRef.name, path));
+    const workflow = this.#workflows.get(key);
+    if (workflow === undefined) return 0;
+
+    const { parameters = [], actions } = workflow.spec;
+    const declared = new Set(parameters.map((parameter) => parameter.name));
+    for (const name of declared) this.#known.add(name);
+    const inside = `${path}.workflowRef(${key})`;
+    const merged = mergeParameters(
+      { workflow: parameters, plan: this.#spec.globalParams ?? [], stage: use.params ?? [] },
+      {
+        at: 'plan',
+        paths: { workflow: `${inside}.spec.parameters`, plan: 'spec.globalParams', stage: `${path}.params` },
+      },
+    );
+    this.#problems.push(...merged.problems);
+    const missing = new Set(
+      parameters.filter((parameter) => parameter.required === true).map((parameter) => parameter.name),
+    );
+    for (const mention of workflow.mentions) {
+      for (const name of mention.params) this.#known.add(name);
+      for (const name of undefinedIn(mention, merged.values)) {
+        // An unmet `required` has been reported by the merge.
+        if (!missing.has(name))
+          this.#problems.push(undefinedParameter(name, declared.has(name), inside, mention));
+      }
+    }
+    return actions.length;
+  }
+
+  #load(
+    namespace: string,
+    name: string,
+    path: string,
+  ): { spec: DRWorkflowSpec; mentions: Mention[] } | undefined {
+    const found = this.#lookup(namespace, name);
+    const where = `${path}.workflowRef`;
+    if (found === undefined) {
+      const message = `DRWorkflow "${namespace}/${name}" does not exist; create it or correct the reference`;
+      this.#problems.push(error(where, 'WorkflowNotFound', message));
+      return undefined;
+    }
+    const errors = errorsOf(this.#workflowProblems(found));
+    if (errors.length > 0) {
+      const shown = describeProblems(errors.slice(0, 3));
+      const more = errors.length > 3 ? `; and ${errors.length - 3} more` : '';
+      const message = `DRWorkflow "${namespace}/${name}" is invalid: ${shown}${more}`;
+      this.#problems.push(error(where, 'WorkflowInvalid', message));
+      return undefined;
+    }
+    const mentions = found.spec.actions.flatMap((action, index) =>
+      mentionsOf(action, `spec.actions[${index}]`),
+    );
+    return { spec: found.spec, mentions };
+  }
+}
+
+function undefinedIn(mention: Mention, values: Readonly<Record<string, Scalar>>): string[] {
+  return [...mention.requiredParams].filter((name) => values[name] === undefined);
+}
+
+function undefinedParameter(name: string, isDeclared: boolean, inside: string, mention: Mention): Problem {
+  const path = `${inside}.${mention.path}`;
+  return isDeclared
+    ? warning(
+        path,
+        'MissingParameter',
+        `uses parameter "${name}", which has no value yet; an execution must give it`,
+      )
+    : error(
+        path,
+        'UndefinedParameter',
+        `uses parameter "${name}", which neither the workflow declares nor this plan gives; declare it, give it, or correct the name`,
+      );
+}
+
+function checkOnFailure(spec: DRPlanSpec): Problem[] {
+  if (spec.failurePolicy !== 'Continue' || spec.onFailure === undefined || spec.onFailure === 'Stop')
+    return [];
+  const message = `is ${spec.onFailure}, which happens where the plan would stop; with failurePolicy Continue it does not`;
+  return [warning('spec.onFailure', 'IgnoredField', message)];
+}

@@ -1,0 +1,78 @@
+import { isObject } from '../json.js';
+import type { Problem } from '../problem.js';
+import { renderDocuments } from '../render.js';
+import type { KubernetesResourceAction } from '../types.js';
+import { error, show, warning } from './fields.js';
+import { isSample, trySample } from './sample.js';
+
+/** Checks a KubernetesResource action: the manifest is YAML and every document names an object. */
+export function checkResource(resource: KubernetesResourceAction, path: string): Problem[] {
+  const where = `${path}.manifest`;
+  const { manifest } = resource;
+  const sample = trySample(where, [manifest], (scope) => renderDocuments(manifest, scope));
+  if ('problems' in sample) return sample.problems;
+  const problems = checkDocuments(sample.value, where);
+  const operation = resource.operation ?? 'Create';
+  if (
+    resource.force !== undefined &&
+    operation !== 'Apply' &&
+    !operation.includes('{') &&
+    !operation.includes('$')
+  ) {
+    problems.push(
+      warning(`${path}.force`, 'IgnoredField', `has no effect on ${operation}; it belongs to Apply`),
+    );
+  }
+  return problems;
+}
+
+function checkDocuments(documents: readonly unknown[], path: string): Problem[] {
+  if (documents.length === 0) {
+    return [error(path, 'InvalidManifest', 'holds no object; write apiVersion, kind and metadata.name')];
+  }
+  const seen = new Set<string>();
+  return documents.flatMap((document, index) => {
+    const which = documents.length > 1 ? `document ${index + 1}: ` : '';
+    if (!isObject(document)) {
+      return [error(path, 'InvalidManifest', `${which}is ${show(document)}; must be a Kubernetes object`)];
+    }
+    const problems = checkIdentity(document, which, path);
+    const key = identityOf(document);
+    if (key !== undefined && seen.has(key)) {
+      problems.push(error(path, 'InvalidManifest', `${which}names ${key} again; write each object once`));
+    }
+    if (key !== undefined) seen.add(key);
+    return problems;
+  });
+}
+
+function checkIdentity(document: Record<string, unknown>, which: string, path: string): Problem[] {
+  const problems: Problem[] = [];
+  const metadata = isObject(document.metadata) ? document.metadata : {};
+  const fields: [string, unknown][] = [
+    ['apiVersion', document.apiVersion],
+    ['kind', document.kind],
+    ['metadata.name', metadata.name],
+  ];
+  for (const [field, value] of fields) {
+    if (typeof value === 'string' && value !== '') continue;
+    const hint =
+      field === 'metadata.name' && metadata.generateName !== undefined
+        ? '; generateName cannot be used, as a repeated attempt must find its object'
+        : '';
+    problems.push(error(path, 'InvalidManifest', `${which}${field} is ${show(value)}; must be text${hint}`));
+  }
+  if (typeof document.kind === 'string' && document.kind.endsWith('List') && Array.isArray(document.items)) {
+    const message = `${which}is a ${document.kind}; write its items as documents of their own, separated by ---`;
+    problems.push(error(path, 'InvalidManifest', message));
+  }
+  return problems;
+}
+
+function identityOf(document: Record<string, unknown>): string | undefined {
+  const metadata = isObject(document.metadata) ? document.metadata : {};
+  const parts = [document.apiVersion, document.kind, metadata.namespace ?? '', metadata.name];
+  if (!parts.every((part) => typeof part === 'string' && !isSample(part))) return undefined;
+  const [apiVersion, kind, namespace, name] = parts as string[];
+  return `${apiVersion}/${kind} ${namespace === '' ? '' : `${namespace}/`}${name}`;
+}

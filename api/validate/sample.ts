@@ -1,0 +1,97 @@
+/** Renders templates with made-up values, so that their structure can be checked before the real ones are known. */
+import { findPlaceholders } from '../placeholders.js';
+import type { Problem } from '../problem.js';
+import { RenderError } from '../render.js';
+import type { RenderScope } from '../render.js';
+import type { OutputViews } from '../run.js';
+import { error } from './fields.js';
+
+/** Mark of a made-up value; whatever holds it cannot be judged yet. */
+const MARK = 'sample-of-';
+
+/** Whether a rendered value comes from a placeholder, so that nothing can be said about it. */
+export function isSample(value: unknown): boolean {
+  return typeof value === 'string' && value.includes(MARK);
+}
+
+/** Whether a text holds a placeholder. */
+export function isTemplated(text: string): boolean {
+  return findPlaceholders(text).placeholders.length > 0;
+}
+
+/** A scope in which every placeholder of the texts has a made-up value of its own. */
+export function sampleScope(texts: readonly string[]): RenderScope {
+  const params = Object.create(null) as RenderScope['params'];
+  const outputs = Object.create(null) as Record<string, Record<string, unknown>>;
+  for (const { reference } of texts.flatMap((text) => findPlaceholders(text).placeholders)) {
+    if (reference.kind === 'param') params[reference.name] = `${MARK}${reference.name}`;
+    if (reference.kind === 'output') {
+      const view = (outputs[reference.action] ??= { phase: 'Succeeded' });
+      put(view, reference.path, `${MARK}${reference.action}`);
+    }
+  }
+  return {
+    params,
+    planName: `${MARK}plan`,
+    executionName: `${MARK}execution`,
+    operation: 'Execute',
+    mode: `${MARK}mode`,
+    outputs: outputs as OutputViews,
+  };
+}
+
+/** Later paths win, so that `a.b` and `a.b.c` in one text do not stop the check of the rest. */
+function put(view: Record<string, unknown>, path: readonly string[], value: string): void {
+  let node = view;
+  for (const [index, key] of path.entries()) {
+    if (index === path.length - 1) {
+      if (!(Object.hasOwn(node, key) && typeof node[key] === 'object')) define(node, key, value);
+      return;
+    }
+    const next = Object.hasOwn(node, key) ? node[key] : undefined;
+    if (typeof next === 'object' && next !== null) {
+      node = next as Record<string, unknown>;
+    } else {
+      const child = {};
+      define(node, key, child);
+      node = child;
+    }
+  }
+}
+
+/** Assignment would call a setter for a key such as `__proto__`. */
+function define(node: Record<string, unknown>, key: string, value: unknown): void {
+  Object.defineProperty(node, key, { value, enumerable: true, configurable: true, writable: true });
+}
+
+/** Placeholder faults are reported once, by the check of all references. */
+const REPORTED_ELSEWHERE = new Set<string>([
+  'InvalidPlaceholder',
+  'UndefinedParameter',
+  'UndefinedOutput',
+  'UndefinedName',
+]);
+
+/** Renders; what is wrong with the template becomes a problem. */
+export function trySample<T>(
+  path: string,
+  texts: readonly string[],
+  render: (scope: RenderScope) => T,
+): { value: T } | { problems: Problem[] } {
+  try {
+    return { value: render(sampleScope(texts)) };
+  } catch (thrown) {
+    if (!(thrown instanceof RenderError)) throw thrown;
+    return {
+      problems: REPORTED_ELSEWHERE.has(thrown.reason) ? [] : [error(path, thrown.reason, thrown.message)],
+    };
+  }
+}
+
+/** All texts inside a JSON value, keys included. */
+export function textsOf(value: unknown): string[] {
+  if (typeof value === 'string') return [value];
+  if (Array.isArray(value)) return value.flatMap(textsOf);
+  if (typeof value !== 'object' || value === null) return [];
+  return Object.entries(value).flatMap(([key, item]) => [key, ...textsOf(item)]);
+}

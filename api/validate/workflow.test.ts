@@ -1,0 +1,450 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { errorsOf } from '../problem.js';
+import type { Problem } from '../problem.js';
+import { validateWorkflow } from './workflow.js';
+
+type Loose = Record<string, unknown>;
+
+const http = (name = 'a', more: Loose = {}): Loose => ({
+  name,
+  type: 'HTTP',
+  http: { url: 'https://gslb.example/' },
+  ...more,
+});
+const resource = (block: Loose, more: Loose = {}): Loose => ({
+  name: 'r',
+  type: 'KubernetesResource',
+  resource: { manifest: 'apiVersion: v1\nkind: ConfigMap\nmetadata: {name: x}', ...block },
+  ...more,
+});
+const pod = { restartPolicy: 'Never', containers: [{ name: 'c', image: 'busybox' }] };
+const job = (spec: Loose = {}, podSpec: Loose = pod): Loose => ({
+  name: 'j',
+  type: 'Job',
+  job: { template: { spec: { template: { spec: podSpec }, ...spec } } },
+});
+const feed = { apiVersion: 'apps/v1', kind: 'Deployment', name: 'web', namespace: 'shop' };
+const localization = (block: Loose, more: Loose = {}): Loose => ({
+  name: 'l',
+  type: 'Localization',
+  localization: { name: 'web', namespace: 'clusternet-a', ...block },
+  ...more,
+});
+const subscription = (block: Loose, more: Loose = {}): Loose => ({
+  name: 's',
+  type: 'Subscription',
+  waitReady: true,
+  subscription: {
+    name: 'web',
+    feeds: [feed],
+    subscribers: [{ clusterAffinity: { matchLabels: { site: 'b' } } }],
+    ...block,
+  },
+  ...more,
+});
+
+const workflow = (actions: unknown, more: Loose = {}): Loose => ({
+  apiVersion: 'dr.bkbcs.tencent.com/v1alpha1',
+  kind: 'DRWorkflow',
+  metadata: { name: 'w', namespace: 'dr' },
+  spec: { actions, ...more },
+});
+
+const check = (...actions: unknown[]): Problem[] => validateWorkflow(workflow(actions));
+const brief = (problems: Problem[]): string[] =>
+  problems.map((problem) => `${problem.severity} ${problem.reason} ${problem.path}`);
+
+describe('valid workflows', () => {
+  it('of every type have nothing to say', () => {
+    const actions = [
+      http(),
+      job(),
+      localization({ feed, overrides: [{ name: 'x', type: 'MergePatch', value: 'spec: {replicas: 1}' }] }),
+      subscription({}),
+      resource({}),
+    ];
+    expect(check(...actions)).toEqual([]);
+  });
+
+  it('as the original wrote them: nested bodies, a multiplier as text, both kinds of placeholder', () => {
+    const problems = validateWorkflow(
+      workflow(
+        [
+          localization({
+            operation: 'Create',
+            spec: {
+              overridePolicy: 'ApplyNow',
+              priority: 600,
+              feed,
+              overrides: [
+                { name: 'x', type: 'JSONPatch', value: '- {op: add, path: /x, value: $(params.n)}' },
+              ],
+            },
+          }),
+          subscription(
+            {
+              feeds: undefined,
+              subscribers: undefined,
+              spec: { feeds: [feed], subscribers: [{ clusterAffinity: { matchLabels: { a: 'b' } } }] },
+            },
+            { retryPolicy: { limit: 3, interval: '5s', backoffMultiplier: '2.0' }, timeout: '5m' },
+          ),
+          resource({ manifest: 'apiVersion: v1\nkind: ConfigMap\nmetadata: {name: "{{ .params.n }}"}' }),
+        ],
+        { parameters: [{ name: 'n', default: '3' }], failurePolicy: 'FailFast' },
+      ),
+    );
+    expect(problems).toEqual([]);
+  });
+});
+
+describe('shape', () => {
+  it.each([
+    [undefined, ''],
+    ['text', ''],
+    [{}, 'spec'],
+    [workflow([]), 'spec.actions'],
+    [workflow([{ name: 'a' }]), 'spec.actions[0].type'],
+    [workflow([http('a', { timeout: '5 minutes' })]), 'spec.actions[0].timeout'],
+    [workflow([http('a', { retryPolicy: { limit: -1 } })]), 'spec.actions[0].retryPolicy.limit'],
+    [workflow([http()], { failurePolicy: 'Stop' }), 'spec.failurePolicy'],
+    [workflow([http()], { parameters: [{ name: 'x', default: {} }] }), 'spec.parameters[0].default'],
+  ])('%j is refused at %s', (value, path) => {
+    const [problem] = validateWorkflow(value);
+    expect(problem).toMatchObject({ severity: 'error', path, reason: 'InvalidField' });
+  });
+
+  it('names the value and what is allowed', () => {
+    const [policy] = validateWorkflow(workflow([http()], { failurePolicy: 'Stop' }));
+    expect(policy?.message).toBe('is "Stop"; allowed are FailFast, Continue');
+    const [timeout] = check(http('a', { timeout: '5 minutes' }));
+    expect(timeout?.message).toBe('is "5 minutes"; must be a duration such as 30s, 5m or 1h30m');
+    const [type] = check(http('a', { type: 'Http' }));
+    expect(type?.message).toBe(
+      'is "Http"; allowed are HTTP, Job, Localization, Subscription, KubernetesResource',
+    );
+  });
+});
+
+describe('rules', () => {
+  const cases: [string, Loose[], string[]][] = [
+    ['names are unique', [http('a'), http('a')], ['error DuplicateName spec.actions[1].name']],
+    ['the block is there', [http('a', { http: undefined })], ['error InvalidField spec.actions[0].http']],
+    [
+      'a foreign block is ignored',
+      [http('a', { job: { template: {} } })],
+      ['warning IgnoredField spec.actions[0].job'],
+    ],
+    [
+      'later types and fields are refused',
+      [
+        http('a', { type: 'HelmChart' }),
+        http('b', { hookType: 'pre-install', target: { kubeconfigSecretRef: { name: 'x' } } }),
+      ],
+      [
+        'error UnsupportedField spec.actions[0].type',
+        'error UnsupportedField spec.actions[1].target',
+        'error UnsupportedField spec.actions[1].hookType',
+      ],
+    ],
+    [
+      'timeouts are sensible',
+      [http('a', { timeout: '0s' }), http('b', { timeout: '1m', totalTimeout: '30s' })],
+      ['error InvalidField spec.actions[0].timeout', 'warning SuspectField spec.actions[1].totalTimeout'],
+    ],
+    [
+      'multipliers are numbers from 1',
+      [
+        http('a', { retryPolicy: { backoffMultiplier: 'fast' } }),
+        http('b', { retryPolicy: { backoffMultiplier: 0.5 } }),
+      ],
+      [
+        'error InvalidField spec.actions[0].retryPolicy.backoffMultiplier',
+        'error InvalidField spec.actions[1].retryPolicy.backoffMultiplier',
+      ],
+    ],
+    [
+      'dependencies exist',
+      [http('a', { dependsOn: ['b'] })],
+      ['error UnknownDependency spec.actions[0].dependsOn[0]'],
+    ],
+    [
+      'dependencies have no cycle',
+      [http('a', { dependsOn: ['b'] }), http('b', { dependsOn: ['a'] })],
+      ['error DependencyCycle spec.actions'],
+    ],
+    ['conditions can be read', [http('a', { when: 'outputs.' })], ['error InvalidWhen spec.actions[0].when']],
+    [
+      'outputs exist',
+      [http('a', { http: { url: 'https://x/{{ .outputs.b.httpResponse.body }}' } })],
+      ['error UndefinedOutput spec.actions[0].http'],
+    ],
+    [
+      'placeholders can be filled in',
+      [http('a', { http: { url: 'https://x/{{ .params.x | upper }}' } })],
+      ['error InvalidPlaceholder spec.actions[0].http.url'],
+    ],
+    [
+      'undeclared parameters are left to the plan',
+      [http('a', { http: { url: 'https://x/{{ .params.x }}' } })],
+      ['warning UndeclaredParameter spec.actions[0].http'],
+    ],
+    // HTTP
+    [
+      'URLs are http or https',
+      [http('a', { http: { url: 'ftp://x' } })],
+      ['error InvalidURL spec.actions[0].http.url'],
+    ],
+    [
+      'TLS is expected',
+      [http('a', { http: { url: 'http://x/' } })],
+      ['warning InsecureTransport spec.actions[0].http.url'],
+    ],
+    [
+      'methods are known',
+      [
+        http('a', {
+          http: { url: 'https://x/', method: 'FETCH' },
+          rollback: { http: { url: 'https://x/' } },
+        }),
+      ],
+      ['error InvalidField spec.actions[0].http.method'],
+    ],
+    [
+      'headers are valid',
+      [http('a', { http: { url: 'https://x/', headers: { 'a b': 'c', X: 'a\r\nb' } } })],
+      [
+        'error InvalidHeader spec.actions[0].http.headers["a b"]',
+        'error InvalidHeader spec.actions[0].http.headers.X',
+      ],
+    ],
+    [
+      'a POST without rollback cannot be undone',
+      [http('a', { http: { url: 'https://x/', method: 'POST' } })],
+      ['warning NoRollback spec.actions[0]'],
+    ],
+    // Job
+    [
+      'Jobs are not suspended',
+      [job({ suspend: true })],
+      ['error InvalidJob spec.actions[0].job.template.spec.suspend'],
+    ],
+    [
+      'pods of Jobs end',
+      [job({}, { ...pod, restartPolicy: 'Always' })],
+      ['error InvalidJob spec.actions[0].job.template.spec.template.spec.restartPolicy'],
+    ],
+    [
+      'pods of Jobs have containers',
+      [job({}, { restartPolicy: 'Never', containers: [] })],
+      ['error InvalidJob spec.actions[0].job.template.spec.template.spec.containers'],
+    ],
+    // KubernetesResource
+    [
+      'manifests are YAML',
+      [resource({ manifest: 'a: [' })],
+      ['error InvalidManifest spec.actions[0].resource.manifest'],
+    ],
+    [
+      'manifests hold objects',
+      [resource({ manifest: '# nothing' })],
+      ['error InvalidManifest spec.actions[0].resource.manifest'],
+    ],
+    [
+      'objects have a name',
+      [resource({ manifest: 'apiVersion: v1\nkind: ConfigMap' })],
+      ['error InvalidManifest spec.actions[0].resource.manifest'],
+    ],
+    [
+      'operations are known',
+      [resource({ operation: 'Upsert' })],
+      ['error InvalidField spec.actions[0].resource.operation'],
+    ],
+    [
+      'Patch needs a rollback',
+      [resource({ operation: 'Patch' })],
+      ['error MissingRollback spec.actions[0].resource.operation'],
+    ],
+    [
+      'Patch with a rollback is fine',
+      [
+        resource(
+          { operation: 'Patch' },
+          {
+            rollback: {
+              resource: { operation: 'Delete', manifest: 'apiVersion: v1\nkind: A\nmetadata: {name: x}' },
+            },
+          },
+        ),
+      ],
+      [],
+    ],
+    [
+      'a templated operation may become Patch',
+      [resource({ operation: '{{ .planName }}' })],
+      ['warning MissingRollback spec.actions[0].resource.operation'],
+    ],
+    // Rollback
+    [
+      'the type of a rollback is valid',
+      [http('a', { rollback: { type: 'Magic' } })],
+      ['error InvalidField spec.actions[0].rollback.type'],
+    ],
+    [
+      'a rollback without a type has that of its action',
+      [http('a', { rollback: { resource: { manifest: 'a' } } })],
+      [
+        'warning IgnoredField spec.actions[0].rollback.resource',
+        'error InvalidField spec.actions[0].rollback.http',
+      ],
+    ],
+    [
+      'a rollback is checked like an action',
+      [http('a', { rollback: { type: 'Job', job: { template: {} }, when: 'true' } })],
+      [
+        'error InvalidJob spec.actions[0].rollback.job.template.spec',
+        'warning IgnoredField spec.actions[0].rollback.when',
+      ],
+    ],
+    // Localization
+    ['Create needs a feed', [localization({})], ['error InvalidField spec.actions[0].localization.feed']],
+    [
+      'ApplyLater warns',
+      [localization({ feed, overridePolicy: 'ApplyLater' })],
+      ['warning ApplyLater spec.actions[0].localization.overridePolicy'],
+    ],
+    [
+      'ApplyLater in a nested body warns',
+      [localization({ spec: { feed, overridePolicy: 'ApplyLater' } })],
+      ['warning ApplyLater spec.actions[0].localization.spec.overridePolicy'],
+    ],
+    [
+      'flat and nested exclude each other',
+      [localization({ feed, spec: { feed } })],
+      ['error AmbiguousBody spec.actions[0].localization.spec'],
+    ],
+    [
+      'overrides fit their type',
+      [
+        localization({
+          feed,
+          overrides: [
+            { name: 'x', type: 'JSONPatch', value: 'a: b' },
+            { name: 'y', type: 'Strategic', value: 'a: b' },
+            { name: 'z', type: 'MergePatch', value: 'a: [' },
+          ],
+        }),
+      ],
+      [
+        'error InvalidOverride spec.actions[0].localization.overrides[0].value',
+        'error InvalidField spec.actions[0].localization.overrides[1].type',
+        'error InvalidManifest spec.actions[0].localization.overrides[2].value',
+      ],
+    ],
+    [
+      'Patch of a Localization needs a rollback',
+      [localization({ operation: 'Patch' })],
+      ['error MissingRollback spec.actions[0].localization.operation'],
+    ],
+    // Subscription
+    [
+      'a Subscription selects clusters',
+      [subscription({ subscribers: [{ weight: 1 }] })],
+      ['error NoClusterAffinity spec.actions[0].subscription.subscribers[0].clusterAffinity'],
+    ],
+    [
+      'selecting every cluster warns',
+      [subscription({ subscribers: [{ clusterAffinity: {} }] })],
+      ['warning SelectsAllClusters spec.actions[0].subscription.subscribers[0].clusterAffinity'],
+    ],
+    [
+      'not waiting warns',
+      [subscription({}, { waitReady: false })],
+      ['warning NotWaiting spec.actions[0].waitReady'],
+    ],
+    [
+      'Create needs feeds',
+      [subscription({ feeds: [] })],
+      ['error InvalidField spec.actions[0].subscription.feeds'],
+    ],
+  ];
+
+  it.each(cases)('%s', (_, actions, expected) => {
+    expect(brief(check(...actions))).toEqual(expected);
+  });
+
+  it('Argo warns, other executors are refused', () => {
+    const executor = (type: string): string[] =>
+      brief(validateWorkflow(workflow([http()], { executor: { type } })));
+    expect(executor('Native')).toEqual([]);
+    expect(executor('Argo')).toEqual(['warning UnsupportedExecutor spec.executor.type']);
+    expect(executor('Tekton')).toEqual(['error InvalidField spec.executor.type']);
+  });
+
+  it('checks defaults of parameters, and leaves required ones to the plan', () => {
+    const declare = (parameter: Loose): string[] =>
+      brief(validateWorkflow(workflow([http()], { parameters: [{ name: 'x', ...parameter }] })));
+    expect(declare({ required: true })).toEqual([]);
+    expect(declare({ type: 'number', default: 'many' })).toEqual([
+      'error InvalidParameter spec.parameters[0].default',
+    ]);
+    expect(declare({ valueFrom: {} })).toEqual(['error UnsupportedField spec.parameters[0].valueFrom']);
+  });
+
+  it('cannot be overflown by depth or size', () => {
+    let deep: unknown = 'x';
+    for (let level = 0; level < 100_000; level += 1) deep = { a: deep };
+    expect(brief(check(job({}, deep as Loose)))).toEqual(['error TooComplex spec']);
+    const wide = Array.from({ length: 300_000 }, () => 0);
+    expect(brief(validateWorkflow(workflow(wide)))).toEqual(['error TooComplex spec']);
+  });
+});
+
+describe('any JSON value', () => {
+  const names = ['a', 'b', 'Patch', '{{ .params.x }}', '{{ .outputs.a.b }}', '$(params.', '5m', ''];
+  const leaf = fc.oneof(fc.constantFrom(...names), fc.jsonValue({ maxDepth: 2 }));
+  const loose = (fields: string[]): fc.Arbitrary<Loose> =>
+    fc
+      .array(fc.tuple(fc.constantFrom(...fields), leaf), { maxLength: 8 })
+      .map((entries) => Object.fromEntries(entries));
+  const types = ['HTTP', 'Job', 'Localization', 'Subscription', 'KubernetesResource', 'HelmChart'];
+  const action = fc
+    .record({
+      name: leaf,
+      type: fc.constantFrom(...types),
+      http: loose(['url', 'method', 'headers', 'body', 'successCodes', 'headersFrom']),
+      job: fc.record({ template: fc.record({ spec: fc.oneof(leaf, loose(['template', 'suspend'])) }) }),
+      localization: loose(['operation', 'name', 'namespace', 'feed', 'overrides', 'spec', 'priority']),
+      subscription: loose(['operation', 'name', 'feeds', 'subscribers', 'spec']),
+      resource: loose(['operation', 'manifest', 'force']),
+    })
+    .chain((base) =>
+      loose(['rollback', 'when', 'dependsOn', 'timeout', 'retryPolicy']).map((more) => ({
+        ...base,
+        ...more,
+      })),
+    );
+
+  it('gives problems, never an exception', () => {
+    fc.assert(
+      fc.property(
+        fc.oneof(
+          fc.jsonValue(),
+          fc.array(action, { maxLength: 4 }).map((a) => workflow(a)),
+        ),
+        (value) => {
+          for (const problem of validateWorkflow(value)) {
+            expect(problem.message).not.toBe('');
+            expect(problem.reason).toMatch(/^[A-Z][A-Za-z]+$/);
+          }
+        },
+      ),
+      { numRuns: 500 },
+    );
+  });
+
+  it('is never passed over silently when it is not a workflow', () => {
+    fc.assert(fc.property(fc.jsonValue(), (value) => errorsOf(validateWorkflow(value)).length > 0));
+  });
+});

@@ -1,0 +1,84 @@
+import { mergeParameters } from '../parameters.js';
+import { dedupeProblems } from '../problem.js';
+import type { Problem } from '../problem.js';
+import { checkOutputs, mentionsOf } from '../references.js';
+import type { Mention } from '../references.js';
+import { workflowSpecSchema } from '../schema/workflow.js';
+import type { Action, DRWorkflowSpec, Parameter } from '../types.js';
+import { checkAction } from './action.js';
+import { error, readSpec, show, warning } from './fields.js';
+import { checkDependencies } from './graph.js';
+import { checkReferable, checkUnique } from './names.js';
+
+/**
+ * Everything that can be said about a DRWorkflow from its own text (seed: Validation Rules, DRWorkflow). Any value is
+ * taken; a value of the wrong shape gives problems, never an exception.
+ *
+ * Parameters that actions use but the workflow does not declare are warnings here: plans may supply them, and the check
+ * of a plan decides (plan semantics, §2).
+ */
+export function validateWorkflow(workflow: unknown): Problem[] {
+  const read = readSpec(workflowSpecSchema, workflow, 'DRWorkflow');
+  return read.ok ? checkWorkflowSpec(read.value) : read.problems;
+}
+
+function checkWorkflowSpec(spec: DRWorkflowSpec): Problem[] {
+  const { actions, parameters = [] } = spec;
+  const path = 'spec.actions';
+  const mentions = actions.map((action, index) => mentionsOf(action, `${path}[${index}]`));
+  return dedupeProblems([
+    ...checkExecutor(spec),
+    ...checkDeclarations(parameters),
+    ...checkUnique(actions, path, 'action'),
+    ...checkReferable(actions, path, 'action'),
+    ...checkDependencies(actions, path, 'action'),
+    ...actions.flatMap((action, index) => checkAction(action, `${path}[${index}]`)),
+    ...actions.flatMap((action, index) => checkWaiting(action, `${path}[${index}]`)),
+    ...mentions.flat().flatMap((mention) => mention.problems),
+    ...checkOutputs(actions, mentions),
+    ...checkUndeclared(mentions.flat(), parameters),
+  ]);
+}
+
+function checkExecutor(spec: DRWorkflowSpec): Problem[] {
+  const type = spec.executor?.type;
+  if (type === undefined || type === '' || type === 'Native') return [];
+  const path = 'spec.executor.type';
+  if (type === 'Argo') {
+    return [warning(path, 'UnsupportedExecutor', 'is Argo, which is reserved; the workflow runs natively')];
+  }
+  return [error(path, 'InvalidField', `is ${show(type)}; allowed are Native, Argo`)];
+}
+
+function checkDeclarations(parameters: readonly Parameter[]): Problem[] {
+  const path = 'spec.parameters';
+  const { problems } = mergeParameters({ workflow: parameters }, { at: 'plan' });
+  return [
+    ...checkReferable(parameters, path, 'parameter'),
+    // Whoever uses the workflow gives the value.
+    ...problems.filter((problem) => problem.reason !== 'MissingParameter'),
+  ];
+}
+
+function checkWaiting(action: Action, path: string): Problem[] {
+  const operation = action.subscription?.operation || 'Create';
+  if (action.type !== 'Subscription' || action.waitReady === true || operation === 'Delete') return [];
+  const message =
+    'is not true: the action succeeds once the Subscription is written, not once clusters have applied it';
+  return [warning(`${path}.waitReady`, 'NotWaiting', message)];
+}
+
+function checkUndeclared(mentions: readonly Mention[], parameters: readonly Parameter[]): Problem[] {
+  const declared = new Set(parameters.map((parameter) => parameter.name));
+  return mentions.flatMap((mention) =>
+    [...mention.requiredParams]
+      .filter((name) => !declared.has(name))
+      .map((name) =>
+        warning(
+          mention.path,
+          'UndeclaredParameter',
+          `uses parameter "${name}", which spec.parameters does not declare; every plan must supply it: declare it, or correct the name`,
+        ),
+      ),
+  );
+}
