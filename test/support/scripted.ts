@@ -49,6 +49,17 @@ export interface ScriptedRun {
   result(): Promise<RunResult & { stages: StageStatus[] }>;
 }
 
+const DEFAULTS = {
+  failurePolicy: 'Stop',
+  onFailure: 'Stop',
+  maxConcurrentStages: 1,
+  stages: [],
+  undo: [],
+  mirror: { debounceMs: 50, intervalMs: 100 },
+  bounds: { undoStepMs: 60_000, settleMs: 60_000, pauseReminderMs: 500 },
+  searchAttributes: false,
+} satisfies Partial<RunInput>;
+
 let installed = false;
 
 export async function startScriptedWorker(address: string, namespace: string): Promise<ScriptedWorker> {
@@ -141,6 +152,9 @@ export async function startScriptedWorker(address: string, namespace: string): P
       const recording: Recording = { events: [], mirrors: [] };
       scripts.set(uid, { script, recording });
       const full: RunInput = {
+        ...DEFAULTS,
+        startDeadline: new Date(Date.now() + 60_000).toISOString(),
+        ...input,
         run: {
           cluster,
           namespace: 'test',
@@ -152,16 +166,6 @@ export async function startScriptedWorker(address: string, namespace: string): P
           snapshot: { name: 's', namespace: 'test', digest: 'd', parts: 1 },
           ...input.run,
         },
-        startDeadline: new Date(Date.now() + 60_000).toISOString(),
-        failurePolicy: 'Stop',
-        onFailure: 'Stop',
-        maxConcurrentStages: 1,
-        stages: [],
-        undo: [],
-        mirror: { debounceMs: 50, intervalMs: 100 },
-        bounds: { undoStepMs: 60_000, settleMs: 60_000, pauseReminderMs: 500 },
-        searchAttributes: false,
-        ...input,
       };
       full.run.uid = uid;
       const handle = await client.workflow.start('drPlanExecution', {
