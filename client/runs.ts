@@ -66,7 +66,11 @@ export interface Runs {
   /** Asks Temporal to cancel: the same end by the platform's own way. */
   requestCancel(workflowId: string): Promise<SignalResult>;
   /** Answers a stage that waits for a person. */
-  resolve(workflowId: string, signal: 'retry' | 'skip' | 'abort', resolution: Resolution): Promise<SignalResult>;
+  resolve(
+    workflowId: string,
+    signal: 'retry' | 'skip' | 'abort',
+    resolution: Resolution,
+  ): Promise<SignalResult>;
   /**
    * Asks the run itself how far it is; needs a worker, for a closed run too. Undefined when none answers in time.
    *
@@ -136,12 +140,14 @@ export function createRuns(client: Client): Runs {
           options?.timeoutMs ?? QUERY_TIMEOUT_MS,
         );
       } catch (error) {
-        if (error instanceof WorkflowNotFoundError || error instanceof QueryNotRegisteredError) return undefined;
+        if (error instanceof WorkflowNotFoundError || error instanceof QueryNotRegisteredError)
+          return undefined;
         if (isGrpcServiceError(error) || isGrpcServiceError((error as Error).cause)) return undefined;
         throw error;
       }
     },
-    result: (workflowId, runId) => client.workflow.getHandle(workflowId, runId).result() as Promise<RunResult>,
+    result: (workflowId, runId) =>
+      client.workflow.getHandle(workflowId, runId).result() as Promise<RunResult>,
     async *listOpen(idPrefix) {
       const query = `WorkflowType = '${WORKFLOW_TYPES.execution}' AND ExecutionStatus = 'Running'`;
       for await (const found of client.workflow.list({ query })) {

@@ -32,10 +32,15 @@ export function setCondition(
     reason: update.reason,
     message,
   };
-  return known === undefined ? [...list, next] : list.map((condition) => (condition === known ? next : condition));
+  return known === undefined
+    ? [...list, next]
+    : list.map((condition) => (condition === known ? next : condition));
 }
 
 /** A condition by its type. */
-export function findCondition(conditions: readonly Condition[] | undefined, type: string): Condition | undefined {
+export function findCondition(
+  conditions: readonly Condition[] | undefined,
+  type: string,
+): Condition | undefined {
   return conditions?.find((condition) => condition.type === type);
 }

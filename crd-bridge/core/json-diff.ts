@@ -2,8 +2,7 @@ import { isObject } from '../../api/json.js';
 
 /** One operation of a JSON patch (RFC 6902). */
 export type PatchOperation =
-  | { op: 'add' | 'replace' | 'test'; path: string; value: unknown }
-  | { op: 'remove'; path: string };
+  { op: 'add' | 'replace' | 'test'; path: string; value: unknown } | { op: 'remove'; path: string };
 
 /** Whether two values are the same JSON. A field that is undefined counts as absent. */
 export function sameJson(a: unknown, b: unknown): boolean {
@@ -33,7 +32,8 @@ export function diffFields(path: string, from: object, to: object): PatchOperati
       operations.push({ op: 'remove', path: at });
     } else if (Array.isArray(old) && Array.isArray(value) && old.length === value.length) {
       value.forEach((item: unknown, index) => {
-        if (!sameJson(old[index], item)) operations.push({ op: 'replace', path: `${at}/${index}`, value: item });
+        if (!sameJson(old[index], item))
+          operations.push({ op: 'replace', path: `${at}/${index}`, value: item });
       });
     } else {
       operations.push({ op: 'add', path: at, value });

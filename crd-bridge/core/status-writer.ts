@@ -51,7 +51,11 @@ export interface MetadataFields {
 }
 
 /** Told about every request that writes, for the metrics. */
-export type OnWrite = (write: { kind: string; verb: 'create' | 'patch'; result: 'ok' | 'conflict' | 'error' }) => void;
+export type OnWrite = (write: {
+  kind: string;
+  verb: 'create' | 'patch';
+  result: 'ok' | 'conflict' | 'error';
+}) => void;
 
 const ATTEMPTS = 8;
 
@@ -64,7 +68,12 @@ export function createStatusWriter(kube: KubeClient, onWrite: OnWrite): StatusWr
     options: { subresource?: 'status'; live?: boolean; canReduce?: boolean },
   ): Promise<WriteResult<T>> {
     const { apiVersion, kind } = informer;
-    const key = { apiVersion, kind, ...(ref.namespace !== undefined && { namespace: ref.namespace }), name: ref.name };
+    const key = {
+      apiVersion,
+      kind,
+      ...(ref.namespace !== undefined && { namespace: ref.namespace }),
+      name: ref.name,
+    };
     let live = options.live === true;
     let reduced = false;
     for (let attempt = 1; ; attempt += 1) {

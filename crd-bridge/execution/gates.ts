@@ -58,7 +58,11 @@ const restored = (why: string): Refusal => ({
 /** An execution that another controller has begun: it carries no stamp, but already a phase. */
 export function checkAbandoned(execution: DRPlanExecution): Refusal | undefined {
   const phase = execution.status?.phase;
-  if (phase === undefined || phase === '' || execution.metadata.annotations?.[ANNOTATIONS.stamp] !== undefined) {
+  if (
+    phase === undefined ||
+    phase === '' ||
+    execution.metadata.annotations?.[ANNOTATIONS.stamp] !== undefined
+  ) {
     return undefined;
   }
   return {

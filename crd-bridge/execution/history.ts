@@ -9,7 +9,10 @@ export type HistoryRow = ExecutionRecord & { uid: string };
  * Puts a row into a plan's history: newest first, ten, one row per uid (plan semantics, §5 History). A row that is
  * there keeps its place and its start; a row that has ended is never opened again.
  */
-export function recordRow(history: readonly ExecutionRecord[] | undefined, row: HistoryRow): ExecutionRecord[] {
+export function recordRow(
+  history: readonly ExecutionRecord[] | undefined,
+  row: HistoryRow,
+): ExecutionRecord[] {
   const rows = history ?? [];
   const known = rows.find((candidate) => candidate.uid === row.uid);
   if (known === undefined) return [row, ...rows].slice(0, HISTORY_LIMIT);
@@ -20,6 +23,9 @@ export function recordRow(history: readonly ExecutionRecord[] | undefined, row: 
 }
 
 /** The row of an execution. */
-export function rowOf(history: readonly ExecutionRecord[] | undefined, uid: string): ExecutionRecord | undefined {
+export function rowOf(
+  history: readonly ExecutionRecord[] | undefined,
+  uid: string,
+): ExecutionRecord | undefined {
   return history?.find((row) => row.uid === uid);
 }

@@ -20,7 +20,10 @@ export interface ExecutionIdentity {
 }
 
 /** Whether the reference is to this execution. One without a uid was written by the original controller. */
-export function holds(holder: ObjectReference | undefined, execution: { name: string; uid: string }): boolean {
+export function holds(
+  holder: ObjectReference | undefined,
+  execution: { name: string; uid: string },
+): boolean {
   if (holder === undefined) return false;
   return holder.uid === undefined ? holder.name === execution.name : holder.uid === execution.uid;
 }

@@ -193,7 +193,11 @@ function mirrorConditions(
   }
   if (update.cancelRequest !== undefined && progressing?.reason !== 'Cancelling') {
     const message = update.message ?? 'cancelling';
-    return withConditions(status, [{ type: 'Progressing', status: 'True', reason: 'Cancelling', message }], now);
+    return withConditions(
+      status,
+      [{ type: 'Progressing', status: 'True', reason: 'Cancelling', message }],
+      now,
+    );
   }
   // A stage that speaks is not waiting: neither for a person, if it was the one that did, nor for a worker.
   const speaker = update.from === 'run' ? undefined : status.stageStatuses?.[update.from]?.name;

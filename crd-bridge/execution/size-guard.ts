@@ -1,4 +1,9 @@
-import type { ActionStatus, DRPlanExecutionStatus, StageStatus, WorkflowExecutionStatus } from '../../api/types.js';
+import type {
+  ActionStatus,
+  DRPlanExecutionStatus,
+  StageStatus,
+  WorkflowExecutionStatus,
+} from '../../api/types.js';
 
 /** Above this a status is made smaller (plan semantics, §6). etcd takes 1.5 MiB, metadata included. */
 export const STATUS_LIMIT_BYTES = 800 * 1024;

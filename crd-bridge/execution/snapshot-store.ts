@@ -15,7 +15,11 @@ const TYPE = { apiVersion: 'apps/v1', kind: 'ControllerRevision' } as const;
 /** Keeps what runs execute, as ControllerRevisions named after their content. */
 export interface SnapshotStore {
   /** Where a snapshot will be kept, or why it cannot be. */
-  locate(snapshot: Snapshot): { ok: true; ref: SnapshotRef; write: (owner: SnapshotOwner) => Promise<void> } | { ok: false; refusal: Refusal };
+  locate(
+    snapshot: Snapshot,
+  ):
+    | { ok: true; ref: SnapshotRef; write: (owner: SnapshotOwner) => Promise<void> }
+    | { ok: false; refusal: Refusal };
   /** @throws Error when it is not there or was changed */
   read(ref: Pick<SnapshotRef, 'name' | 'namespace' | 'digest'>): Promise<Snapshot>;
 }
@@ -63,7 +67,12 @@ export function createSnapshotStore(kube: KubeClient, onWrite: OnWrite): Snapsho
                   // The execution too: a plan that is deleted in the middle of a run must not take away what it runs.
                   ownerReferences: [
                     { apiVersion: API_VERSION, kind: 'DRPlan', name: plan.name, uid: plan.uid },
-                    { apiVersion: API_VERSION, kind: 'DRPlanExecution', name: execution.name, uid: execution.uid },
+                    {
+                      apiVersion: API_VERSION,
+                      kind: 'DRPlanExecution',
+                      name: execution.name,
+                      uid: execution.uid,
+                    },
                   ],
                 },
                 revision: 1,
@@ -79,7 +88,9 @@ export function createSnapshotStore(kube: KubeClient, onWrite: OnWrite): Snapsho
         const key = { ...TYPE, namespace, name: snapshotPartName(name, index) };
         const revision = await kube.get<KubeObject & { data?: unknown }>(key);
         if (revision !== undefined) return revision.data;
-        throw new Error(`ControllerRevision ${namespace}/${key.name}, which keeps what was run, does not exist`);
+        throw new Error(
+          `ControllerRevision ${namespace}/${key.name}, which keeps what was run, does not exist`,
+        );
       };
       const first = await part(0);
       const total = isObject(first) && typeof first.total === 'number' ? first.total : 1;

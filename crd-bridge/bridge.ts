@@ -1,0 +1,299 @@
+import { Worker } from '@temporalio/worker';
+import type { NativeConnection } from '@temporalio/worker';
+import { API_VERSION } from '../api/group.js';
+import { isTerminalExecution } from '../api/phase.js';
+import type { DRPlan, DRWorkflow } from '../api/types.js';
+import type { Runs } from '../client/runs.js';
+import type { KubeClient } from '../kube/client.js';
+import { createInformer } from '../kube/informer.js';
+import type { Cacheable, Informer } from '../kube/informer.js';
+import { taskQueues } from '../workflows/contract.js';
+import type { BridgeConfig } from './config.js';
+import { createEventRecorder } from './core/events.js';
+import type { Log } from './core/log.js';
+import type { BridgeMetrics } from './core/metrics.js';
+import { createKeyedMutex } from './core/mutex.js';
+import { createOrphanSweep } from './core/orphans.js';
+import { createQueue } from './core/queue.js';
+import type { WorkQueue } from './core/queue.js';
+import { createRunController } from './core/run-controller.js';
+import { createStatusWriter } from './core/status-writer.js';
+import { createAdmission } from './execution/admission.js';
+import { createMirror } from './execution/mirror.js';
+import { holds } from './execution/plan-state.js';
+import { createSnapshotStore } from './execution/snapshot-store.js';
+import type { CachedExecution, DrDeps } from './execution/types.js';
+import { createExecutionKind, trimExecution } from './kinds/dr-plan-execution.js';
+import { createPlanKind } from './kinds/dr-plan.js';
+import { createWorkflowKind } from './kinds/dr-workflow.js';
+
+/** What a bridge is built from. */
+export interface BridgeOptions {
+  kube: KubeClient;
+  runs: Runs;
+  connection: NativeConnection;
+  temporal: { namespace: string; namespaceId: string; searchAttributes: boolean };
+  cluster: string;
+  config: BridgeConfig;
+  log: Log;
+  metrics: BridgeMetrics;
+  /** Tells replicas apart in events. */
+  instance: string;
+}
+
+/** A running bridge. */
+export interface Bridge {
+  /** What is still missing before it may be called ready; empty when nothing is. */
+  notReady(): string[];
+  /** Resolves once the caches are complete and every object is queued. */
+  whenSynced(): Promise<void>;
+  /** Rejects when the bridge cannot go on. */
+  readonly done: Promise<void>;
+  /** Takes nothing new, finishes what is under way. */
+  stop(): Promise<void>;
+}
+
+const BACKOFF = { minMs: 100, maxMs: 60_000 };
+
+/**
+ * Brings caches, queues, kinds and the mirror together. All replicas are active: a start is idempotent by id, the lock
+ * of a plan is one conditional write, and mirrors are handed out by Temporal.
+ */
+export async function startBridge(options: BridgeOptions): Promise<Bridge> {
+  const { kube, runs, config, log, metrics, cluster } = options;
+  const abort = new AbortController();
+  const lastErrors = new Map<string, string>();
+
+  const informerFor = <T extends Cacheable>(kind: string, trim?: (object: T) => T): Informer<T> =>
+    createInformer<T>({
+      kube,
+      apiVersion: API_VERSION,
+      kind,
+      ...(trim !== undefined && { trim }),
+      onError: (error) => {
+        const text = error instanceof Error ? error.message : String(error);
+        lastErrors.set(kind, text);
+        log.warn({ kind, err: error }, 'watch failed; trying again');
+      },
+    });
+  const dropManagedFields = <T extends DRPlan | DRWorkflow>(object: T): T => {
+    const { managedFields: _, ...metadata } = object.metadata;
+    return { ...object, metadata };
+  };
+  const caches: DrDeps['caches'] = {
+    workflows: informerFor<DRWorkflow>('DRWorkflow', dropManagedFields),
+    plans: informerFor<DRPlan>('DRPlan', dropManagedFields),
+    executions: informerFor<CachedExecution>('DRPlanExecution', trimExecution),
+  };
+
+  const events = createEventRecorder({
+    kube,
+    controller: 'drover-bridge',
+    instance: options.instance,
+    onWrite: metrics.onWrite,
+    onError: (error) => {
+      log.warn({ err: error }, 'could not write an event');
+    },
+  });
+  const mutex = createKeyedMutex();
+  const deps: DrDeps = {
+    kube,
+    log,
+    events,
+    writer: createStatusWriter(kube, metrics.onWrite),
+    mutex,
+    runs,
+    snapshots: createSnapshotStore(kube, metrics.onWrite),
+    caches,
+    cluster,
+    temporal: options.temporal,
+    settings: {
+      controllerIdentity: config['controller-identity'],
+      ...(config['default-service-account'] !== undefined && {
+        defaultServiceAccount: config['default-service-account'],
+      }),
+      mirror: { debounceMs: config['mirror-debounce'], intervalMs: config['mirror-interval'] },
+      largeMirrorIntervalMs: config['mirror-interval-large'],
+      bounds: {
+        undoStepMs: config['undo-step'],
+        settleMs: config.settle,
+        pauseReminderMs: config['pause-reminder'],
+      },
+      planWaitMs: config['plan-wait'],
+    },
+  };
+
+  const workflowKind = createWorkflowKind(deps);
+  const planKind = createPlanKind(deps, workflowKind);
+  const executionKind = createExecutionKind(deps, createAdmission(deps), (execution) => {
+    controller.forget(execution.metadata.uid ?? '');
+  });
+  const controller = createRunController({
+    kind: executionKind,
+    runs,
+    namespaceId: options.temporal.namespaceId,
+    times: {
+      silenceMs: config.silence,
+      firstLookMs: Math.min(30_000, config.silence),
+      deleteWaitMs: config['delete-wait'],
+    },
+    log,
+    onStart: () => {
+      metrics.starts.inc();
+    },
+  });
+
+  const queueFor = <T extends Cacheable>(
+    informer: Informer<T>,
+    reconcile: (object: T) => Promise<number | undefined>,
+  ): WorkQueue => {
+    const queue = createQueue({
+      concurrency: config.concurrency,
+      backoff: BACKOFF,
+      handle: (key) => {
+        const stop = metrics.reconcile.startTimer({ kind: informer.kind });
+        return mutex
+          .run(`${informer.kind} ${key}`, async () => {
+            const [namespace = '', name = ''] = key.split('/');
+            const object = informer.get(namespace, name);
+            return object === undefined ? undefined : reconcile(object);
+          })
+          .finally(stop);
+      },
+      onError: (key, error, attempt) => {
+        metrics.errors.inc({ kind: informer.kind });
+        log.warn(
+          { kind: informer.kind, object: key, attempt, err: error },
+          'could not bring an object forward; trying again',
+        );
+      },
+    });
+    metrics.watchDepth(informer.kind, () => queue.depth);
+    return queue;
+  };
+  const queues = {
+    workflows: queueFor(caches.workflows, async (workflow) => {
+      await workflowKind.reconcile(workflow);
+      return undefined;
+    }),
+    plans: queueFor(caches.plans, (plan) => planKind.reconcile(plan)),
+    executions: queueFor(caches.executions, (execution) => controller.reconcile(execution)),
+  };
+
+  function connect(): void {
+    // Executions that wait for their plan, by plan.
+    const waiting = new Map<string, Set<string>>();
+    caches.workflows.onChange((change) => {
+      const { namespace = '', name } = change.object.metadata;
+      if (change.kind === 'set') queues.workflows.add(`${namespace}/${name}`);
+      const isSame =
+        change.kind === 'set' && change.previous?.metadata.generation === change.object.metadata.generation;
+      if (isSame) return;
+      for (const plan of planKind.usersOf({ namespace, name })) queues.plans.add(keyOf(plan));
+    });
+    caches.plans.onChange((change) => {
+      const key = keyOf(change.object);
+      if (change.kind === 'set') queues.plans.add(key);
+      for (const execution of waiting.get(key) ?? []) queues.executions.add(execution);
+    });
+    caches.executions.onChange((change) => {
+      const { object } = change;
+      const key = keyOf(object);
+      const { namespace = '' } = object.metadata;
+      const planKey = `${namespace}/${object.spec?.planRef}`;
+      const ended = isTerminalExecution(object.status?.phase);
+      const pending = change.kind === 'set' && !ended && object.status?.temporal === undefined;
+      if (pending) {
+        const keys = waiting.get(planKey) ?? new Set();
+        waiting.set(planKey, keys.add(key));
+      } else if (waiting.get(planKey)?.delete(key) === true && waiting.get(planKey)?.size === 0) {
+        waiting.delete(planKey);
+      }
+      if (change.kind === 'gone') executionKind.gone(object);
+      // What has ended costs nothing, however much of it is kept.
+      else if (!ended || object.metadata.deletionTimestamp !== undefined) queues.executions.add(key);
+      if (change.kind === 'gone' || ended) {
+        const plan = caches.plans.get(namespace, object.spec?.planRef);
+        const { name, uid = '' } = object.metadata;
+        if (plan !== undefined && holds(plan.status?.currentExecution, { name, uid }))
+          queues.plans.addAfter(planKey, 1000);
+      }
+    });
+  }
+
+  const informers = Object.values(caches) as Informer[];
+  const running = informers.map((informer) => informer.run(abort.signal));
+  const synced = Promise.all(informers.map((informer) => informer.whenSynced())).then(connect);
+
+  const mirror = createMirror({
+    ...deps,
+    onUpdate: (run, kind) => {
+      controller.heard(run.uid);
+      metrics.updates.inc({ kind });
+    },
+  });
+  const worker = await Worker.create({
+    connection: options.connection,
+    namespace: options.temporal.namespace,
+    taskQueue: taskQueues(cluster).bridge,
+    activities: { ...mirror },
+    maxConcurrentActivityTaskExecutions: config['mirror-concurrency'],
+    shutdownGraceTime: '10s',
+    shutdownForceTime: '20s',
+  });
+  // Updates need complete caches: what a cache does not know yet would be read anew each time.
+  const done = synced.then(() => (abort.signal.aborted ? undefined : worker.run()));
+  done.catch(() => undefined);
+
+  const orphans = createOrphanSweep({
+    runs,
+    idPrefix: `dr/${cluster}/`,
+    isKnown: ({ namespace, name, uid }) => caches.executions.get(namespace, name)?.metadata.uid === uid,
+    exists: async ({ namespace, name, uid }) => {
+      const object = await kube.get({ apiVersion: API_VERSION, kind: 'DRPlanExecution', namespace, name });
+      return object?.metadata.uid === uid;
+    },
+    intervalMs: config['orphan-interval'],
+    confirmMs: config['orphan-confirm'],
+    log,
+  });
+  const sweeping = synced.then(() => orphans.run(abort.signal));
+
+  const resync = setInterval(() => {
+    for (const workflow of caches.workflows.list()) queues.workflows.add(keyOf(workflow));
+    for (const plan of caches.plans.list()) queues.plans.add(keyOf(plan));
+    for (const execution of caches.executions.list()) {
+      if (!isTerminalExecution(execution.status?.phase)) queues.executions.add(keyOf(execution));
+    }
+  }, config.resync);
+
+  return {
+    notReady() {
+      const missing = informers
+        .filter((informer) => !informer.synced)
+        .map(
+          (informer) =>
+            `${informer.kind}: not listed yet${lastErrors.has(informer.kind) ? ` (${lastErrors.get(informer.kind)})` : ''}`,
+        );
+      if (missing.length === 0 && worker.getState() !== 'RUNNING')
+        missing.push(`Temporal worker: ${worker.getState()}`);
+      return missing;
+    },
+    whenSynced: () => synced,
+    done,
+    async stop() {
+      clearInterval(resync);
+      // First no new work from Temporal, then none from the API server; updates under way still need both.
+      if (worker.getState() === 'RUNNING') {
+        worker.shutdown();
+        await done.catch(() => undefined);
+      }
+      await Promise.all(Object.values(queues).map((queue) => queue.stop()));
+      await events.flush();
+      abort.abort();
+      await Promise.all([...running, sweeping]);
+    },
+  };
+}
+
+const keyOf = (object: Cacheable): string => `${object.metadata.namespace ?? ''}/${object.metadata.name}`;

@@ -1,0 +1,123 @@
+import { parseArgs } from 'node:util';
+import { z } from 'zod';
+import { parseDuration } from '../api/duration.js';
+
+const duration = (fallback: string) =>
+  z
+    .string()
+    .default(fallback)
+    .transform((text, context) => {
+      const ms = parseDuration(text);
+      if (ms !== undefined) return ms;
+      context.addIssue({
+        code: 'custom',
+        message: `is "${text}"; expected a duration such as 500ms, 30s or 2m`,
+      });
+      return z.NEVER;
+    });
+const count = (fallback: number) => z.coerce.number().int().min(1).default(fallback);
+const port = z.coerce.number().int().min(0).max(65535);
+const flag = z
+  .enum(['true', 'false', '1', '0', ''])
+  .default('false')
+  .transform((text) => text === 'true' || text === '1');
+
+const schema = z.object({
+  kubeconfig: z.string().optional(),
+  host: z.string().default('0.0.0.0'),
+  'health-port': port.optional(),
+  'metrics-port': port.optional(),
+  'controller-identity': flag,
+  'default-service-account': z.string().optional(),
+  'log-level': z.enum(['trace', 'debug', 'info', 'warn', 'error']).default('info'),
+  concurrency: count(16),
+  'mirror-concurrency': count(50),
+  'mirror-debounce': duration('250ms'),
+  'mirror-interval': duration('500ms'),
+  'mirror-interval-large': duration('2s'),
+  'plan-wait': duration('30s'),
+  silence: duration('60s'),
+  'delete-wait': duration('2m'),
+  'orphan-interval': duration('60s'),
+  'orphan-confirm': duration('30s'),
+  resync: duration('10m'),
+  'undo-step': duration('15m'),
+  settle: duration('5m'),
+  'pause-reminder': duration('10m'),
+});
+
+/** Names of the flags; each can also be given as `DROVER_<NAME>`. */
+export type BridgeConfig = z.output<typeof schema>;
+
+/** What each flag means, for `--help`. */
+const HELP: Record<keyof BridgeConfig, string> = {
+  kubeconfig: "kubeconfig file; without it the pod's own account is used",
+  host: 'address that probes and metrics are served on (0.0.0.0)',
+  'health-port': 'port of /healthz, /readyz and /metrics (8081)',
+  'metrics-port': 'the same server; wins over health-port',
+  'controller-identity': "let plans without a service account act with the controller's own rights",
+  'default-service-account': "service account, in the plan's namespace, of plans that name none",
+  'log-level': 'trace, debug, info, warn or error (info)',
+  concurrency: 'objects of a kind that are looked at at once (16)',
+  'mirror-concurrency': 'updates of runs that are written at once (50)',
+  'mirror-debounce': 'quiet time before the first update of a stage (250ms)',
+  'mirror-interval': 'least time between two updates of a stage (500ms)',
+  'mirror-interval-large': 'the same for runs of more than 1,000 actions (2s)',
+  'plan-wait': 'how long a plan that is not checked yet is waited for (30s)',
+  silence: 'a run that says nothing for so long is looked up (60s)',
+  'delete-wait': 'how long a deleted execution waits for its cancelled run (2m)',
+  'orphan-interval': 'time between two searches for runs whose execution is gone (60s)',
+  'orphan-confirm': 'least time between the two looks that must find it gone (30s)',
+  resync: 'time after which every object is looked at again (10m)',
+  'undo-step': 'longest time of one undo step with all its attempts (15m)',
+  settle: 'longest time of settling an interrupted action (5m)',
+  'pause-reminder': 'time between two reminders of a paused stage (10m)',
+};
+
+/** The configuration, what is wrong with it, or a request for help. */
+export type ConfigResult =
+  | { kind: 'config'; config: BridgeConfig }
+  | { kind: 'help'; text: string }
+  | { kind: 'invalid'; message: string };
+
+/** Reads flags, then `DROVER_*` variables, then defaults. */
+export function readConfig(argv: readonly string[], env: NodeJS.ProcessEnv): ConfigResult {
+  const names = Object.keys(schema.shape) as (keyof BridgeConfig)[];
+  let values: Record<string, string | boolean | undefined>;
+  try {
+    ({ values } = parseArgs({
+      args: normalize(argv),
+      options: {
+        help: { type: 'boolean' },
+        ...Object.fromEntries(names.map((name) => [name, { type: 'string' }] as const)),
+      },
+    }));
+  } catch (error) {
+    return { kind: 'invalid', message: error instanceof Error ? error.message : String(error) };
+  }
+  if (values.help === true) return { kind: 'help', text: helpText(names) };
+  const raw = Object.fromEntries(names.map((name) => [name, values[name] ?? env[variable(name)]]));
+  const parsed = schema.safeParse(raw);
+  if (parsed.success) return { kind: 'config', config: parsed.data };
+  return {
+    kind: 'invalid',
+    message: parsed.error.issues
+      .map((issue) => `--${issue.path.join('.')} (or ${variable(String(issue.path[0]))}): ${issue.message}`)
+      .join('\n'),
+  };
+}
+
+/** Lets a switch stand alone: `--controller-identity`. */
+const normalize = (argv: readonly string[]): string[] =>
+  argv.map((argument) => (argument === '--controller-identity' ? `${argument}=true` : argument));
+
+const variable = (name: string): string => `DROVER_${name.toUpperCase().replaceAll('-', '_')}`;
+
+const helpText = (names: readonly (keyof BridgeConfig)[]): string =>
+  [
+    'Starts Temporal runs for DRPlanExecutions and keeps their status.',
+    'Temporal is configured by the standard TEMPORAL_* variables. Each flag can also be given as DROVER_<NAME>.',
+    '',
+    ...names.map((name) => `  --${name.padEnd(26)}${HELP[name]}`),
+    '',
+  ].join('\n');

@@ -1,0 +1,83 @@
+import { createServer } from 'node:http';
+import type { RequestListener, Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import type { Registry } from 'prom-client';
+
+/** A server for probes and metrics. */
+export interface HealthServer {
+  /** Ports that are served, in the order they were asked for. */
+  ports: number[];
+  close(): Promise<void>;
+}
+
+/**
+ * Serves `/healthz`, `/readyz` and `/metrics`.
+ *
+ * @param options.notReady says what is missing; an empty list means ready
+ */
+export async function serveHealth(options: {
+  host: string;
+  ports: readonly number[];
+  registry: Registry;
+  notReady: () => string[];
+}): Promise<HealthServer> {
+  const answer: RequestListener = (request, response) => {
+    const send = (code: number, type: string, body: string): void => {
+      response.writeHead(code, { 'content-type': type }).end(body);
+    };
+    switch (new URL(request.url ?? '/', 'http://localhost').pathname) {
+      case '/healthz':
+        send(200, 'text/plain', 'ok\n');
+        return;
+      case '/readyz': {
+        const missing = options.notReady();
+        send(
+          missing.length === 0 ? 200 : 503,
+          'text/plain',
+          missing.length === 0 ? 'ok\n' : `${missing.join('\n')}\n`,
+        );
+        return;
+      }
+      case '/metrics':
+        options.registry.metrics().then(
+          (text) => {
+            send(200, options.registry.contentType, text);
+          },
+          (error: unknown) => {
+            send(500, 'text/plain', String(error));
+          },
+        );
+        return;
+      default:
+        send(404, 'text/plain', 'serves /healthz, /readyz and /metrics\n');
+    }
+  };
+  const servers = await Promise.all(
+    [...new Set(options.ports)].map(
+      (port) =>
+        new Promise<Server>((resolve, reject) => {
+          const server = createServer(answer);
+          server.once('error', reject);
+          server.listen(port, options.host, () => {
+            resolve(server);
+          });
+        }),
+    ),
+  );
+  return {
+    ports: servers.map((server) => (server.address() as AddressInfo).port),
+    async close() {
+      await Promise.all(
+        servers.map(
+          (server) =>
+            new Promise<void>((resolve) => {
+              server.close(() => {
+                resolve();
+              });
+              server.closeAllConnections();
+            }),
+        ),
+      );
+    },
+  };
+}

@@ -1,0 +1,72 @@
+/**
+ * A kind whose objects become runs: one row of the bridge's table. The bridge knows the steps (admit, start, record,
+ * follow, cancel, delete) and their order; a kind knows what each means for its objects.
+ */
+import type { RunDescription, StartResult } from '../../client/runs.js';
+import type { Cacheable, Informer } from '../../kube/informer.js';
+import type { CancelRequest } from '../../workflows/contract.js';
+
+/** What an object says about its run. */
+export interface RunView {
+  /** Whether it is over: nothing is started, followed or cancelled any more. */
+  ended: boolean;
+  /** The run that was started for it, if one is recorded. */
+  run?: { workflowId: string; runId?: string; namespaceId?: string };
+  /** Since when the run is known to go on, RFC 3339. */
+  since?: string;
+  /** A cancel that is asked for. */
+  cancel?: CancelRequest;
+  /** Whether a cancel has reached the run already, by whatever way. */
+  cancelKnown: boolean;
+  deleting: boolean;
+  /** Whether the bridge's finalizer is there. */
+  held: boolean;
+  /** Whether a person released it although its run cannot be reached. */
+  forceRelease: boolean;
+}
+
+/** A run to be started. */
+export interface PreparedRun {
+  /** Starts it; idempotent by its id. */
+  start: () => Promise<StartResult>;
+  /** Records the started run in the object's status. */
+  record: (run: { workflowId: string; runId: string }) => Promise<void>;
+}
+
+/** Whether an object may become a run. */
+export type Admission =
+  | { kind: 'start'; prepared: PreparedRun }
+  /** Not yet; look again after a time, or when something it depends on changes. */
+  | { kind: 'wait'; ms: number }
+  /** Never; the kind has written why. */
+  | { kind: 'refused' };
+
+/** Why an object is let go. */
+export type ReleaseCause = 'ended' | 'neverStarted' | 'lost' | 'late' | 'forced';
+
+/** One row of the table. */
+export interface RunKind<T extends Cacheable> {
+  readonly informer: Informer<T>;
+  view(object: T): RunView;
+  workflowId(object: T): string;
+  /** Everything before the start. Repeatable after a crash at any point of it. */
+  admit(object: T): Promise<Admission>;
+  /** Ends an object that was cancelled before anything was started. */
+  cancelBeforeStart(object: T, request: CancelRequest): Promise<void>;
+  /** The run goes on: takes over what describing it has shown. */
+  alive(object: T, run: RunDescription): Promise<void>;
+  /** The run has closed, and the object does not say so. */
+  closed(object: T, run: RunDescription): Promise<void>;
+  /** Temporal knows no run of this object. */
+  lost(object: T): Promise<void>;
+  /** The run is in another Temporal than the one that is connected. */
+  mismatch(object: T): Promise<void>;
+  /** An object that is being deleted has to wait, and for what. */
+  blocked(object: T, reason: string, message: string): Promise<void>;
+  /** Last things before the finalizer goes. */
+  beforeRelease(object: T, cause: ReleaseCause): Promise<void>;
+  /** Takes the finalizer away, and any that a predecessor left. */
+  release(object: T): Promise<void>;
+  /** The object is gone for good. */
+  gone(object: T): void;
+}

@@ -1,0 +1,72 @@
+import { Counter, Gauge, Histogram, Registry, collectDefaultMetrics } from 'prom-client';
+import type { OnWrite } from './status-writer.js';
+
+/** What the bridge counts. */
+export interface BridgeMetrics {
+  registry: Registry;
+  starts: Counter;
+  updates: Counter<'kind'>;
+  errors: Counter<'kind'>;
+  reconcile: Histogram<'kind'>;
+  onWrite: OnWrite;
+  /** Reports the depth of a queue whenever it is asked. */
+  watchDepth(kind: string, depth: () => number): void;
+}
+
+/** Metrics in a registry of their own. */
+export function createMetrics(): BridgeMetrics {
+  const registry = new Registry();
+  collectDefaultMetrics({ register: registry });
+  const registers = [registry];
+  const writes = new Counter({
+    name: 'drover_bridge_api_writes_total',
+    help: 'Writes to the Kubernetes API, by kind of object, verb and result (ok, conflict, error).',
+    labelNames: ['kind', 'verb', 'result'] as const,
+    registers,
+  });
+  const depths = new Map<string, () => number>();
+  registry.registerMetric(
+    new Gauge({
+      name: 'drover_bridge_queue_depth',
+      help: 'Objects that wait to be looked at or are being looked at.',
+      labelNames: ['kind'] as const,
+      registers: [],
+      collect() {
+        for (const [kind, read] of depths) this.set({ kind }, read());
+      },
+    }),
+  );
+  return {
+    registry,
+    starts: new Counter({
+      name: 'drover_bridge_runs_started_total',
+      help: 'Runs that were started.',
+      registers,
+    }),
+    updates: new Counter({
+      name: 'drover_bridge_updates_total',
+      help: 'Updates that runs have sent, by kind (mirror, finish).',
+      labelNames: ['kind'] as const,
+      registers,
+    }),
+    errors: new Counter({
+      name: 'drover_bridge_reconcile_errors_total',
+      help: 'Looks at an object that failed and were put off.',
+      labelNames: ['kind'] as const,
+      registers,
+    }),
+    reconcile: new Histogram({
+      name: 'drover_bridge_reconcile_seconds',
+      help: 'Time of one look at an object.',
+      labelNames: ['kind'] as const,
+      buckets: [0.001, 0.003, 0.01, 0.03, 0.1, 0.3, 1, 3, 10],
+      registers,
+    }),
+    onWrite: (write) => {
+      writes.inc(write);
+    },
+    watchDepth: (kind, read) => {
+      depths.set(kind, read);
+    },
+  };
+}

@@ -1,0 +1,213 @@
+import type { RunDescription, Runs } from '../../client/runs.js';
+import type { Cacheable } from '../../kube/informer.js';
+import type { ReleaseCause, RunKind, RunView } from './kind.js';
+import type { Log } from './log.js';
+
+/** Times of a run controller, in milliseconds. */
+export interface RunControllerTimes {
+  /** A run that says nothing for so long is described (default 60 s). */
+  silenceMs: number;
+  /** The first look at a run that has said nothing at all (default 30 s). */
+  firstLookMs: number;
+  /** An object that is being deleted is let go so long after its run has accepted the cancel (default 2 min). */
+  deleteWaitMs: number;
+}
+
+/** What a run controller is made of. */
+export interface RunControllerOptions<T extends Cacheable> {
+  kind: RunKind<T>;
+  runs: Runs;
+  /** Id of the connected Temporal namespace. */
+  namespaceId: string;
+  times: RunControllerTimes;
+  log: Log;
+  onStart: () => void;
+  now?: () => number;
+}
+
+/** Brings objects of one kind and their runs together. */
+export interface RunController<T extends Cacheable> {
+  /**
+   * Looks at an object and does the next thing. Level-triggered: whatever state a crash has left, the same call mends it.
+   *
+   * @returns after how many milliseconds to look again, if at all
+   */
+  reconcile(object: T): Promise<number | undefined>;
+  /** A run has told something about itself. */
+  heard(uid: string): void;
+  /** Forgets what is known of an object beside its status. */
+  forget(uid: string): void;
+}
+
+/** What is remembered of an object between reconciles. Losing it costs a call, never a wrong step. */
+interface Memory {
+  /** When to describe the run next. */
+  lookAt: number;
+  /** Ways by which a cancel was sent already. */
+  cancelled: Set<string>;
+  /** When the run has accepted the cancel of a deletion. */
+  deleteAcceptedAt?: number;
+}
+
+const POLL_WHILE_DELETING_MS = 2_000;
+
+/**
+ * The order of steps, and what a crash between two of them leaves:
+ *
+ * | crash after | leaves | mended by |
+ * |---|---|---|
+ * | admit (metadata, lock, snapshot written) | an object without a run that holds its lock | the next reconcile: admit finds its own lock and goes on; too late, it refuses and frees it |
+ * | start | a run that the status does not know | the same: `start` is idempotent by id and finds the run, then records it; mirrors wait for that by retrying |
+ * | record | nothing | – |
+ * | the run's end, before its last mirror | a run that waits for the mirror | Temporal hands the mirror to the next bridge |
+ * | plan written, execution not | an execution that is Running, its plan free | the same mirror, retried: it is idempotent |
+ * | cancel sent | nothing | the status carries the request once the run has told it; sent again before that, it has the effect of one |
+ * | deletion: cancel sent | an object with finalizer | the next reconcile sends it again and waits anew |
+ * | deletion: history written | an object with finalizer | the next reconcile writes nothing new and takes the finalizer away |
+ */
+export function createRunController<T extends Cacheable>(options: RunControllerOptions<T>): RunController<T> {
+  const { kind, runs, times, log } = options;
+  const now = options.now ?? Date.now;
+  const memories = new Map<string, Memory>();
+
+  function memoryOf(object: T): Memory {
+    const uid = object.metadata.uid ?? '';
+    let memory = memories.get(uid);
+    if (memory === undefined) {
+      // A run that was there before this process is looked at once: it may have ended in the meantime.
+      memory = { lookAt: 0, cancelled: new Set() };
+      memories.set(uid, memory);
+    }
+    return memory;
+  }
+
+  async function start(object: T, view: RunView): Promise<number | undefined> {
+    const workflowId = kind.workflowId(object);
+    if (view.cancel !== undefined) {
+      // Status may lag behind a start that was interrupted: only Temporal knows that nothing runs.
+      const found = await runs.describe(workflowId);
+      if (found === undefined) {
+        await kind.cancelBeforeStart(object, view.cancel);
+        return undefined;
+      }
+    }
+    const admission = await kind.admit(object);
+    switch (admission.kind) {
+      case 'wait':
+        return admission.ms;
+      case 'refused':
+        return undefined;
+      case 'start': {
+        const { prepared } = admission;
+        const started = await prepared.start();
+        options.onStart();
+        const runId = started.kind === 'running' ? started.runId : (await runs.describe(workflowId))?.runId;
+        if (runId === undefined) throw new Error(`run ${workflowId} was there and is gone`);
+        await prepared.record({ workflowId, runId });
+        log.info({ object: nameOf(object), workflowId, runId }, 'run started');
+        const memory = memoryOf(object);
+        memory.lookAt = started.kind === 'running' ? now() + times.firstLookMs : 0;
+        return memory.lookAt - now();
+      }
+    }
+  }
+
+  async function follow(object: T, view: RunView): Promise<number | undefined> {
+    const { run } = view;
+    if (run === undefined) return undefined;
+    const memory = memoryOf(object);
+    if (run.namespaceId !== undefined && run.namespaceId !== options.namespaceId) {
+      await kind.mismatch(object);
+      return times.silenceMs;
+    }
+    if (view.cancel !== undefined && !view.cancelKnown && !memory.cancelled.has('cancel')) {
+      const sent = await runs.signalCancel(run.workflowId, view.cancel);
+      memory.cancelled.add('cancel');
+      log.info({ object: nameOf(object), workflowId: run.workflowId, sent }, 'cancel sent');
+      if (sent === 'notRunning') memory.lookAt = 0;
+    }
+    const wait = memory.lookAt - now();
+    if (wait > 0) return wait;
+    const found = await runs.describe(run.workflowId);
+    if (found === undefined) {
+      await kind.lost(object);
+    } else if (found.state !== 'Running') {
+      await kind.closed(object, found);
+    } else {
+      await kind.alive(object, found);
+    }
+    memory.lookAt = now() + times.silenceMs;
+    return times.silenceMs;
+  }
+
+  async function remove(object: T, view: RunView): Promise<number | undefined> {
+    if (!view.held) {
+      await kind.release(object);
+      return undefined;
+    }
+    const letGo = async (cause: ReleaseCause): Promise<undefined> => {
+      await kind.beforeRelease(object, cause);
+      await kind.release(object);
+      log.info({ object: nameOf(object), cause }, 'deletion released');
+      return undefined;
+    };
+    if (view.ended) return letGo('ended');
+    if (view.forceRelease) return letGo('forced');
+    const workflowId = view.run?.workflowId ?? kind.workflowId(object);
+    if (view.run?.namespaceId !== undefined && view.run.namespaceId !== options.namespaceId) {
+      await kind.mismatch(object);
+      return times.silenceMs;
+    }
+    const memory = memoryOf(object);
+    let found: RunDescription | undefined;
+    try {
+      found = await runs.describe(workflowId);
+      if (found?.state === 'Running' && memory.deleteAcceptedAt === undefined) {
+        const sent = await runs.signalCancel(workflowId, {
+          via: 'Delete',
+          reason: 'the execution was deleted',
+        });
+        if (sent === 'accepted') memory.deleteAcceptedAt = now();
+        log.info({ object: nameOf(object), workflowId, sent }, 'cancel sent for a deletion');
+      }
+    } catch (error) {
+      await kind.blocked(
+        object,
+        'TemporalUnreachable',
+        `waiting for Temporal to cancel run "${workflowId}": ${error instanceof Error ? error.message : String(error)}`,
+      );
+      throw error;
+    }
+    if (found === undefined) return letGo(view.run === undefined ? 'neverStarted' : 'lost');
+    if (found.state !== 'Running') {
+      // A run that was started and not recorded has nothing to be projected on.
+      if (view.run !== undefined) await kind.closed(object, found);
+      return letGo('ended');
+    }
+    if (memory.deleteAcceptedAt !== undefined && now() - memory.deleteAcceptedAt >= times.deleteWaitMs) {
+      return letGo('late');
+    }
+    return POLL_WHILE_DELETING_MS;
+  }
+
+  return {
+    async reconcile(object) {
+      const view = kind.view(object);
+      if (view.deleting) return remove(object, view);
+      if (view.ended) {
+        memories.delete(object.metadata.uid ?? '');
+        return undefined;
+      }
+      return view.run === undefined ? start(object, view) : follow(object, view);
+    },
+    heard(uid) {
+      const memory = memories.get(uid);
+      if (memory !== undefined) memory.lookAt = now() + times.silenceMs;
+    },
+    forget: (uid) => {
+      memories.delete(uid);
+    },
+  };
+}
+
+const nameOf = (object: Cacheable): string => `${object.metadata.namespace ?? ''}/${object.metadata.name}`;

@@ -1,0 +1,525 @@
+import { API_VERSION, ANNOTATIONS, FINALIZERS, LABELS } from '../../api/group.js';
+import { compileRun } from '../../api/compile.js';
+import { labelValue, runWorkflowId } from '../../api/naming.js';
+import { closeStage, pendingStage } from '../../api/progress.js';
+import { describeProblems, errorsOf } from '../../api/problem.js';
+import type { Problem } from '../../api/problem.js';
+import { takeSnapshot } from '../../api/snapshot.js';
+import type { Snapshot } from '../../api/snapshot.js';
+import type { DRPlan, DRPlanExecution, DRPlanStatus, Parameter, StageStatus } from '../../api/types.js';
+import { planUndo } from '../../api/undo.js';
+import { validateExecutionSpec } from '../../api/validate.js';
+import type { RunMemo } from '../../client/runs.js';
+import type { RunIdentity, RunInput, SnapshotRef } from '../../workflows/contract.js';
+import type { Admission } from '../core/kind.js';
+import { findCondition } from '../core/conditions.js';
+import { checkAbandoned, checkDeadline, checkNameReused, checkRestored, startDeadline } from './gates.js';
+import type { Refusal } from './gates.js';
+import { inspectHolder } from './lock-holder.js';
+import { freeLock, holds, takeLock } from './plan-state.js';
+import type { ExecutionIdentity } from './plan-state.js';
+import { refusedStatus, startedStatus, waitingStatus } from './projection.js';
+import { checkNewest, checkTarget, hasEffects } from './revert-target.js';
+import type { CachedExecution, DrDeps } from './types.js';
+
+/** Thrown inside an admission to end it; never leaves it. */
+class Refused extends Error {
+  readonly refusal: Refusal;
+  constructor(refusal: Refusal) {
+    super(refusal.message);
+    this.refusal = refusal;
+  }
+}
+
+const refuse = (reason: string, message: string): never => {
+  throw new Refused({ reason, message });
+};
+
+/** Everything between a new execution and the start of its run. */
+export interface ExecutionAdmission {
+  admit(execution: CachedExecution): Promise<Admission>;
+  /** Ends an execution that never started. */
+  refuse(execution: DRPlanExecution, phase: 'Failed' | 'Cancelled', refusal: Refusal): Promise<void>;
+}
+
+/** The stages to execute or to undo, and what status shows of them at first. */
+interface Work {
+  input: Pick<
+    RunInput,
+    'stages' | 'undo' | 'undoStatuses' | 'failurePolicy' | 'onFailure' | 'maxConcurrentStages'
+  >;
+  statuses: StageStatus[];
+  actions: number;
+  target?: { name: string; uid: string };
+}
+
+const LARGE_RUN_ACTIONS = 1000;
+/** Reasons of executions that are not ours: their metadata is evidence and stays as it is. */
+const FOREIGN: ReadonlySet<string> = new Set(['RestoredCopy', 'AbandonedByPreviousController']);
+
+/** Admits executions: gates, plan, validation, metadata, lock, snapshot; in this order (plan semantics, §5 Start). */
+export function createAdmission(deps: DrDeps): ExecutionAdmission {
+  const { caches, settings } = deps;
+  /** When a plan that is not observed was first waited for, by uid of the execution. */
+  const waitingSince = new Map<string, number>();
+  const now = (): string => new Date().toISOString();
+
+  async function admit(execution: CachedExecution): Promise<Admission> {
+    const uid = execution.metadata.uid ?? '';
+    try {
+      const admission = await decide(execution);
+      if (admission.kind !== 'wait') waitingSince.delete(uid);
+      return admission;
+    } catch (error) {
+      if (!(error instanceof Refused)) throw error;
+      waitingSince.delete(uid);
+      await end(execution, 'Failed', error.refusal);
+      return { kind: 'refused' };
+    }
+  }
+
+  async function decide(execution: CachedExecution): Promise<Admission> {
+    throwIf(checkAbandoned(execution));
+    throwIf(checkRestored(execution));
+    const problems = errorsOf(validateExecutionSpec(execution));
+    if (problems.length > 0) throw new Refused(refusalOf(problems));
+    const identity = identityOf(execution);
+    const plan = await findPlan(execution);
+    // Holding the lock means that an earlier attempt got at least so far, and maybe further.
+    const resumed = holds(plan.status?.currentExecution, identity) ? await findRun(identity) : undefined;
+    if (resumed === undefined) {
+      throwIf(checkDeadline(execution, new Date()));
+      throwIf(checkNameReused(execution, plan.status));
+      const wait = await awaitPlan(execution, plan);
+      if (wait !== undefined) return wait;
+      throwIf(checkPlan(execution, plan, identity));
+    }
+    const account = accountOf(plan);
+    const { snapshot, target } = await snapshotFor(execution, plan, resumed?.snapshot);
+    const located = deps.snapshots.locate(snapshot);
+    if (!located.ok) throw new Refused(located.refusal);
+    const work = workOf(execution, snapshot, target);
+
+    const stamped = await stamp(execution);
+    if (stamped === undefined) return { kind: 'refused' };
+    const [locked] = await Promise.all([
+      lock(execution, plan, identity),
+      located.write({
+        plan: { name: plan.metadata.name, uid: plan.metadata.uid ?? '' },
+        execution: { name: identity.name, uid: identity.uid },
+      }),
+    ]);
+    // The plan was edited between the snapshot and the lock: what it says now is what has to run.
+    if (!locked) return { kind: 'wait', ms: 0 };
+    throwIf(resumed === undefined ? checkDeadline(execution, new Date()) : undefined);
+
+    const run: RunIdentity = {
+      cluster: deps.cluster,
+      namespace: identity.namespace,
+      name: identity.name,
+      uid: identity.uid,
+      plan: {
+        name: plan.metadata.name,
+        namespace: plan.metadata.namespace ?? identity.namespace,
+        uid: plan.metadata.uid ?? '',
+      },
+      operation: identity.operation,
+      ...(execution.spec.mode !== undefined && { mode: execution.spec.mode }),
+      runMode: execution.spec.runMode ?? 'Planned',
+      ...(account !== undefined && { serviceAccountName: account }),
+      ...(work.target !== undefined && { target: work.target }),
+      snapshot: located.ref,
+    };
+    return { kind: 'start', prepared: prepare(execution, run, work) };
+  }
+
+  function prepare(
+    execution: CachedExecution,
+    run: RunIdentity,
+    work: Work,
+  ): Extract<Admission, { kind: 'start' }>['prepared'] {
+    const workflowId = runWorkflowId(run);
+    const memo: RunMemo = {
+      namespace: run.namespace,
+      name: run.name,
+      uid: run.uid,
+      snapshot: run.snapshot,
+    };
+    const { searchAttributes } = deps.temporal;
+    const intervalMs =
+      work.actions > LARGE_RUN_ACTIONS
+        ? Math.max(settings.largeMirrorIntervalMs, settings.mirror.intervalMs)
+        : settings.mirror.intervalMs;
+    return {
+      start: () =>
+        deps.runs.start({
+          workflowId,
+          memo,
+          summary: `${run.operation} ${run.plan.name}`.slice(0, 200),
+          ...(searchAttributes && {
+            attributes: {
+              DrCluster: run.cluster,
+              DrNamespace: run.namespace,
+              DrPlan: run.plan.name,
+              DrOperation: run.operation,
+              DrPhase: 'Running',
+            },
+          }),
+          input: {
+            run,
+            startDeadline: startDeadline(execution).toISOString(),
+            ...work.input,
+            mirror: { ...settings.mirror, intervalMs },
+            bounds: settings.bounds,
+            searchAttributes,
+          },
+        }),
+      record: async ({ runId }) => {
+        const result = await deps.writer.status(caches.executions, refOf(execution), ({ status, metadata }) =>
+          // Another replica, or a mirror, was faster: what it wrote is newer.
+          status?.temporal !== undefined
+            ? undefined
+            : startedStatus(status, {
+                startTime: now(),
+                generation: metadata.generation,
+                stages: work.statuses,
+                run,
+                temporal: {
+                  workflowId,
+                  runId,
+                  namespaceId: deps.temporal.namespaceId,
+                  namespace: deps.temporal.namespace,
+                },
+                message: `run "${workflowId}" was started`,
+              }),
+        );
+        if (result.kind !== 'written') return;
+        deps.events.record(execution, {
+          type: 'Normal',
+          reason: run.operation === 'Execute' ? 'ExecutionStarted' : 'RevertStarted',
+          action: 'Start',
+          message:
+            run.operation === 'Execute'
+              ? `started plan "${run.plan.name}" as Temporal workflow "${workflowId}"`
+              : `started to revert execution "${run.target?.name ?? ''}" as Temporal workflow "${workflowId}"`,
+        });
+      },
+    };
+  }
+
+  async function findPlan(execution: CachedExecution): Promise<DRPlan> {
+    const { namespace } = execution.metadata;
+    const name = execution.spec.planRef;
+    const cached = caches.plans.get(namespace, name);
+    if (cached !== undefined && cached.metadata.deletionTimestamp === undefined) return cached;
+    // Its own watch may be ahead of the plan's.
+    const live = await deps.kube.get<DRPlan>({
+      apiVersion: API_VERSION,
+      kind: 'DRPlan',
+      ...(namespace !== undefined && { namespace }),
+      name,
+    });
+    if (live !== undefined) caches.plans.learn(live);
+    if (live === undefined || live.metadata.deletionTimestamp !== undefined) {
+      return refuse(
+        'PlanNotFound',
+        `there is no DRPlan "${name}" in namespace "${namespace}"; apply the plan first, then create a new execution`,
+      );
+    }
+    return live;
+  }
+
+  async function findRun(identity: ExecutionIdentity): Promise<RunMemo | undefined> {
+    const found = await deps.runs.describe(runWorkflowId({ cluster: deps.cluster, ...identity }));
+    return found?.memo;
+  }
+
+  /** A plan that was not checked in its present form is waited for: its check is a moment away. */
+  async function awaitPlan(execution: CachedExecution, plan: DRPlan): Promise<Admission | undefined> {
+    const { phase, observedGeneration } = plan.status ?? {};
+    const isObserved = phase !== undefined && phase !== '' && observedGeneration === plan.metadata.generation;
+    if (isObserved) return undefined;
+    const uid = execution.metadata.uid ?? '';
+    const since = waitingSince.get(uid) ?? Date.now();
+    waitingSince.set(uid, since);
+    const left = since + settings.planWaitMs - Date.now();
+    const message = `waiting until plan "${plan.metadata.name}" (generation ${plan.metadata.generation}) is checked`;
+    if (left <= 0) {
+      return refuse(
+        'PlanNotObserved',
+        `gave up ${message} after ${settings.planWaitMs / 1000}s; see the plan's status and the bridge's log`,
+      );
+    }
+    // The usual wait is over in a moment and not worth two writes.
+    const visibleAfterMs = 1000;
+    if (left > settings.planWaitMs - visibleAfterMs) return { kind: 'wait', ms: visibleAfterMs };
+    if ((await stamp(execution)) === undefined) return { kind: 'refused' };
+    await deps.writer.status(caches.executions, refOf(execution), ({ status, metadata }) =>
+      waitingStatus(status, { reason: 'PlanNotObserved', message, generation: metadata.generation }, now()),
+    );
+    return { kind: 'wait', ms: left };
+  }
+
+  function checkPlan(
+    execution: DRPlanExecution,
+    plan: DRPlan,
+    identity: ExecutionIdentity,
+  ): Refusal | undefined {
+    // A plan whose phase is behind because somebody runs on it is the lock's business.
+    if (execution.spec.operationType === 'Revert' || holds(plan.status?.currentExecution, identity))
+      return undefined;
+    const { phase } = plan.status ?? {};
+    const name = plan.metadata.name;
+    if (phase === 'Invalid') {
+      const why = findCondition(plan.status?.conditions, 'Ready');
+      return {
+        reason: 'PlanInvalid',
+        message: `plan "${name}" is Invalid (${why?.reason ?? 'unknown'}): ${why?.message ?? 'see its status'}; correct it, then create a new execution`,
+      };
+    }
+    if (phase === 'Executed' && execution.spec.rerun !== 'Allowed') {
+      return {
+        reason: 'PlanExecuted',
+        message: `plan "${name}" was executed by "${plan.status?.lastExecutionRef ?? 'another execution'}" and is not reverted; revert that first, or set spec.rerun: Allowed to execute it again`,
+      };
+    }
+    return undefined;
+  }
+
+  function accountOf(plan: DRPlan): string | undefined {
+    const account = plan.spec.serviceAccountName || settings.defaultServiceAccount;
+    if (account !== undefined && account !== '') return account;
+    if (settings.controllerIdentity) return undefined;
+    return refuse('NoServiceAccount', noServiceAccount(plan.metadata.name));
+  }
+
+  async function snapshotFor(
+    execution: DRPlanExecution,
+    plan: DRPlan,
+    recorded: SnapshotRef | undefined,
+  ): Promise<{ snapshot: Snapshot; target?: DRPlanExecution }> {
+    if (execution.spec.operationType === 'Revert') {
+      const target = await findTarget(execution);
+      throwIf(checkTarget(execution, target));
+      if (target?.status?.snapshotRef === undefined) throw new Error('unreachable: the target was checked');
+      throwIf(checkNewest(execution, target, caches.executions.list()));
+      const snapshot = await readSnapshot(
+        recorded ?? { ...target.status.snapshotRef, namespace: execution.metadata.namespace ?? 'default' },
+      );
+      const { params = [] } = execution.spec;
+      // Own parameters of a revert win over those that the target was run with.
+      const own = new Set(params.map((parameter: Parameter) => parameter.name));
+      return {
+        snapshot:
+          params.length === 0 || recorded !== undefined
+            ? snapshot
+            : { ...snapshot, params: [...snapshot.params.filter(({ name }) => !own.has(name)), ...params] },
+        target,
+      };
+    }
+    if (recorded !== undefined) return { snapshot: await readSnapshot(recorded) };
+    const { snapshot, missing } = takeSnapshot({
+      plan,
+      execution,
+      lookup: (namespace, name) => caches.workflows.get(namespace, name),
+    });
+    if (missing.length > 0) {
+      return refuse(
+        'WorkflowNotFound',
+        `plan "${plan.metadata.name}" uses DRWorkflows that do not exist: ${missing.join(', ')}; create them or correct the references`,
+      );
+    }
+    return { snapshot };
+  }
+
+  async function readSnapshot(ref: Pick<SnapshotRef, 'name' | 'namespace' | 'digest'>): Promise<Snapshot> {
+    return deps.snapshots.read(ref).catch((error: unknown) => {
+      if (error instanceof Error && error.name !== 'KubeError') {
+        return refuse(
+          'SnapshotUnreadable',
+          `${error.message}; without it the execution cannot be undone automatically`,
+        );
+      }
+      throw error;
+    });
+  }
+
+  async function findTarget(execution: DRPlanExecution): Promise<CachedExecution | undefined> {
+    const { namespace } = execution.metadata;
+    const name = execution.spec.revertExecutionRef;
+    if (name === undefined || name === '') return undefined;
+    // Live: the cache keeps no stages of what has ended.
+    return deps.kube.get<CachedExecution>({
+      apiVersion: API_VERSION,
+      kind: 'DRPlanExecution',
+      ...(namespace !== undefined && { namespace }),
+      name,
+    });
+  }
+
+  function workOf(execution: DRPlanExecution, snapshot: Snapshot, target: DRPlanExecution | undefined): Work {
+    const compiled = compileRun({ snapshot });
+    if (!compiled.ok) throw new Refused(refusalOf(compiled.problems));
+    const { stages, failurePolicy, onFailure, maxConcurrentStages } = compiled;
+    const plan = { failurePolicy, onFailure, maxConcurrentStages };
+    const actions = stages.flatMap((stage) => stage.workflows).flatMap((workflow) => workflow.actions).length;
+    if (target === undefined) {
+      const statuses = stages.map(pendingStage);
+      return { input: { ...plan, stages, undo: [] }, statuses, actions };
+    }
+    const { stageStatuses = [], undone = [], phase } = target.status ?? {};
+    const undo = planUndo({ stages, statuses: stageStatuses, undone });
+    if (phase !== 'Succeeded' && !hasEffects(stageStatuses, undone)) {
+      return refuse(
+        'NothingToUndo',
+        `execution "${target.metadata.name}" is ${phase} and has done nothing that could be undone; the plan can be executed again`,
+      );
+    }
+    const steps = new Map(undo.map((stage) => [stage.index, stage.status]));
+    const at = now();
+    const nothing = { reason: 'NothingToUndo', message: 'nothing to undo' };
+    const statuses = stages.map(
+      (stage) =>
+        steps.get(stage.index) ?? closeStage(pendingStage(stage), { at, running: nothing, pending: nothing }),
+    );
+    return {
+      input: { ...plan, stages: [], undo, undoStatuses: statuses },
+      statuses,
+      actions,
+      target: { name: target.metadata.name, uid: target.metadata.uid ?? '' },
+    };
+  }
+
+  /** Finalizer, label and stamp in one write: from here on the execution is ours and known to be. */
+  async function stamp(execution: CachedExecution): Promise<CachedExecution | undefined> {
+    const result = await deps.writer.metadata(caches.executions, refOf(execution), ({ metadata }) => {
+      if (metadata.deletionTimestamp !== undefined) return undefined;
+      const finalizers = (metadata.finalizers ?? []).filter((name) => name !== FINALIZERS.legacyExecution);
+      return {
+        labels: { ...metadata.labels, [LABELS.plan]: labelValue(execution.spec.planRef) },
+        annotations: { ...metadata.annotations, [ANNOTATIONS.stamp]: metadata.uid ?? '' },
+        finalizers: finalizers.includes(FINALIZERS.execution)
+          ? finalizers
+          : [...finalizers, FINALIZERS.execution],
+      };
+    });
+    if (result.kind === 'gone' || result.object.metadata.deletionTimestamp !== undefined) return undefined;
+    return result.object;
+  }
+
+  /**
+   * Takes the plan. One write under the plan's resourceVersion decides between any number of executions and replicas.
+   *
+   * @returns false when the plan is not the one any more that was compiled
+   */
+  async function lock(
+    execution: CachedExecution,
+    plan: DRPlan,
+    identity: ExecutionIdentity,
+  ): Promise<boolean> {
+    const key = `DRPlan ${plan.metadata.namespace}/${plan.metadata.name}`;
+    return deps.mutex.run(key, async () => {
+      for (;;) {
+        let busy: DRPlanStatus['currentExecution'];
+        let changed = false;
+        const result = await deps.writer.status(caches.plans, refOf(plan), (current) => {
+          busy = undefined;
+          changed = current.metadata.generation !== plan.metadata.generation;
+          if (changed) return undefined;
+          throwIf(checkPlan(execution, current, identity));
+          const taken = takeLock(current.status, identity, now());
+          if (taken === undefined) busy = current.status?.currentExecution;
+          return taken;
+        });
+        if (result.kind === 'gone')
+          return refuse('PlanNotFound', `DRPlan "${plan.metadata.name}" was deleted`);
+        if (changed) return false;
+        if (busy === undefined) return true;
+        const holder = await inspectHolder(deps, result.object, busy);
+        if (holder.kind === 'live')
+          return refuse(
+            'PlanBusy',
+            `plan "${plan.metadata.name}" is in use: ${holder.why}; then create a new execution`,
+          );
+        const { uid } = busy;
+        deps.log.warn({ plan: refOf(plan), holder: busy, why: holder.why }, 'freeing a stale lock');
+        await deps.writer.status(caches.plans, refOf(plan), ({ status }) => status && freeLock(status, uid));
+      }
+    });
+  }
+
+  async function end(
+    execution: DRPlanExecution,
+    phase: 'Failed' | 'Cancelled',
+    refusal: Refusal,
+  ): Promise<void> {
+    const at = now();
+    const identity = identityOf(execution);
+    // The plan first: an execution that has ended holds nothing.
+    await releasePlan(execution, identity);
+    const result = await deps.writer.status(caches.executions, refOf(execution), ({ status, metadata }) =>
+      refusedStatus(status, { ...refusal, phase, generation: metadata.generation }, at),
+    );
+    if (result.kind !== 'written') return;
+    if (!FOREIGN.has(refusal.reason)) {
+      await deps.writer.metadata(caches.executions, refOf(execution), ({ metadata }) => ({
+        labels: { ...metadata.labels, [LABELS.plan]: labelValue(execution.spec.planRef) },
+      }));
+    }
+    deps.log.info({ execution: refOf(execution), phase, ...refusal }, 'execution ended without a run');
+    deps.events.record(execution, {
+      type: phase === 'Failed' ? 'Warning' : 'Normal',
+      reason: `${identity.operation === 'Revert' ? 'Revert' : 'Execution'}${phase}`,
+      action: 'Start',
+      message: `${refusal.reason}: ${refusal.message}`,
+    });
+  }
+
+  /** Frees the plan of an execution that took it and then did not start: its history row goes with it. */
+  async function releasePlan(execution: DRPlanExecution, identity: ExecutionIdentity): Promise<void> {
+    const plan = caches.plans.get(identity.namespace, execution.spec.planRef);
+    if (plan === undefined || !holds(plan.status?.currentExecution, identity)) return;
+    await deps.mutex.run(`DRPlan ${plan.metadata.namespace}/${plan.metadata.name}`, () =>
+      deps.writer.status(caches.plans, refOf(plan), ({ status }) => {
+        if (status === undefined || !holds(status.currentExecution, identity)) return undefined;
+        const freed = freeLock(status, status.currentExecution?.uid);
+        return {
+          ...freed,
+          executionHistory: (freed.executionHistory ?? []).filter((row) => row.uid !== identity.uid),
+        };
+      }),
+    );
+  }
+
+  return { admit, refuse: end };
+}
+
+function throwIf(refusal: Refusal | undefined): void {
+  if (refusal !== undefined) throw new Refused(refusal);
+}
+
+function refusalOf(problems: readonly Problem[]): Refusal {
+  const errors = errorsOf(problems);
+  return { reason: errors[0]?.reason ?? 'Invalid', message: describeProblems(errors) };
+}
+
+/** What to do about a plan that names nobody to act as. */
+export const noServiceAccount = (plan: string): string =>
+  `plan "${plan}" names no service account to act as; set spec.serviceAccountName, or start the bridge with --default-service-account NAME or --controller-identity`;
+
+/** An execution as its plan sees it. */
+export function identityOf(execution: DRPlanExecution): ExecutionIdentity {
+  const { name, namespace = 'default', uid = '' } = execution.metadata;
+  return { name, namespace, uid, operation: execution.spec.operationType };
+}
+
+/** What a write to an object is aimed at. */
+export const refOf = ({
+  metadata,
+}: {
+  metadata: { name: string; namespace?: string; uid?: string };
+}): { name: string; namespace: string | undefined; uid: string | undefined } => ({
+  name: metadata.name,
+  namespace: metadata.namespace,
+  uid: metadata.uid,
+});

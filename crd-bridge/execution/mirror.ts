@@ -1,0 +1,179 @@
+import { API_VERSION } from '../../api/group.js';
+import { isTerminalExecution } from '../../api/phase.js';
+import type { DRPlanExecution, DRPlanExecutionStatus } from '../../api/types.js';
+import type { BridgeActivities, FinishUpdate, MirrorUpdate, RunIdentity } from '../../workflows/contract.js';
+import type { WriteResult } from '../core/status-writer.js';
+import { endOnPlan } from './plan-state.js';
+import type { ExecutionIdentity } from './plan-state.js';
+import { applyFinish, applyMirror, applyRevertToTarget, newFailures } from './projection.js';
+import { smallestStatus } from './size-guard.js';
+import type { CachedExecution, DrDeps } from './types.js';
+
+/** What mirroring is built from. */
+export interface MirrorDeps extends Pick<DrDeps, 'caches' | 'writer' | 'mutex' | 'events' | 'log' | 'kube'> {
+  /** Told about every update, for the run controller and the metrics. */
+  onUpdate: (run: RunIdentity, kind: 'mirror' | 'finish') => void;
+}
+
+interface Pending {
+  update: MirrorUpdate;
+  resolve: () => void;
+  reject: (error: unknown) => void;
+}
+
+/** A run speaks before its start is in status; Temporal tries again in a moment. */
+export class NotRecordedError extends Error {
+  override readonly name = 'NotRecordedError';
+}
+
+/**
+ * The activities by which runs reach status. Both are idempotent, and neither ever fails a run: an execution that is
+ * gone, has another uid or has ended is success, everything else is retried by Temporal.
+ */
+export function createMirror(deps: MirrorDeps): BridgeActivities {
+  const { caches, writer, mutex } = deps;
+  // Updates of one run that arrive while a write is under way go out together in the next.
+  const queues = new Map<string, Pending[]>();
+
+  async function flush(key: string, run: RunIdentity): Promise<void> {
+    const batch = queues.get(key) ?? [];
+    queues.delete(key);
+    if (batch.length === 0) return;
+    try {
+      await write(
+        run,
+        batch.map((pending) => pending.update),
+      );
+      for (const pending of batch) pending.resolve();
+    } catch (error) {
+      for (const pending of batch) pending.reject(error);
+    }
+  }
+
+  async function write(run: RunIdentity, updates: readonly MirrorUpdate[]): Promise<void> {
+    await project(run, (status) => {
+      let next: DRPlanExecutionStatus | undefined;
+      for (const update of updates) {
+        next = applyMirror(next ?? status, update, new Date().toISOString()) ?? next;
+      }
+      return next;
+    });
+    for (const { paused } of updates) {
+      if (paused === undefined) continue;
+      deps.events.record(objectOf(run), {
+        type: 'Warning',
+        reason: 'ExecutionPaused',
+        action: 'Pause',
+        message: `stage "${paused.stage}" waits for a decision (retry, skip or abort): ${paused.message}`,
+        key: `${paused.stage}/${paused.reminder}`,
+      });
+    }
+  }
+
+  /** Writes a projection of the execution's status and tells failed actions. */
+  async function project(
+    run: RunIdentity,
+    apply: (status: DRPlanExecutionStatus) => DRPlanExecutionStatus | undefined,
+  ): Promise<WriteResult<CachedExecution>> {
+    let before: DRPlanExecutionStatus | undefined;
+    const result = await writer.status(
+      caches.executions,
+      { namespace: run.namespace, name: run.name, uid: run.uid },
+      ({ status }) => {
+        before = status;
+        if (isTerminalExecution(status?.phase)) return undefined;
+        if (status?.temporal === undefined) {
+          throw new NotRecordedError(`the start of run ${run.namespace}/${run.name} is not recorded yet`);
+        }
+        return apply(status);
+      },
+      { smaller: smallestStatus },
+    );
+    if (result.kind === 'written') {
+      for (const { key, stage, workflow, action } of newFailures(before, result.object.status ?? {})) {
+        deps.events.record(result.object, {
+          type: 'Warning',
+          reason: 'ActionFailed',
+          action: 'Execute',
+          message: `action "${action.name}" of workflow "${workflow}" in stage "${stage}" failed: ${action.reason ?? ''}: ${action.message ?? ''}`,
+          key,
+        });
+      }
+    }
+    return result;
+  }
+
+  return {
+    async mirror(update) {
+      deps.onUpdate(update.run, 'mirror');
+      const key = executionKey(update.run);
+      const done = new Promise<void>((resolve, reject) => {
+        const pending: Pending = { update, resolve, reject };
+        const queue = queues.get(key);
+        if (queue === undefined) queues.set(key, [pending]);
+        else queue.push(pending);
+      });
+      await Promise.all([done, mutex.run(key, () => flush(key, update.run))]);
+    },
+    async finish(update) {
+      deps.onUpdate(update.run, 'finish');
+      await mutex.run(executionKey(update.run), () => finish(update));
+    },
+  };
+
+  /**
+   * The end of a run: plan, then the target of a revert, then the execution itself, so that a terminal phase implies
+   * that all else is done. A crash between two steps leaves a run that waits for this activity; Temporal hands it out
+   * again, and each step finds what is written already.
+   */
+  async function finish(update: FinishUpdate): Promise<void> {
+    const { run } = update;
+    const known = caches.executions.get(run.namespace, run.name);
+    if (
+      known?.metadata.uid === run.uid &&
+      known.status !== undefined &&
+      known.status.temporal === undefined
+    ) {
+      throw new NotRecordedError(`the start of run ${run.namespace}/${run.name} is not recorded yet`);
+    }
+    const ref = { namespace: run.plan.namespace, name: run.plan.name, uid: run.plan.uid };
+    await mutex.run(`DRPlan ${ref.namespace}/${ref.name}`, () =>
+      writer.status(caches.plans, ref, ({ status }) => endOnPlan(status, identityOfRun(run), update)),
+    );
+    if (run.operation === 'Revert' && run.target !== undefined) {
+      const target = { namespace: run.namespace, name: run.target.name, uid: run.target.uid };
+      await writer.status(
+        caches.executions,
+        target,
+        ({ status }) =>
+          status && applyRevertToTarget(status, update, { apiVersion: API_VERSION, kind: 'DRPlanExecution' }),
+      );
+    }
+    const result = await project(run, (status) => applyFinish(status, update));
+    if (result.kind !== 'written') return;
+    deps.log.info({ execution: ref, phase: update.phase, reason: update.reason }, 'run ended');
+    deps.events.record(result.object, {
+      type: update.phase === 'Failed' ? 'Warning' : 'Normal',
+      reason: `${run.operation === 'Revert' ? 'Revert' : 'Execution'}${update.phase}`,
+      action: 'Finish',
+      message: update.message === '' ? update.reason : update.message,
+    });
+  }
+}
+
+/** Key of an execution in mutex and queue. */
+export const executionKey = (run: { namespace: string; name: string }): string =>
+  `DRPlanExecution ${run.namespace}/${run.name}`;
+
+const identityOfRun = (run: RunIdentity): ExecutionIdentity => ({
+  name: run.name,
+  namespace: run.namespace,
+  uid: run.uid,
+  operation: run.operation,
+});
+
+const objectOf = (run: RunIdentity): Pick<DRPlanExecution, 'apiVersion' | 'kind' | 'metadata'> => ({
+  apiVersion: API_VERSION,
+  kind: 'DRPlanExecution',
+  metadata: { name: run.name, namespace: run.namespace, uid: run.uid },
+});

@@ -1,0 +1,104 @@
+/** Which execution a Revert may undo (plan semantics, §5 Revert). */
+import { isTerminalExecution } from '../../api/phase.js';
+import type { DRPlanExecution, StageStatus } from '../../api/types.js';
+import { positionOf } from '../../api/undo.js';
+import type { Refusal } from './gates.js';
+import type { CachedExecution } from './types.js';
+
+/** Rules that need nothing but the objects. What is left to undo is the caller's to find out. */
+export function checkTarget(
+  revert: DRPlanExecution,
+  target: DRPlanExecution | undefined,
+): Refusal | undefined {
+  const name = revert.spec.revertExecutionRef;
+  if (name === undefined || name === '') {
+    return {
+      reason: 'InvalidSpec',
+      message: 'spec.revertExecutionRef is empty; name the execution to undo',
+    };
+  }
+  if (target === undefined) {
+    return {
+      reason: 'TargetNotFound',
+      message: `there is no DRPlanExecution "${name}" in namespace "${revert.metadata.namespace}"; a revert needs the execution that it undoes, so name one that exists`,
+    };
+  }
+  const { spec, status } = target;
+  if (spec.planRef !== revert.spec.planRef) {
+    return {
+      reason: 'TargetOfAnotherPlan',
+      message: `execution "${name}" ran plan "${spec.planRef}", not "${revert.spec.planRef}"; set spec.planRef to its plan`,
+    };
+  }
+  if (spec.operationType !== 'Execute') {
+    return {
+      reason: 'TargetNotAnExecute',
+      message: `execution "${name}" is a ${spec.operationType}; only an Execute can be reverted (to redo what it undid, create a new Execute)`,
+    };
+  }
+  if (!isTerminalExecution(status?.phase)) {
+    return {
+      reason: 'TargetNotFinished',
+      message: `execution "${name}" is ${status?.phase ?? 'Pending'}; cancel it or wait until it has ended`,
+    };
+  }
+  if (status?.revertedBy !== undefined) {
+    return {
+      reason: 'AlreadyReverted',
+      message: `execution "${name}" was reverted by "${status.revertedBy.name}" already`,
+    };
+  }
+  if (status?.snapshotRef === undefined) {
+    return {
+      reason: 'NoSnapshot',
+      message: `execution "${name}" kept no snapshot of what it ran (another controller ran it, or it never started), so it cannot be undone automatically`,
+    };
+  }
+  return undefined;
+}
+
+/** A revert out of order would undo what a newer run built upon. */
+export function checkNewest(
+  revert: DRPlanExecution,
+  target: DRPlanExecution,
+  executions: readonly CachedExecution[],
+): Refusal | undefined {
+  if (revert.spec.force === true) return undefined;
+  const since = startOf(target);
+  const newer = executions.find(
+    (other) =>
+      other.metadata.uid !== target.metadata.uid &&
+      other.metadata.namespace === target.metadata.namespace &&
+      other.spec.planRef === target.spec.planRef &&
+      other.spec.operationType === 'Execute' &&
+      isTerminalExecution(other.status?.phase) &&
+      other.status?.revertedBy === undefined &&
+      (other.stub?.hasEffects ?? false) &&
+      startOf(other) > since,
+  );
+  if (newer === undefined) return undefined;
+  return {
+    reason: 'NotNewest',
+    message: `execution "${newer.metadata.name}" of the same plan ran later and is not reverted; revert it first, or set spec.force: true`,
+  };
+}
+
+const startOf = ({ status, metadata }: DRPlanExecution): number =>
+  Date.parse(status?.startTime ?? metadata.creationTimestamp ?? '');
+
+/** Whether anything that was done is still there to be undone. */
+export function hasEffects(
+  stages: readonly StageStatus[] | undefined,
+  undone: readonly string[] = [],
+): boolean {
+  const gone = new Set(undone);
+  return (stages ?? []).some((stage, s) =>
+    stage.workflowExecutions?.some((workflow, w) =>
+      workflow.actionStatuses?.some(
+        (action, a) =>
+          (action.phase === 'Succeeded' || (action.phase === 'Failed' && action.effect !== 'None')) &&
+          !gone.has(positionOf({ stage: s, workflow: w, action: a })),
+      ),
+    ),
+  );
+}

@@ -1,0 +1,55 @@
+import type { DRPlan, DRPlanExecution, DRWorkflow } from '../../api/types.js';
+import type { Runs } from '../../client/runs.js';
+import type { KubeClient } from '../../kube/client.js';
+import type { Informer } from '../../kube/informer.js';
+import type { MirrorOptions, RunBounds } from '../../workflows/contract.js';
+import type { EventRecorder } from '../core/events.js';
+import type { Log } from '../core/log.js';
+import type { KeyedMutex } from '../core/mutex.js';
+import type { StatusWriter } from '../core/status-writer.js';
+import type { SnapshotStore } from './snapshot-store.js';
+
+/**
+ * An execution as the cache keeps it. Of one that has ended only a stub stays, so that memory does not grow with what
+ * lies finished: read the live object where its stages matter.
+ */
+export type CachedExecution = DRPlanExecution & {
+  stub?: {
+    /** Whether the run did something that no revert or rollback has undone yet. */
+    hasEffects: boolean;
+  };
+};
+
+/** What the DR kinds are configured with. */
+export interface DrSettings {
+  /** Plans without a service account act with the controller's own rights. */
+  controllerIdentity: boolean;
+  /** Service account, in the plan's namespace, of plans that name none. */
+  defaultServiceAccount?: string;
+  mirror: MirrorOptions;
+  /** Least time between mirrors of a run of more than 1,000 actions. */
+  largeMirrorIntervalMs: number;
+  bounds: RunBounds;
+  /** How long a plan that was not checked yet is waited for. */
+  planWaitMs: number;
+}
+
+/** What the DR kinds are built from. */
+export interface DrDeps {
+  kube: KubeClient;
+  log: Log;
+  events: EventRecorder;
+  writer: StatusWriter;
+  mutex: KeyedMutex;
+  runs: Runs;
+  snapshots: SnapshotStore;
+  caches: {
+    workflows: Informer<DRWorkflow>;
+    plans: Informer<DRPlan>;
+    executions: Informer<CachedExecution>;
+  };
+  /** First eight characters of the kube-system namespace's uid. */
+  cluster: string;
+  temporal: { namespace: string; namespaceId: string; searchAttributes: boolean };
+  settings: DrSettings;
+}

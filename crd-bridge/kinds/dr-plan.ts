@@ -1,0 +1,151 @@
+import { ANNOTATIONS, LABELS } from '../../api/group.js';
+import { labelValue } from '../../api/naming.js';
+import { errorsOf } from '../../api/problem.js';
+import type { Problem } from '../../api/problem.js';
+import type { DRPlan, DRPlanStatus } from '../../api/types.js';
+import { validatePlan } from '../../api/validate.js';
+import { findCondition, setCondition } from '../core/conditions.js';
+import { noServiceAccount, refOf } from '../execution/admission.js';
+import { inspectHolder } from '../execution/lock-holder.js';
+import { EXECUTED_CONDITION, freeLock, wasExecuted } from '../execution/plan-state.js';
+import type { DrDeps, DrSettings } from '../execution/types.js';
+import { readyCondition } from './dr-workflow.js';
+import type { WorkflowKind } from './dr-workflow.js';
+
+/** Checks plans, and frees those whose holder is over. */
+export interface PlanKind {
+  /** @returns after how many milliseconds to look again, if at all */
+  reconcile(plan: DRPlan): Promise<number | undefined>;
+  /** Plans that use a workflow. */
+  usersOf(workflow: { namespace: string; name: string }): DRPlan[];
+}
+
+/** A lock is looked at so long after its holder was last seen alive. */
+const LOCK_CHECK_MS = 60_000;
+
+/** The row of DRPlan in the bridge's table: it has a status and no runs. */
+export function createPlanKind(deps: DrDeps, workflows: WorkflowKind): PlanKind {
+  const { caches, writer, settings } = deps;
+  // Spares a request per look; the event itself is told once in any case.
+  const told = new Set<string>();
+
+  function check(plan: DRPlan): Problem[] {
+    const problems = validatePlan(plan, (namespace, name) => caches.workflows.get(namespace, name), {
+      workflowProblems: workflows.problems,
+    });
+    return errorsOf(problems).length > 0 ? problems : [...problems, ...checkAccount(plan, settings)];
+  }
+
+  async function sweepLock(plan: DRPlan): Promise<number | undefined> {
+    const holder = plan.status?.currentExecution;
+    if (holder === undefined) return undefined;
+    const state = await inspectHolder(deps, plan, holder);
+    if (state.kind === 'live') return LOCK_CHECK_MS;
+    deps.log.warn({ plan: refOf(plan), holder, why: state.why }, 'freeing a stale lock');
+    await writer.status(caches.plans, refOf(plan), ({ status }) => status && freeLock(status, holder.uid));
+    return undefined;
+  }
+
+  return {
+    async reconcile(plan) {
+      if (plan.metadata.deletionTimestamp !== undefined) return undefined;
+      await writer.status(caches.plans, refOf(plan), (current) =>
+        planStatus(current, check(current), new Date().toISOString()),
+      );
+      const single = singleWorkflow(plan);
+      const label = plan.metadata.labels?.[LABELS.workflow];
+      if (label !== single) {
+        await writer.metadata(caches.plans, refOf(plan), ({ metadata }) => {
+          const { [LABELS.workflow]: _, ...labels } = metadata.labels ?? {};
+          return { labels: single === undefined ? labels : { ...labels, [LABELS.workflow]: single } };
+        });
+      }
+      warnOfTrigger(plan);
+      return sweepLock(caches.plans.get(plan.metadata.namespace, plan.metadata.name) ?? plan);
+    },
+    usersOf({ namespace, name }) {
+      return caches.plans
+        .list()
+        .filter((plan) => references(plan).some((ref) => ref.name === name && ref.namespace === namespace));
+    },
+  };
+
+  function warnOfTrigger(plan: DRPlan): void {
+    const trigger = plan.metadata.annotations?.[ANNOTATIONS.trigger];
+    const key = `${plan.metadata.uid}/${trigger}`;
+    if (trigger === undefined || told.has(key)) return;
+    told.add(key);
+    deps.events.record(plan, {
+      type: 'Warning',
+      reason: 'TriggerIgnored',
+      action: 'Check',
+      message: `annotation ${ANNOTATIONS.trigger} starts nothing; create a DRPlanExecution to run the plan, and remove the annotation`,
+      key: trigger,
+    });
+  }
+}
+
+/** Whom the actions act as must be said somewhere (plan semantics, §1). */
+function checkAccount(plan: DRPlan, settings: DrSettings): Problem[] {
+  if (plan.spec.serviceAccountName || settings.defaultServiceAccount || settings.controllerIdentity)
+    return [];
+  return [
+    {
+      severity: 'error',
+      path: 'spec.serviceAccountName',
+      reason: 'NoServiceAccount',
+      message: noServiceAccount(plan.metadata.name),
+    },
+  ];
+}
+
+/** Status of a plan after a check. Executed survives Invalid and edits: it comes back when the plan is valid again. */
+export function planStatus(plan: DRPlan, problems: readonly Problem[], now: string): DRPlanStatus {
+  const { status, metadata } = plan;
+  const executed = wasExecuted(status);
+  const invalid = errorsOf(problems).length > 0;
+  let conditions = readyCondition(status?.conditions, problems, metadata.generation, now);
+  if (executed && findCondition(conditions, EXECUTED_CONDITION) === undefined) {
+    conditions = setCondition(
+      conditions,
+      {
+        type: EXECUTED_CONDITION,
+        status: 'True',
+        reason: 'Executed',
+        message: `executed by DRPlanExecution "${status?.lastExecutionRef ?? ''}"`,
+      },
+      status?.lastExecutionTime ?? now,
+    );
+  }
+  return {
+    ...status,
+    phase: invalid ? 'Invalid' : executed ? 'Executed' : 'Ready',
+    conditions,
+    ...(metadata.generation !== undefined && { observedGeneration: metadata.generation }),
+  };
+}
+
+/** References of a plan to workflows; tolerates a spec of any shape. */
+function references(plan: DRPlan): { namespace: string; name: string }[] {
+  const stages: unknown = plan.spec?.stages;
+  if (!Array.isArray(stages)) return [];
+  return (stages as DRPlan['spec']['stages']).flatMap((stage) =>
+    (Array.isArray(stage?.workflows) ? stage.workflows : []).flatMap((use) =>
+      use?.workflowRef === undefined
+        ? []
+        : [
+            {
+              name: use.workflowRef.name,
+              namespace: use.workflowRef.namespace || plan.metadata.namespace || 'default',
+            },
+          ],
+    ),
+  );
+}
+
+/** Label value of the one workflow that a plan uses (seed: Labels). */
+function singleWorkflow(plan: DRPlan): string | undefined {
+  const keys = new Set(references(plan).map((ref) => `${ref.namespace}/${ref.name}`));
+  const [only] = references(plan);
+  return keys.size === 1 && only !== undefined ? labelValue(only.name) : undefined;
+}

@@ -1,0 +1,143 @@
+/** The bridge: reads its configuration, builds what it needs, works until it is told to stop. */
+import { hostname } from 'node:os';
+import { DefaultLogger, Runtime } from '@temporalio/worker';
+import type { LogLevel } from '@temporalio/worker';
+import { pino } from 'pino';
+import type { Logger } from 'pino';
+import { clusterId } from '../api/naming.js';
+import { createRuns } from '../client/runs.js';
+import { createKubeClient } from '../kube/client.js';
+import { readClusterUid } from '../kube/cluster-id.js';
+import { loadKubeConfig } from '../kube/config.js';
+import { startBridge } from './bridge.js';
+import type { Bridge } from './bridge.js';
+import { readConfig } from './config.js';
+import type { BridgeConfig } from './config.js';
+import { serveHealth } from './core/health-server.js';
+import { createMetrics } from './core/metrics.js';
+import { connectTemporal } from './temporal.js';
+
+const DEFAULT_PORT = 8081;
+/** Temporal is asked so often whether it is there. */
+const TEMPORAL_CHECK_MS = 10_000;
+
+async function main(config: BridgeConfig, log: Logger): Promise<void> {
+  Runtime.install({
+    logger: forwardTo(log),
+    // Signals are handled below: more than the worker has to stop.
+    shutdownSignals: [],
+    telemetryOptions: { logging: { forward: {}, filter: { core: 'WARN', other: 'ERROR' } } },
+  });
+  const metrics = createMetrics();
+  let bridge: Bridge | undefined;
+  let temporalError: string | undefined = 'not connected yet';
+  const ports = [config['health-port'], config['metrics-port']].filter((port) => port !== undefined);
+  const health = await serveHealth({
+    host: config.host,
+    ports: ports.length === 0 ? [DEFAULT_PORT] : ports,
+    registry: metrics.registry,
+    notReady: () => [
+      ...(bridge?.notReady() ?? ['starting']),
+      ...(temporalError === undefined ? [] : [`Temporal: ${temporalError}`]),
+    ],
+  });
+
+  const kube = createKubeClient(
+    loadKubeConfig({ ...(config.kubeconfig !== undefined && { file: config.kubeconfig }) }),
+  );
+  const [cluster, temporal] = await Promise.all([readClusterUid(kube).then(clusterId), connectTemporal(log)]);
+  temporalError = undefined;
+  bridge = await startBridge({
+    kube,
+    runs: createRuns(temporal.client),
+    connection: temporal.connection,
+    temporal,
+    cluster,
+    config,
+    log,
+    metrics,
+    instance: hostname(),
+  });
+
+  const check = setInterval(() => {
+    temporal.client
+      .withDeadline(Date.now() + TEMPORAL_CHECK_MS / 2, () =>
+        temporal.connection.workflowService.describeNamespace({ namespace: temporal.namespace }),
+      )
+      .then(
+        () => {
+          temporalError = undefined;
+        },
+        (error: unknown) => {
+          temporalError = error instanceof Error ? error.message : String(error);
+        },
+      );
+  }, TEMPORAL_CHECK_MS);
+
+  const stopped = new Promise<void>((resolve) => {
+    for (const signal of ['SIGTERM', 'SIGINT'] as const) {
+      process.once(signal, () => {
+        log.info({ signal }, 'stopping');
+        resolve();
+      });
+    }
+  });
+  await bridge.whenSynced();
+  log.info(
+    {
+      cluster,
+      server: kube.server,
+      namespace: temporal.namespace,
+      namespaceId: temporal.namespaceId,
+      searchAttributes: temporal.searchAttributes,
+      ports: health.ports,
+    },
+    'bridge is ready',
+  );
+  try {
+    await Promise.race([stopped, bridge.done]);
+  } finally {
+    clearInterval(check);
+    await bridge.stop();
+    await health.close();
+    await temporal.close();
+  }
+}
+
+function forwardTo(log: Logger): DefaultLogger {
+  const levels: Record<LogLevel, 'trace' | 'debug' | 'info' | 'warn' | 'error'> = {
+    TRACE: 'trace',
+    DEBUG: 'debug',
+    INFO: 'info',
+    WARN: 'warn',
+    ERROR: 'error',
+  };
+  return new DefaultLogger('INFO', ({ level, message, meta }) => {
+    log[levels[level]](meta ?? {}, message);
+  });
+}
+
+const result = readConfig(process.argv.slice(2), process.env);
+switch (result.kind) {
+  case 'help':
+    process.stdout.write(result.text);
+    break;
+  case 'invalid':
+    process.stderr.write(`${result.message}\ntry --help\n`);
+    process.exitCode = 2;
+    break;
+  case 'config': {
+    const log = pino({ level: result.config['log-level'], base: { component: 'bridge' } });
+    main(result.config, log).then(
+      () => process.exit(0),
+      (error: unknown) => {
+        log.fatal(
+          { err: error },
+          `bridge cannot go on: ${error instanceof Error ? error.message : String(error)}`,
+        );
+        process.exit(1);
+      },
+    );
+    break;
+  }
+}
