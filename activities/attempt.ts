@@ -59,14 +59,13 @@ export async function captureAction(
   handler: Handler,
   deps: AttemptDeps,
 ): Promise<CaptureOutcome> {
-  const { capture } = handler;
-  if (capture === undefined) return { kind: 'none' };
+  if (handler.capture === undefined) return { kind: 'none' };
   const series = resumeSeries(task);
   const pulse = startPulse({ timeoutMs: HELPER_TIMEOUT_MS, details: () => ({ ...series.progress }) });
   let result: AttemptResult | CaptureOutcome;
   try {
     const prepared = await prepare(task, 'capture', pulse, inherited(series), deps);
-    result = 'attempt' in prepared ? await capture(prepared.attempt) : prepared;
+    result = 'attempt' in prepared ? await handler.capture(prepared.attempt) : prepared;
   } catch (error) {
     result = read(error, task, pulse, deps);
   } finally {

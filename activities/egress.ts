@@ -100,8 +100,7 @@ export function createEgressPolicy(options: EgressOptions = {}, resolve: Resolve
     const shown = host === literal ? host : `${host} (${address.toString()})`;
     if (covered(deny, address)) return `${shown} is on the deny list`;
     if (covered(allow, address)) return undefined;
-    if (own.has(`${address.toNormalizedString()}:${port}`))
-      return `${shown}:${port} is the cluster's own API`;
+    if (own.has(socketKey(address, port))) return `${shown}:${port} is the cluster's own API`;
     const range = address.range();
     if (METADATA.includes(address.toNormalizedString())) return `${shown} serves cloud metadata`;
     const why = REFUSED_RANGES[range];

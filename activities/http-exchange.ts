@@ -59,7 +59,7 @@ export async function exchange(
   if (signal.aborted) onAbort();
   try {
     const response = await client.request({
-      method: request.method as Dispatcher.HttpMethod,
+      method: request.method,
       path: request.url.pathname + request.url.search,
       headers: Object.fromEntries(request.headers),
       ...(request.body !== undefined && { body: request.body }),

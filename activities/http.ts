@@ -6,6 +6,7 @@ import type { Exchange } from './http-exchange.js';
 import { buildRequest } from './http-request.js';
 import type { HttpRequest } from './http-request.js';
 import type { Redactor } from './redact.js';
+import { cutText, printable, withoutControls } from './text.js';
 
 const MAX_REDIRECTS = 5;
 /** Characters of a body that are kept (plan semantics, §3 HTTP). */
@@ -98,7 +99,7 @@ type Answered = Extract<Exchange, { kind: 'answered' }>;
 function judge(answer: Answered, { shown, redact, redirected, isSuccess }: Verdict): AttemptResult {
   const outputs = outputsOf(answer, redact);
   const body = outputs.httpResponse?.body ?? '';
-  const quoted = oneLine(body, QUOTED_CHARACTERS);
+  const quoted = cutText(printable(body), QUOTED_CHARACTERS, '…');
   const message = `${shown} answered ${answer.status}${quoted === '' ? '' : ` (${JSON.stringify(quoted)})`}`;
   if (isSuccess(answer.status)) return { kind: 'succeeded', outputs, message };
   if (isRetryableStatus(answer.status)) {
@@ -209,22 +210,8 @@ function follow(request: HttpRequest, status: number, location: string): HttpReq
 }
 
 function outputsOf(answer: Answered, redact: Redactor): ActionOutputs {
-  const body = cutBody(redact(answer.text));
+  const body = cutText(withoutControls(redact(answer.text)), KEPT_CHARACTERS);
   return { httpResponse: { statusCode: answer.status, ...(body !== '' && { body }) } };
-}
-
-/** The first characters of a body, without control characters: it is shown on terminals. Never half a character. */
-export function cutBody(text: string): string {
-  // eslint-disable-next-line no-control-regex -- control characters are what is removed
-  const clean = text.replace(/[\x00-\x08\x0b-\x1f\x7f-\x9f]/g, '');
-  // Two code units hold any character, so the first cut leaves enough and the second removes a half one.
-  return [...clean.slice(0, KEPT_CHARACTERS * 2)].slice(0, KEPT_CHARACTERS).join('');
-}
-
-function oneLine(text: string, characters: number): string {
-  const line = text.replace(/\s+/g, ' ').trim();
-  const all = [...line];
-  return all.length <= characters ? line : `${all.slice(0, characters).join('')}…`;
 }
 
 function show(request: HttpRequest, redact: Redactor): string {

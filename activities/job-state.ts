@@ -1,5 +1,6 @@
 import type { KubeClient } from '../kube/client.js';
 import type { KubeObject, ObjectKey } from '../kube/object.js';
+import { printable } from './text.js';
 
 /** A Job as far as it is read. */
 export interface Job extends KubeObject {
@@ -126,11 +127,10 @@ async function lastLines(
       },
       LOG_BYTES,
     );
-    // eslint-disable-next-line no-control-regex -- what containers print may hold terminal codes
     return text
-      .replace(/[\x00-\x08\x0b-\x1f\x7f-\x9f]/g, '')
-      .trim()
       .split('\n')
+      .map(printable)
+      .filter((line) => line !== '')
       .join(' | ');
   } catch {
     return '';

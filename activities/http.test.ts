@@ -1,0 +1,408 @@
+import { createServer } from 'node:http';
+import type { IncomingMessage, RequestListener, Server, ServerResponse } from 'node:http';
+import { createServer as createTcpServer } from 'node:net';
+import type { AddressInfo } from 'node:net';
+import { pino } from 'pino';
+import { afterEach, describe, expect, it } from 'vitest';
+import type { HTTPAction } from '../api/types.js';
+import type { KubeClient } from '../kube/client.js';
+import { createEgressPolicy } from './egress.js';
+import type { EgressOptions } from './egress.js';
+import type { Attempt, AttemptResult } from './handler.js';
+import { createHttpHandler, retryAfter } from './http.js';
+
+const closers: (() => void)[] = [];
+afterEach(() => {
+  for (const close of closers.splice(0)) close();
+});
+
+interface Seen {
+  method: string;
+  url: string;
+  headers: IncomingMessage['headers'];
+  body: string;
+}
+
+/** A server on loopback that records what it was asked. */
+async function serve(
+  answer: (request: Seen, response: ServerResponse) => void,
+): Promise<{ url: string; seen: Seen[] }> {
+  const seen: Seen[] = [];
+  const listener: RequestListener = (request, response) => {
+    const chunks: Buffer[] = [];
+    request.on('data', (chunk: Buffer) => chunks.push(chunk));
+    request.on('end', () => {
+      const record = {
+        method: request.method ?? '',
+        url: request.url ?? '',
+        headers: request.headers,
+        body: Buffer.concat(chunks).toString(),
+      };
+      seen.push(record);
+      answer(record, response);
+    });
+  };
+  return { url: await listen(createServer(listener)), seen };
+}
+
+async function listen(server: Server | ReturnType<typeof createTcpServer>): Promise<string> {
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  closers.push(() => {
+    server.close();
+    if ('closeAllConnections' in server) server.closeAllConnections();
+  });
+  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+}
+
+interface Options {
+  egress?: EgressOptions;
+  params?: Record<string, string>;
+  secrets?: Record<string, Record<string, string>>;
+  signal?: AbortSignal;
+}
+
+function send(http: HTTPAction, options: Options = {}): Promise<AttemptResult> {
+  const kube = {
+    get: (key: { name: string; namespace: string }) =>
+      Promise.resolve(
+        key.namespace === 'plans' && options.secrets?.[key.name] !== undefined
+          ? {
+              data: Object.fromEntries(
+                Object.entries(options.secrets[key.name] ?? {}).map(([name, value]) => [
+                  name,
+                  Buffer.from(value).toString('base64'),
+                ]),
+              ),
+            }
+          : undefined,
+      ),
+  } as unknown as KubeClient;
+  const attempt: Attempt = {
+    task: { run: { plan: { namespace: 'plans' } } } as Attempt['task'],
+    action: { name: 'call', type: 'HTTP', http },
+    scope: {
+      params: options.params ?? {},
+      planName: 'p',
+      executionName: 'e',
+      operation: 'Execute',
+      outputs: {},
+    },
+    key: 'uid/s0/w0/a0/forward/0',
+    round: 0,
+    signal: options.signal ?? new AbortController().signal,
+    deadline: Date.now() + 60_000,
+    kube,
+    home: kube,
+    log: pino({ level: 'silent' }),
+    beforeEffect: () => undefined,
+    remember: () => undefined,
+    remembered: undefined,
+  };
+  return createHttpHandler(createEgressPolicy(options.egress ?? { allowLoopback: true })).run(attempt);
+}
+
+describe('requests', () => {
+  it('sends method, headers, body and the idempotency key, and keeps the answer', async () => {
+    const { url, seen } = await serve((_request, response) => response.end('drained'));
+    const result = await send(
+      {
+        url: `${url}/sites/{{ .params.site }}`,
+        method: 'post',
+        headers: { 'Content-Type': 'application/json', 'X-Site': '$(params.site)' },
+        body: '{"site": "{{ .params.site }}"}',
+      },
+      { params: { site: 'a"b/c' } },
+    );
+    expect(result).toMatchObject({
+      kind: 'succeeded',
+      outputs: { httpResponse: { statusCode: 200, body: 'drained' } },
+    });
+    expect(seen[0]).toMatchObject({ method: 'POST', url: '/sites/a%22b%2Fc', body: '{"site": "a\\"b/c"}' });
+    expect(seen[0]?.headers).toMatchObject({
+      'x-site': 'a"b/c',
+      'idempotency-key': 'uid/s0/w0/a0/forward/0',
+    });
+  });
+
+  it("keeps an action's own idempotency key", async () => {
+    const { url, seen } = await serve((_request, response) => response.end());
+    await send({ url, headers: { 'idempotency-KEY': 'mine' } });
+    expect(seen[0]?.headers['idempotency-key']).toBe('mine');
+  });
+
+  it.each([
+    [{ method: 'CONNECT' }, 'InvalidMethod'],
+    [{ headers: { 'Transfer-Encoding': 'chunked' } }, 'InvalidHeader'],
+    [{ headers: { 'bad name': 'x' } }, 'InvalidHeader'],
+  ] as [Partial<HTTPAction>, string][])('refuses %j before sending', async (part, reason) => {
+    const { url, seen } = await serve((_request, response) => response.end());
+    expect(await send({ url, ...part })).toMatchObject({ kind: 'failed', reason, effect: 'None' });
+    expect(seen).toEqual([]);
+  });
+
+  it('ignores proxies named by the environment', async () => {
+    const before = process.env.http_proxy;
+    process.env.http_proxy = 'http://127.0.0.1:9';
+    try {
+      const { url } = await serve((_request, response) => response.end('direct'));
+      expect(await send({ url })).toMatchObject({ kind: 'succeeded' });
+    } finally {
+      if (before === undefined) delete process.env.http_proxy;
+      else process.env.http_proxy = before;
+    }
+  });
+});
+
+describe('answers', () => {
+  const answering = async (
+    status: number,
+    headers: Record<string, string> = {},
+    body = 'why',
+  ): Promise<string> =>
+    (await serve((_request, response) => response.writeHead(status, headers).end(body))).url;
+
+  it.each([
+    [200, undefined, 'succeeded'],
+    [299, [], 'succeeded'],
+    [404, undefined, 'failed'],
+    [304, undefined, 'failed'],
+    [404, [404], 'succeeded'],
+    [503, [503], 'succeeded'],
+    [200, [201], 'failed'],
+    [408, undefined, 'retry'],
+    [425, undefined, 'retry'],
+    [429, undefined, 'retry'],
+    [500, undefined, 'retry'],
+    [503, undefined, 'retry'],
+  ] as [number, number[] | undefined, string][])(
+    '%i with successCodes %j is %s',
+    async (status, codes, kind) => {
+      const url = await answering(status);
+      expect(await send({ url, ...(codes !== undefined && { successCodes: codes }) })).toMatchObject({
+        kind,
+      });
+    },
+  );
+
+  it('says what was answered and keeps it, on failure too', async () => {
+    const url = await answering(503, { 'retry-after': '7' }, 'maintenance\n\u001b[31m');
+    expect(await send({ url: `${url}/x`, method: 'POST' })).toEqual({
+      kind: 'retry',
+      reason: 'HTTPStatus',
+      message: `POST ${url}/x answered 503 ("maintenance [31m")`,
+      outputs: { httpResponse: { statusCode: 503, body: 'maintenance\n[31m' } },
+      ambiguous: false,
+      effect: 'Unknown',
+      afterMs: 7000,
+    });
+  });
+
+  it('does not know what a gateway lost', async () => {
+    expect(await send({ url: await answering(504) })).toMatchObject({ kind: 'retry', ambiguous: true });
+  });
+
+  it('keeps 1000 characters and never half of one', async () => {
+    const url = await answering(200, {}, 'é🚒'.repeat(100_000));
+    const result = await send({ url });
+    const body = result.kind === 'succeeded' ? (result.outputs?.httpResponse?.body ?? '') : '';
+    expect([...body]).toHaveLength(1000);
+    expect(body).toBe('é🚒'.repeat(500));
+  });
+
+  it('reads no more than it keeps use for', async () => {
+    let written = 0;
+    const { url } = await serve((_request, response) => {
+      const chunk = Buffer.alloc(65_536, 'x');
+      const more = (): void => {
+        while (written < 1024 ** 3) {
+          written += chunk.length;
+          if (!response.write(chunk)) {
+            response.once('drain', more);
+            return;
+          }
+        }
+      };
+      response.on('error', () => undefined);
+      more();
+    });
+    expect(await send({ url })).toMatchObject({ kind: 'succeeded' });
+    expect(written).toBeLessThan(64 * 1024 * 1024);
+  });
+
+  it('survives bytes that are no text and shows no compressed ones', async () => {
+    const raw = await serve((_request, response) => response.end(Buffer.from([0x61, 0xff, 0xc3, 0x00])));
+    expect(await send({ url: raw.url })).toMatchObject({ outputs: { httpResponse: { body: 'a��' } } });
+    const zipped = await serve((_request, response) =>
+      response.writeHead(200, { 'content-encoding': 'gzip' }).end('12345'),
+    );
+    expect(await send({ url: zipped.url })).toMatchObject({
+      outputs: { httpResponse: { body: '[5 bytes, gzip]' } },
+    });
+  });
+
+  it('reads the characters that the server announces', async () => {
+    const { url } = await serve((_request, response) =>
+      response.writeHead(200, { 'content-type': 'text/plain; charset=gbk' }).end(Buffer.from([0xd6, 0xd0])),
+    );
+    expect(await send({ url })).toMatchObject({ outputs: { httpResponse: { body: '中' } } });
+  });
+
+  it('refuses a header bomb for good', async () => {
+    const url = await listen(
+      createTcpServer((socket) => {
+        socket.on('error', () => undefined);
+        socket.once('data', () => socket.write(`HTTP/1.1 200 OK\r\nx: ${'y'.repeat(200_000)}\r\n\r\n`));
+      }),
+    );
+    expect(await send({ url })).toMatchObject({
+      kind: 'failed',
+      reason: 'InvalidResponse',
+      effect: 'Unknown',
+    });
+  });
+});
+
+describe('no answer', () => {
+  it('knows that a refused connection had no effect', async () => {
+    const { url } = await serve(() => undefined);
+    closers.splice(0).forEach((close) => close());
+    expect(await send({ url })).toMatchObject({ kind: 'retry', reason: 'Unreachable', ambiguous: false });
+  });
+
+  it('does not know what a reset connection did', async () => {
+    const url = await listen(
+      createTcpServer((socket) => {
+        socket.on('error', () => undefined);
+        socket.once('data', () => socket.destroy());
+      }),
+    );
+    expect(await send({ url })).toMatchObject({ kind: 'retry', reason: 'ConnectionLost', ambiguous: true });
+  });
+
+  it('does not take half an answer for an answer', async () => {
+    const { url } = await serve((_request, response) => {
+      response.writeHead(200, { 'content-length': '10' });
+      response.write('half', () => response.destroy());
+    });
+    expect(await send({ url })).toMatchObject({
+      kind: 'retry',
+      reason: 'ConnectionLost',
+      ambiguous: true,
+      outputs: { httpResponse: { statusCode: 200 } },
+    });
+  });
+
+  it('stops waiting when it is aborted', async () => {
+    const { url } = await serve(() => undefined);
+    const signal = AbortSignal.timeout(50);
+    expect(await send({ url, method: 'POST' }, { signal })).toEqual({
+      kind: 'interrupted',
+      effect: 'Unknown',
+      message: `POST ${url}/ has not answered`,
+    });
+  });
+
+  it('reports a name that does not exist as unreachable', async () => {
+    expect(await send({ url: 'http://nowhere.invalid/' })).toMatchObject({ kind: 'retry', ambiguous: false });
+  });
+});
+
+describe('redirects', () => {
+  it('follows at most five', async () => {
+    const { url, seen } = await serve((request, response) =>
+      response.writeHead(302, { location: `/${Number(request.url.slice(1)) + 1}` }).end(),
+    );
+    expect(await send({ url: `${url}/0` })).toMatchObject({ kind: 'failed', reason: 'TooManyRedirects' });
+    expect(seen).toHaveLength(6);
+  });
+
+  it('keeps method and body for 307, turns a POST into a GET for 303', async () => {
+    const { url, seen } = await serve((request, response) => {
+      if (request.url === '/end') response.end('ok');
+      else response.writeHead(Number(request.url.slice(1)), { location: '/end' }).end();
+    });
+    await send({ url: `${url}/307`, method: 'POST', body: 'x' });
+    await send({ url: `${url}/303`, method: 'POST', body: 'x', headers: { 'content-type': 'text/plain' } });
+    expect(seen.map(({ method, url: path, body }) => [method, path, body])).toEqual([
+      ['POST', '/307', 'x'],
+      ['POST', '/end', 'x'],
+      ['POST', '/303', 'x'],
+      ['GET', '/end', ''],
+    ]);
+    expect(seen[3]?.headers['content-type']).toBeUndefined();
+  });
+
+  it('does not follow to an address that is not allowed', async () => {
+    const { url } = await serve((_request, response) =>
+      response.writeHead(307, { location: 'http://169.254.169.254/latest' }).end(),
+    );
+    expect(await send({ url, method: 'POST' })).toMatchObject({
+      kind: 'failed',
+      reason: 'EgressRefused',
+      effect: 'Unknown',
+    });
+  });
+
+  it('sends secret headers to no other origin', async () => {
+    const other = await serve((_request, response) => response.end('ok'));
+    const first = await serve((_request, response) => response.writeHead(307, { location: other.url }).end());
+    await send(
+      {
+        url: first.url,
+        headers: { Authorization: 'Basic abc', 'X-Plain': '1' },
+        headersFrom: [{ name: 'X-Token', prefix: 'Bearer ', secretKeyRef: { name: 's', key: 'token' } }],
+      },
+      { secrets: { s: { token: 'canary-7431\n' } } },
+    );
+    expect(first.seen[0]?.headers).toMatchObject({
+      'x-token': 'Bearer canary-7431',
+      authorization: 'Basic abc',
+    });
+    expect(other.seen[0]?.headers['x-token']).toBeUndefined();
+    expect(other.seen[0]?.headers.authorization).toBeUndefined();
+    expect(other.seen[0]?.headers['x-plain']).toBe('1');
+  });
+});
+
+describe('secrets', () => {
+  it('appear in nothing that is reported', async () => {
+    const { url } = await serve((request, response) =>
+      response.writeHead(500).end(JSON.stringify({ you: request.headers, at: request.url })),
+    );
+    const result = await send(
+      { url, headersFrom: [{ name: 'X-Token', secretKeyRef: { name: 's', key: 'token' } }] },
+      { secrets: { s: { token: 'can"ary-7431' } } },
+    );
+    expect(result.kind).toBe('retry');
+    expect(JSON.stringify(result)).not.toContain('ary-7431');
+    expect(JSON.stringify(result)).toContain('[redacted]');
+  });
+
+  it('say what is missing and what is there', async () => {
+    const headersFrom = [{ name: 'X-Token', secretKeyRef: { name: 's', key: 'token' } }];
+    const { url } = await serve((_request, response) => response.end());
+    expect(await send({ url, headersFrom })).toMatchObject({
+      kind: 'failed',
+      reason: 'SecretNotFound',
+      message: expect.stringContaining('Secret plans/s') as string,
+    });
+    expect(await send({ url, headersFrom }, { secrets: { s: { other: 'x' } } })).toMatchObject({
+      message: expect.stringContaining('has no key "token"') as string,
+    });
+    const split = await send({ url, headersFrom }, { secrets: { s: { token: 'canary\r\nx: y' } } });
+    expect(split).toMatchObject({ kind: 'failed', reason: 'InvalidHeader' });
+    expect(JSON.stringify(split)).not.toContain('canary');
+  });
+});
+
+describe('Retry-After', () => {
+  it.each([
+    ['120', 120_000],
+    ['Thu, 01 Jan 1970 00:01:00 GMT', 60_000],
+    ['Wed, 31 Dec 1969 00:00:00 GMT', 0],
+    ['soon', undefined],
+    [undefined, undefined],
+  ])('%s', (value, milliseconds) => {
+    expect(retryAfter(value, 0)).toBe(milliseconds);
+  });
+});
