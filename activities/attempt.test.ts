@@ -1,0 +1,544 @@
+import { ActivityCancellationDetails, ApplicationFailure, CancelledFailure } from '@temporalio/common';
+import { MockActivityEnvironment } from '@temporalio/testing';
+import { pino } from 'pino';
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import type { Action } from '../api/types.js';
+import type { Impersonation, KubeClient } from '../kube/client.js';
+import { KubeError } from '../kube/error.js';
+import type { ActionOutcome, ActionTask } from '../workflows/contract.js';
+import { captureAction, runAction, settleAction } from './attempt.js';
+import type { Attempt, AttemptResult, Handler } from './handler.js';
+import type { AttemptDeps } from './prepare.js';
+import type { SnapshotStore } from './snapshots.js';
+
+const impersonated: Impersonation[] = [];
+const kube = {
+  as: (who: Impersonation) => {
+    impersonated.push(who);
+    return kube;
+  },
+} as unknown as KubeClient;
+
+const deps: AttemptDeps = {
+  kube,
+  snapshots: { read: () => Promise.reject(new Error('not needed')) } satisfies SnapshotStore,
+  log: pino({ level: 'silent' }),
+  controllerIdentity: true,
+};
+
+function taskOf(part: Partial<ActionTask> = {}, action: Partial<Action> = {}): ActionTask {
+  return {
+    run: {
+      cluster: 'c',
+      namespace: 'dr',
+      name: 'exec',
+      uid: 'run-uid',
+      plan: { name: 'plan', namespace: 'plans', uid: 'p' },
+      operation: 'Execute',
+      runMode: 'Planned',
+      snapshot: { name: 's', namespace: 'dr', digest: 'd', parts: 1 },
+    },
+    at: { stage: 0, workflow: 1, action: 2 },
+    direction: 'forward',
+    round: 0,
+    name: 'step',
+    type: 'HTTP',
+    timeoutMs: 60_000,
+    retry: { limit: 3, intervalMs: 5000, backoffMultiplier: 2, maxIntervalMs: 300_000 },
+    body: { action: { name: 'step', type: 'HTTP', ...action }, params: { color: 'blue' } },
+    outputs: {},
+    phases: {},
+    ...part,
+  };
+}
+
+const handlerOf = (run: (attempt: Attempt) => Promise<AttemptResult> | AttemptResult): Handler => ({
+  run: async (attempt) => run(attempt),
+  undo: () => Promise.resolve({ kind: 'skipped', reason: 'Undo', message: 'the automatic inverse' }),
+  settle: () =>
+    Promise.resolve({ kind: 'failed', reason: 'Interrupted', message: 'found', effect: 'Unknown' }),
+});
+
+const retry = (part: Partial<Extract<AttemptResult, { kind: 'retry' }>> = {}): AttemptResult => ({
+  kind: 'retry',
+  reason: 'HTTPStatus',
+  message: 'answered 503',
+  ambiguous: false,
+  ...part,
+});
+
+interface Server {
+  environment: MockActivityEnvironment;
+  beats: unknown[];
+}
+
+function attemptOn(info: Record<string, unknown> = {}): Server {
+  const environment = new MockActivityEnvironment({ scheduledTimestampMs: Date.now(), ...info });
+  const beats: unknown[] = [];
+  environment.on('heartbeat', (details) => beats.push(details));
+  return { environment, beats };
+}
+
+/** Runs attempts as the server does: each gets the last heartbeat of the one before. */
+async function series(
+  task: ActionTask,
+  handler: Handler,
+): Promise<{ outcome: ActionOutcome; failures: unknown[] }> {
+  const failures: unknown[] = [];
+  let heartbeatDetails: unknown;
+  const scheduledTimestampMs = Date.now();
+  for (let attempt = 1; attempt < 20; attempt += 1) {
+    const { environment, beats } = attemptOn({ attempt, heartbeatDetails, scheduledTimestampMs });
+    try {
+      return { outcome: await environment.run(runAction, task, handler, deps), failures };
+    } catch (error) {
+      failures.push(error);
+      heartbeatDetails = beats.at(-1) ?? heartbeatDetails;
+    }
+  }
+  throw new Error('the series did not end');
+}
+
+describe('counting', () => {
+  it('makes limit + 1 attempts, raising the round after each definite failure', async () => {
+    const keys: string[] = [];
+    const { outcome, failures } = await series(
+      taskOf(),
+      handlerOf(({ key }) => {
+        keys.push(key);
+        return retry();
+      }),
+    );
+    expect(outcome).toEqual({
+      phase: 'Failed',
+      reason: 'HTTPStatus',
+      message: 'failed after 4 attempts (last: answered 503)',
+      effect: 'None',
+      round: 3,
+      retryCount: 3,
+    });
+    expect(failures).toHaveLength(3);
+    expect(failures[0]).toMatchObject({ type: 'HTTPStatus', message: 'answered 503', nonRetryable: false });
+    expect(keys).toEqual([0, 1, 2, 3].map((round) => `run-uid/s0/w1/a2/forward/${round}`));
+  });
+
+  it('makes one attempt for limit 0', async () => {
+    const task = taskOf({ retry: { ...taskOf().retry, limit: 0 } });
+    const { outcome, failures } = await series(
+      task,
+      handlerOf(() => retry()),
+    );
+    expect(failures).toEqual([]);
+    expect(outcome).toMatchObject({ phase: 'Failed', message: 'answered 503', retryCount: 0 });
+  });
+
+  it('keeps the round of an ambiguous failure, and remembers that the effect may be there', async () => {
+    const rounds: number[] = [];
+    let calls = 0;
+    const { outcome } = await series(
+      taskOf(),
+      handlerOf(({ round }) => {
+        rounds.push(round);
+        calls += 1;
+        return retry({ ambiguous: calls === 1 });
+      }),
+    );
+    expect(rounds).toEqual([0, 0, 1, 2]);
+    expect(outcome).toMatchObject({ effect: 'Unknown', round: 2 });
+  });
+
+  it('keeps outputs of an earlier attempt and counts retries of a success', async () => {
+    let calls = 0;
+    const { outcome } = await series(
+      taskOf(),
+      handlerOf(() => {
+        calls += 1;
+        return calls < 3 ? retry() : { kind: 'succeeded', message: 'ok' };
+      }),
+    );
+    expect(outcome).toEqual({ phase: 'Succeeded', message: 'ok', round: 2, retryCount: 2 });
+    const outputs = { httpResponse: { statusCode: 503 } };
+    calls = 0;
+    const failed = await series(
+      taskOf(),
+      handlerOf(() => {
+        calls += 1;
+        return calls === 1 ? retry({ outputs }) : retry();
+      }),
+    );
+    expect(failed.outcome).toMatchObject({ phase: 'Failed', outputs });
+  });
+
+  it('does not count lost attempts, but knows that they may have had their effect', async () => {
+    const details = { failures: 1, round: 1 };
+    const { environment } = attemptOn({ attempt: 9, heartbeatDetails: details });
+    const outcome = await environment.run(
+      runAction,
+      taskOf(),
+      handlerOf(({ round }) => ({ kind: 'failed', reason: 'X', message: `round ${round}`, effect: 'None' })),
+      deps,
+    );
+    expect(outcome).toMatchObject({ message: 'round 1', effect: 'Unknown', retryCount: 1 });
+  });
+
+  it('hands the memo of a handler to the next attempt of the same round only', async () => {
+    const seen: unknown[] = [];
+    await series(
+      taskOf(),
+      handlerOf((attempt) => {
+        seen.push(attempt.remembered);
+        attempt.remember({ call: seen.length });
+        return retry({ ambiguous: seen.length === 1 });
+      }),
+    );
+    expect(seen).toEqual([undefined, { call: 1 }, undefined, undefined]);
+  });
+
+  it('asks for a longer wait only when Retry-After exceeds the policy, and never beyond its cap', async () => {
+    for (const [afterMs, delay] of [
+      [1000, undefined],
+      [60_000, 60_000],
+      [86_400_000, 300_000],
+    ]) {
+      const { environment } = attemptOn();
+      await expect(
+        environment.run(
+          runAction,
+          taskOf(),
+          handlerOf(() => retry({ afterMs })),
+          deps,
+        ),
+      ).rejects.toMatchObject({ nextRetryDelay: delay });
+    }
+  });
+});
+
+describe('totalTimeout', () => {
+  it('ends a series when the next attempt could not begin in time', async () => {
+    const { environment } = attemptOn({ scheduledTimestampMs: Date.now() - 7000 });
+    const outcome = await environment.run(
+      runAction,
+      taskOf({ totalTimeoutMs: 10_000 }),
+      handlerOf(() => retry()),
+      deps,
+    );
+    expect(outcome).toMatchObject({
+      phase: 'Failed',
+      reason: 'TotalTimeout',
+      message: 'totalTimeout 10s is used up after 1 attempt (last: answered 503)',
+    });
+  });
+
+  it('starts nothing when no time is left', async () => {
+    const run = vi.fn();
+    const { environment } = attemptOn({ attempt: 2, scheduledTimestampMs: Date.now() - 11_000 });
+    const outcome = await environment.run(
+      runAction,
+      taskOf({ totalTimeoutMs: 10_000 }),
+      handlerOf(run),
+      deps,
+    );
+    expect(outcome).toMatchObject({ reason: 'TotalTimeout', effect: 'Unknown' });
+    expect(run).not.toHaveBeenCalled();
+  });
+});
+
+describe('interruptions', () => {
+  beforeEach(() => {
+    vi.useFakeTimers();
+  });
+  afterEach(() => {
+    vi.useRealTimers();
+  });
+
+  const untilAborted = (result: (attempt: Attempt) => AttemptResult): Handler =>
+    handlerOf(
+      (attempt) =>
+        new Promise((resolve) => {
+          attempt.beforeEffect();
+          attempt.signal.addEventListener('abort', () => resolve(result(attempt)));
+        }),
+    );
+  const outputs = { httpResponse: { statusCode: 200 } };
+  const interrupted = (): AttemptResult => ({
+    kind: 'interrupted',
+    effect: 'Unknown',
+    outputs,
+    message: 'x waits',
+  });
+
+  it('heartbeats once a second from the first second on', async () => {
+    const { environment, beats } = attemptOn();
+    const running = environment.run(runAction, taskOf(), untilAborted(interrupted), deps);
+    await vi.advanceTimersByTimeAsync(3500);
+    expect(beats).toEqual(Array(3).fill({ failures: 0, round: 0 }));
+    environment.cancel();
+    await running;
+  });
+
+  it('turns a cancel into a result with outputs', async () => {
+    const { environment } = attemptOn();
+    const running = environment.run(runAction, taskOf(), untilAborted(interrupted), deps);
+    await vi.advanceTimersByTimeAsync(500);
+    environment.cancel();
+    expect(await running).toEqual({
+      phase: 'Failed',
+      reason: 'Cancelled',
+      message: 'cancelled while it ran: x waits',
+      outputs,
+      effect: 'Unknown',
+      round: 0,
+      retryCount: 0,
+    });
+  });
+
+  it('lets a success win against a cancel', async () => {
+    const { environment } = attemptOn();
+    const running = environment.run(
+      runAction,
+      taskOf(),
+      untilAborted(() => ({ kind: 'succeeded' })),
+      deps,
+    );
+    await vi.advanceTimersByTimeAsync(500);
+    environment.cancel();
+    expect(await running).toMatchObject({ phase: 'Succeeded' });
+  });
+
+  it('leaves to settle what a cancel could not stop', async () => {
+    const { environment } = attemptOn();
+    const handler = untilAborted(() => {
+      throw new Error('never reached');
+    });
+    handler.run = async (attempt) => {
+      attempt.beforeEffect();
+      await new Promise((_resolve, reject) => {
+        attempt.signal.addEventListener('abort', () => reject(new Error('aborted in the middle')));
+      });
+      return { kind: 'succeeded' };
+    };
+    const running = environment.run(runAction, taskOf(), handler, deps);
+    const ended = expect(running).rejects.toBeInstanceOf(CancelledFailure);
+    await vi.advanceTimersByTimeAsync(500);
+    environment.cancel();
+    await ended;
+  });
+
+  it('counts a timeout as a failure that may have had its effect', async () => {
+    const { environment, beats } = attemptOn({ scheduledTimestampMs: Date.now() });
+    const running = environment.run(runAction, taskOf({ timeoutMs: 2000 }), untilAborted(interrupted), deps);
+    const ended = expect(running).rejects.toMatchObject({ type: 'Timeout', message: 'x waits' });
+    await vi.advanceTimersByTimeAsync(2000);
+    await ended;
+    expect(beats.at(-1)).toMatchObject({ failures: 1, round: 0, effect: 'Unknown', outputs });
+  });
+
+  it.each([
+    ['WORKER_SHUTDOWN', { workerShutdown: true }, 'WorkerShutdown', 'shutdown'],
+    ['CANCELLED', { paused: true }, 'Paused', 'paused'],
+    ['NOT_FOUND', { notFound: true, cancelRequested: true }, 'WorkerShutdown', 'shutdown'],
+  ])('takes up an attempt again after %s without counting it', async (reason, details, type, seen) => {
+    const { environment, beats } = attemptOn();
+    let abortReason: unknown;
+    const running = environment.run(
+      runAction,
+      taskOf(),
+      untilAborted(({ signal }) => {
+        abortReason = signal.reason;
+        return interrupted();
+      }),
+      deps,
+    );
+    const ended = expect(running).rejects.toMatchObject({ type, nextRetryDelay: 1, nonRetryable: false });
+    await vi.advanceTimersByTimeAsync(100);
+    environment.cancel(reason as 'CANCELLED', new ActivityCancellationDetails(details));
+    await ended;
+    expect(abortReason).toBe(seen);
+    expect(beats.at(-1)).toMatchObject({ failures: 0, round: 0 });
+  });
+
+  it('gives up before the effect when the process stood still for longer than the server waits', async () => {
+    const { environment } = attemptOn({ heartbeatTimeoutMs: 8000 });
+    const effect = vi.fn();
+    const running = environment.run(
+      runAction,
+      taskOf(),
+      handlerOf((attempt) => {
+        vi.setSystemTime(Date.now() + 9000);
+        attempt.beforeEffect();
+        effect();
+        return { kind: 'succeeded' };
+      }),
+      deps,
+    );
+    await expect(running).rejects.toMatchObject({ type: 'StaleAttempt', nextRetryDelay: 1 });
+    expect(effect).not.toHaveBeenCalled();
+  });
+
+  it('notices standing still also when a heartbeat comes first', async () => {
+    const { environment } = attemptOn({ heartbeatTimeoutMs: 8000 });
+    const running = environment.run(
+      runAction,
+      taskOf(),
+      untilAborted(() => interrupted()),
+      deps,
+    );
+    const ended = expect(running).rejects.toMatchObject({ type: 'WorkerShutdown' });
+    await vi.advanceTimersByTimeAsync(500);
+    vi.setSystemTime(Date.now() + 9000);
+    await vi.advanceTimersByTimeAsync(600);
+    await ended;
+  });
+});
+
+describe('what ends an action without its effect', () => {
+  const once = (
+    task: ActionTask,
+    handler: Handler,
+    part: Partial<AttemptDeps> = {},
+  ): Promise<ActionOutcome> => attemptOn().environment.run(runAction, task, handler, { ...deps, ...part });
+
+  it('skips when `when` is false and fails when it cannot be evaluated', async () => {
+    const run = vi.fn();
+    expect(await once(taskOf({}, { when: 'params.color == "red"' }), handlerOf(run))).toMatchObject({
+      phase: 'Skipped',
+      reason: 'WhenFalse',
+    });
+    expect(await once(taskOf({}, { when: 'params.nothing == 1' }), handlerOf(run))).toMatchObject({
+      phase: 'Failed',
+      reason: 'InvalidExpression',
+      effect: 'None',
+    });
+    expect(run).not.toHaveBeenCalled();
+  });
+
+  it('fails without a service account unless the controller may act itself', async () => {
+    const run = vi.fn();
+    expect(await once(taskOf(), handlerOf(run), { controllerIdentity: false })).toMatchObject({
+      reason: 'NoServiceAccount',
+      message: expect.stringContaining('plan plans/plan') as string,
+    });
+    expect(run).not.toHaveBeenCalled();
+  });
+
+  it.each(['', ' ', '\t', 'Admin', 'a b', 'system:masters'])(
+    'never acts as %j',
+    async (serviceAccountName) => {
+      const run = vi.fn();
+      const task = taskOf();
+      const outcome = await once({ ...task, run: { ...task.run, serviceAccountName } }, handlerOf(run));
+      expect(outcome).toMatchObject({ phase: 'Failed', reason: 'NoServiceAccount' });
+      expect(run).not.toHaveBeenCalled();
+    },
+  );
+
+  it('acts as the service account in the namespace of the plan', async () => {
+    const task = taskOf();
+    impersonated.length = 0;
+    await once(
+      { ...task, run: { ...task.run, serviceAccountName: 'dr-runner' } },
+      handlerOf(() => ({ kind: 'succeeded' })),
+    );
+    expect(impersonated).toEqual([
+      {
+        user: 'system:serviceaccount:plans:dr-runner',
+        groups: ['system:serviceaccounts', 'system:serviceaccounts:plans', 'system:authenticated'],
+      },
+    ]);
+  });
+
+  it('explains a refusal of the API and does not try again', async () => {
+    const outcome = await once(
+      taskOf(),
+      handlerOf((attempt) => {
+        attempt.beforeEffect();
+        throw new KubeError('jobs.batch is forbidden: User "x" cannot create', {
+          code: 403,
+          reason: 'Forbidden',
+        });
+      }),
+    );
+    expect(outcome).toMatchObject({ phase: 'Failed', reason: 'Forbidden', effect: 'Unknown' });
+    expect(outcome.message).toContain('grant the controller');
+  });
+
+  it('tries again when the API is away, keeping the round', async () => {
+    const { environment, beats } = attemptOn();
+    const handler = handlerOf(() => {
+      throw new KubeError('cannot be reached', { code: 0, reason: 'Unreachable' });
+    });
+    await expect(environment.run(runAction, taskOf(), handler, deps)).rejects.toBeInstanceOf(
+      ApplicationFailure,
+    );
+    expect(beats.at(-1)).toMatchObject({ failures: 1, round: 0 });
+  });
+
+  it('shows a fault of the program as one', async () => {
+    const { environment } = attemptOn();
+    const handler = handlerOf(() => {
+      throw new TypeError('x is undefined');
+    });
+    await expect(environment.run(runAction, taskOf(), handler, deps)).rejects.toMatchObject({
+      type: 'InternalError',
+      message: expect.stringContaining('x is undefined') as string,
+    });
+  });
+});
+
+describe('undo, settle and capture', () => {
+  const rollback = { http: { url: 'http://x' }, type: 'HTTP' };
+  const undone = taskOf({ direction: 'undo', round: 1 });
+  undone.run = { ...undone.run, operation: 'Revert', target: { name: 'old', uid: 'target-uid' } };
+
+  it('undoes with the custom rollback where there is one, under the key of what is undone', async () => {
+    const seen: Attempt[] = [];
+    const handler = handlerOf((attempt) => {
+      seen.push(attempt);
+      return { kind: 'succeeded' };
+    });
+    const custom = { ...undone, body: { action: { name: 'step', type: 'HTTP', rollback }, params: {} } };
+    expect(await attemptOn().environment.run(runAction, custom, handler, deps)).toMatchObject({
+      phase: 'Succeeded',
+    });
+    expect(seen[0]?.key).toBe('target-uid/s0/w1/a2/undo/1');
+    expect(seen[0]?.action).toMatchObject({ name: 'step-rollback', http: { url: 'http://x' } });
+  });
+
+  it('uses the automatic inverse otherwise, whatever `when` says', async () => {
+    const task = { ...undone, body: { action: { name: 'step', type: 'HTTP', when: 'false' }, params: {} } };
+    const outcome = await attemptOn().environment.run(
+      runAction,
+      task,
+      handlerOf(() => retry()),
+      deps,
+    );
+    expect(outcome).toMatchObject({ phase: 'Skipped', reason: 'Undo' });
+  });
+
+  it('settles without asking `when`, and goes on until it is done', async () => {
+    const task = taskOf({}, { when: 'false' });
+    const handler = handlerOf(() => retry());
+    const outcome = await attemptOn({ attempt: 7 }).environment.run(settleAction, task, handler, deps);
+    expect(outcome).toMatchObject({ phase: 'Failed', reason: 'Interrupted', effect: 'Unknown' });
+    handler.settle = () => Promise.resolve(retry());
+    const late = attemptOn({ attempt: 90, heartbeatDetails: { failures: 80, round: 2 } });
+    await expect(late.environment.run(settleAction, task, handler, deps)).rejects.toBeInstanceOf(
+      ApplicationFailure,
+    );
+  });
+
+  it('captures where the type can, and passes on why it could not', async () => {
+    const handler = handlerOf(() => retry());
+    const capture = (): Promise<unknown> =>
+      attemptOn().environment.run(captureAction, taskOf(), handler, deps);
+    expect(await capture()).toEqual({ kind: 'none' });
+    const prior = { name: 's', key: 'prior.json', digest: 'd' };
+    handler.capture = () => Promise.resolve({ kind: 'captured', prior });
+    expect(await capture()).toEqual({ kind: 'captured', prior });
+    handler.capture = () =>
+      Promise.reject(new KubeError('no such kind', { code: 404, reason: 'KindNotFound' }));
+    expect(await capture()).toEqual({ kind: 'failed', reason: 'KindNotFound', message: 'no such kind' });
+    handler.capture = () => Promise.reject(new KubeError('away', { code: 503, reason: 'HTTP503' }));
+    await expect(capture()).rejects.toMatchObject({ type: 'HTTP503' });
+  });
+});
