@@ -24,7 +24,7 @@ const flag = z
 
 const schema = z.object({
   kubeconfig: z.string().optional(),
-  host: z.string().default('0.0.0.0'),
+  'health-host': z.string().default('127.0.0.1'),
   'health-port': port.optional(),
   'metrics-port': port.optional(),
   'controller-identity': flag,
@@ -52,7 +52,7 @@ export type BridgeConfig = z.output<typeof schema>;
 /** What each flag means, for `--help`. */
 const HELP: Record<keyof BridgeConfig, string> = {
   kubeconfig: "kubeconfig file; without it the pod's own account is used",
-  host: 'address that probes and metrics are served on (0.0.0.0)',
+  'health-host': 'address that probes and metrics are served on (127.0.0.1; 0.0.0.0 in a pod)',
   'health-port': 'port of /healthz, /readyz and /metrics (8081)',
   'metrics-port': 'the same server; wins over health-port',
   'controller-identity': "let plans without a service account act with the controller's own rights",

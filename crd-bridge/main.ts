@@ -33,7 +33,7 @@ async function main(config: BridgeConfig, log: Logger): Promise<void> {
   let temporalError: string | undefined = 'not connected yet';
   const ports = [config['health-port'], config['metrics-port']].filter((port) => port !== undefined);
   const health = await serveHealth({
-    host: config.host,
+    host: config['health-host'],
     ports: ports.length === 0 ? [DEFAULT_PORT] : ports,
     registry: metrics.registry,
     notReady: () => [
