@@ -102,11 +102,6 @@ export function takeSnapshot(input: {
 
 const digestOf = (json: string): string => createHash('sha256').update(json).digest('hex');
 
-/** SHA-256 of the canonical JSON of a snapshot, hex. */
-export function snapshotDigest(snapshot: Snapshot): string {
-  return digestOf(canonicalJson(snapshot));
-}
-
 /**
  * Splits a snapshot into parts that each fit a ControllerRevision. Small ones stay readable; from 256 KiB on they are
  * compressed.

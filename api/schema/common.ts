@@ -1,7 +1,5 @@
 import { z } from 'zod';
 
-/** A name of a stage, an action or a parameter: a letter, then letters, digits, `_` and `-`. */
-export const ITEM_NAME = /^[A-Za-z0-9][A-Za-z0-9_-]*$/;
 /** A Go-style duration such as `90s`, `5m`, `1h30m`, `500ms`. */
 export const DURATION = /^([0-9]+(\.[0-9]+)?(ms|s|m|h))+$/;
 
