@@ -83,12 +83,12 @@ ${clusters}
 Examples:
   # from nothing to a first run
   ${name} up
-  ${name} kubectl apply -f examples/
-  ${name} run web-switchover --watch
+  ${name} kubectl apply -f examples/minimal/plan.yaml
+  ${name} run shop-switchover --watch
 
   # look back, and undo
-  ${name} describe web-switchover-x7k2p
-  ${name} revert web-switchover-x7k2p --watch
+  ${name} describe shop-switchover-x7k2p
+  ${name} revert shop-switchover-x7k2p --watch
 
 ${EXIT_CODE_HELP}`;
 }

@@ -137,7 +137,10 @@ function isNews(before: Condition | undefined, now: Condition): boolean {
   return changed && (now.type !== 'Progressing' || now.status !== 'True' || before?.status === 'False');
 }
 
-/** Items that are under way before what they contain, those that have ended after it. */
+/**
+ * Items that are under way before what they contain, those that have ended after it. What is skipped with all that is
+ * around it is left out: it says nothing more.
+ */
 export function itemsOf(execution: DRPlanExecution | undefined): Item[] {
   return (execution?.status?.stageStatuses ?? []).flatMap((stage) => {
     const workflows = stage.workflowExecutions ?? [];
@@ -156,6 +159,8 @@ export function itemsOf(execution: DRPlanExecution | undefined): Item[] {
 }
 
 function around(item: Item, children: Item[]): Item[] {
+  if (item.status.phase === 'Skipped')
+    return [...children.filter(({ status }) => status.phase !== 'Skipped'), item];
   return isTerminalItem(item.status.phase) ? [...children, item] : [item, ...children];
 }
 

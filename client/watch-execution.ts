@@ -8,14 +8,18 @@ import { follow } from './follow.js';
 import { onInterrupt } from './interrupt.js';
 import { createLiveScreen } from './live-screen.js';
 import { type OutputFormat, printValue, withoutManagedFields } from './output.js';
+import { compactTree, executionTree } from './render/execution-tree.js';
 import { liveLines } from './render/live.js';
 import { outcomeLines } from './render/outcome.js';
 import { transitionLine } from './render/transition-line.js';
+import { renderTree } from './render/tree.js';
 import { transitionsBetween } from './transitions.js';
 
 /** An execution that nothing has looked at for this long is worth a remark. */
 const UNSEEN_AFTER_MS = 10_000;
 const FRAME_MS = 200;
+/** The picture that stays behind is cut down to this many lines. */
+const FINAL_LINES = 100;
 
 /**
  * Shows a run until it ends: a picture that is redrawn on a terminal, else a line for every transition. Ctrl-C leaves
@@ -146,6 +150,9 @@ function createView(context: CommandContext, format: OutputFormat | undefined): 
       live.close();
     },
     end(execution) {
+      const { columns } = screen.size();
+      const tree = compactTree(executionTree(execution.status?.stageStatuses ?? [], now()), FINAL_LINES);
+      for (const line of renderTree(tree, { style, width: columns })) terminal.out(line);
       for (const line of outcomeLines(execution, { style, say, now: now() })) terminal.out(line);
     },
   };

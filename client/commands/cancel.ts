@@ -37,9 +37,9 @@ export function addCancel(program: Command, perform: Perform): void {
       perform(self, (context) => cancel(context, executionArgument(execution), options)),
     );
   addExamples(command, [
-    ['cancel web-switchover-x7k2p --reason "wrong site"', 'stop a run and say why'],
+    ['cancel shop-switchover-x7k2p --reason "wrong site"', 'stop a run and say why'],
     [
-      'kubectl annotate drpx web-switchover-x7k2p dr.bkbcs.tencent.com/cancel=true',
+      'kubectl annotate drpx shop-switchover-x7k2p dr.bkbcs.tencent.com/cancel=true',
       'the same without this command',
     ],
   ]);

@@ -29,8 +29,8 @@ export function addDescribe(program: Command, perform: Perform): void {
       perform(self, (context) => describe(context, name, options.output)),
     );
   addExamples(command, [
-    ['describe web-switchover-x7k2p', 'a run'],
-    ['describe plan/web-switchover', 'a plan, and which of its stages could run together'],
+    ['describe shop-switchover-x7k2p', 'a run'],
+    ['describe plan/shop-switchover', 'a plan, and which of its stages could run together'],
   ]);
 }
 

@@ -31,7 +31,7 @@ export function addGet(program: Command, perform: Perform): void {
     );
   addExamples(command, [
     ['get', 'all there is in the namespace'],
-    ['get executions --plan web-switchover', 'the runs of one plan'],
+    ['get executions --plan shop-switchover', 'the runs of one plan'],
     ['get plans -A -o json', 'all plans of the cluster, for a program'],
   ]);
 }

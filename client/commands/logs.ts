@@ -37,8 +37,8 @@ export function addLogs(program: Command, perform: Perform): void {
       perform(self, (context) => logs(context, executionArgument(execution), options)),
     );
   addExamples(command, [
-    ['logs web-switchover-x7k2p', 'all that is known'],
-    ['logs web-switchover-x7k2p --follow', 'go on until the run ends'],
+    ['logs shop-switchover-x7k2p', 'all that is known'],
+    ['logs shop-switchover-x7k2p --follow', 'go on until the run ends'],
   ]);
 }
 

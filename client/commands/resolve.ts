@@ -45,7 +45,7 @@ export function addResolve(program: Command, perform: Perform): void {
       .action((execution: string, options: ResolveOptions, self: Command) =>
         perform(self, (context) => resolve(context, answer, executionArgument(execution), options)),
       );
-    addExamples(command, [[`${answer} web-switchover-x7k2p --stage promote`, summary]]);
+    addExamples(command, [[`${answer} shop-switchover-x7k2p --stage promote`, summary]]);
   }
 }
 

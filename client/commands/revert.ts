@@ -36,7 +36,7 @@ export function addRevert(program: Command, perform: Perform): void {
     .action((execution: string, options: RevertOptions, self: Command) =>
       perform(self, (context) => revert(context, executionArgument(execution), options)),
     );
-  addExamples(command, [['revert web-switchover-x7k2p --watch', 'undo a run and look on']]);
+  addExamples(command, [['revert shop-switchover-x7k2p --watch', 'undo a run and look on']]);
 }
 
 async function revert(context: CommandContext, targetName: string, options: RevertOptions): Promise<number> {

@@ -46,9 +46,9 @@ export function addRun(program: Command, perform: Perform): void {
       perform(self, (context) => run(context, nameOf(plan, ['DRPlan']).name, options)),
     );
   addExamples(command, [
-    ['run web-switchover --watch', 'execute a plan and look on'],
-    ['run web-switchover -p target=site-b -p drain=30s --run-mode Drill', 'with parameters, as a drill'],
-    ['run web-switchover --yes -o json', 'from a script: no question, the object on standard output'],
+    ['run shop-switchover --watch', 'execute a plan and look on'],
+    ['run shop-switchover -p target=site-b -p drain=30s --run-mode Drill', 'with parameters, as a drill'],
+    ['run shop-switchover --yes -o json', 'from a script: no question, the object on standard output'],
   ]);
 }
 

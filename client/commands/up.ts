@@ -108,7 +108,7 @@ function tell(context: CommandContext, result: UpResult): void {
   );
   for (const line of lines) terminal.out(`  ${line}`);
   terminal.out('Next:');
-  terminal.out(`  ${context.say('kubectl apply -f examples/')}`);
-  terminal.out(`  ${context.say('get plans')}`);
+  terminal.out(`  ${context.say('kubectl apply -f examples/minimal/plan.yaml')}`);
+  terminal.out(`  ${context.say('run hello --watch')}`);
   terminal.out(`  export KUBECONFIG=${kubeconfig}   # for kubectl itself`);
 }

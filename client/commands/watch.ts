@@ -19,8 +19,8 @@ export function addWatch(program: Command, perform: Perform): void {
       perform(self, (context) => watch(context, executionArgument(execution), options.output)),
     );
   addExamples(command, [
-    ['watch web-switchover-x7k2p', 'look on'],
-    ['watch web-switchover-x7k2p -o json >result.json', 'wait for the end and keep the final object'],
+    ['watch shop-switchover-x7k2p', 'look on'],
+    ['watch shop-switchover-x7k2p -o json >result.json', 'wait for the end and keep the final object'],
   ]);
 }
 

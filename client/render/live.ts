@@ -3,7 +3,7 @@ import type { DRPlanExecution } from '../../api/types.js';
 import { attentionOf, describeCondition } from './attention.js';
 import { compactTree, executionTree } from './execution-tree.js';
 import type { Style } from './style.js';
-import { cut, oneLine } from './text.js';
+import { clip, cut, oneLine } from './text.js';
 import { elapsed } from './time.js';
 import { renderTree } from './tree.js';
 
@@ -28,7 +28,7 @@ export function liveLines(frame: LiveFrame): string[] {
   const ended = isTerminalExecution(status?.phase);
   const attention = attentionOf(status?.conditions ?? [], ended).map(describeCondition);
   if (frame.notice !== undefined) attention.push(frame.notice);
-  const top = [headline(execution, now, style)];
+  const top = [clip(headline(execution, now, style), columns, style.unicode)];
   if (!ended && status?.message) top.push(style.dim(cut(oneLine(status.message), columns, style.unicode)));
   const bottom = attention.map((text) => style.warn(cut(oneLine(text), columns, style.unicode)));
   if (!ended && frame.footer !== undefined) bottom.push(style.dim(cut(frame.footer, columns, style.unicode)));

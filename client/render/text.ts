@@ -1,6 +1,7 @@
 // Built from numbers, so that no control character stands in this file.
 const ESCAPE = String.fromCharCode(27);
 const COLOR_CODES = new RegExp(`${ESCAPE}\\[[0-9;]*m`, 'g');
+const CONTROL_SEQUENCES = new RegExp(`${ESCAPE}\\[[0-9;?]*[ -/]*[@-~]`, 'g');
 
 /**
  * A text from outside as one printable line: messages carry what servers answered, and must not move the cursor,
@@ -8,6 +9,7 @@ const COLOR_CODES = new RegExp(`${ESCAPE}\\[[0-9;]*m`, 'g');
  */
 export function oneLine(text: string): string {
   return text
+    .replace(CONTROL_SEQUENCES, '')
     .replace(/[\r\n\t]+/g, ' ')
     .replace(/[\p{Cc}\u2028\u2029\u202a-\u202e\u2066-\u2069]/gu, '\ufffd')
     .replace(/ {2,}/g, ' ')
@@ -16,8 +18,11 @@ export function oneLine(text: string): string {
 
 /** Number of columns a text takes, colour codes left out. */
 export function visibleWidth(text: string): number {
-  return [...text.replace(COLOR_CODES, '')].length;
+  return [...plain(text)].length;
 }
+
+/** A text without colour codes. */
+export const plain = (text: string): string => text.replace(COLOR_CODES, '');
 
 /** Pads a text, which may hold colour codes, to a number of columns. */
 export function padTo(text: string, columns: number): string {
@@ -32,6 +37,11 @@ export function cut(text: string, columns: number, unicode = true): string {
   return (
     characters.slice(0, Math.max(0, columns - mark.length)).join('') + mark.slice(0, Math.max(0, columns))
   );
+}
+
+/** A line that may hold colours, kept to a number of columns; one that is too long is cut and loses its colours. */
+export function clip(line: string, columns: number, unicode = true): string {
+  return visibleWidth(line) <= columns ? line : cut(plain(line), columns, unicode);
 }
 
 /** Breaks a text at spaces into lines of at most `columns`; a longer word is broken. */

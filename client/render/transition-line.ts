@@ -8,7 +8,7 @@ export function transitionLine(transition: Transition, style: Style): string {
   const state = level === 'condition' ? style.warn(phase) : style.phase(phase);
   const words = [
     style.dim(time),
-    padTo(`${style.dim(padTo(level, 9))} ${oneLine(path)}`, 44),
+    padTo(`${style.dim(padTo(level, 9))} ${oneLine(path)}`, 56),
     padTo(duration === undefined || duration === '' ? state : `${state} in ${duration}`, 18),
     note === undefined ? '' : oneLine(note),
   ];

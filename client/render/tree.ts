@@ -1,5 +1,5 @@
 import type { Style } from './style.js';
-import { cut, oneLine, padTo, visibleWidth, wrap } from './text.js';
+import { clip, cut, oneLine, padTo, visibleWidth, wrap } from './text.js';
 
 /** A line of a tree with what hangs below it. Texts are plain; the renderer makes them safe and coloured. */
 export interface TreeNode {
@@ -83,7 +83,7 @@ function linesOf(
   if (columns.time > 0) cells.push(style.dim((node.time ?? '').padStart(columns.time)));
   const head = cells.join(GAP);
   const note = oneLine(node.note ?? '');
-  if (note === '') return [clip(head.trimEnd(), width)];
+  if (note === '') return [width === undefined ? head.trimEnd() : clip(head.trimEnd(), width, style.unicode)];
 
   const color = (text: string): string =>
     node.phase === 'Failed' || node.phase === 'Cancelled' ? style.phase(node.phase, text) : style.dim(text);
@@ -91,7 +91,9 @@ function linesOf(
   if (width === undefined) return [`${head}${GAP}${color(note)}`];
   if (layout.wrapNotes !== true) {
     const room = width - before;
-    return [room < 8 ? clip(head, width) : `${head}${GAP}${color(cut(note, room, style.unicode))}`];
+    return [
+      room < 8 ? clip(head, width, style.unicode) : `${head}${GAP}${color(cut(note, room, style.unicode))}`,
+    ];
   }
   const MIN_NOTE = 32;
   if (width - before >= MIN_NOTE) {
@@ -102,14 +104,7 @@ function linesOf(
   // Too narrow beside the columns: the note goes below its line.
   const margin = `${style.dim(row.under)}  `;
   return [
-    clip(head, width),
+    clip(head, width, style.unicode),
     ...wrap(note, width - visibleWidth(margin)).map((line) => `${margin}${color(line)}`),
   ];
-}
-
-/** A line that would break would spoil a redraw: it is cut, and loses its colours. */
-function clip(line: string, width: number | undefined): string {
-  if (width === undefined || visibleWidth(line) <= width) return line;
-  // eslint-disable-next-line no-control-regex
-  return cut(line.replace(/\u001b\[[0-9;]*m/g, ''), width);
 }
