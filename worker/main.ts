@@ -64,7 +64,7 @@ async function main(): Promise<void> {
     workflowBundle: { codePath: config.workflowBundle ?? BUNDLE_PATH },
     activities: createActivities({
       kube,
-      egress: createEgressPolicy({ ...config.egress, refuse: [kube.server] }),
+      egress: createEgressPolicy({ ...config.egress, apiServers: [kube.server] }),
       log,
       controllerIdentity: config.controllerIdentity,
     }),

@@ -1,0 +1,353 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { ANNOTATIONS, FINALIZERS, LABELS } from '../../api/group.js';
+import type { DRPlanExecution } from '../../api/types.js';
+import { actionAt, condition, http, openStack, poll, unique } from '../support/stack.js';
+import type { Stack } from '../support/stack.js';
+import { startRecorder } from '../support/recorder.js';
+import type { Recorder } from '../support/recorder.js';
+
+let stack: Stack;
+let recorder: Recorder;
+beforeAll(async () => {
+  [stack, recorder] = await Promise.all([openStack('run'), startRecorder()]);
+});
+afterAll(async () => {
+  await recorder.close();
+  await stack.close();
+});
+
+async function eventReasons(name: string): Promise<string[]> {
+  const { items } = await stack.kube.list<{
+    regarding?: { name?: string };
+    involvedObject?: { name?: string };
+    reason?: string;
+  }>({ apiVersion: 'events.k8s.io/v1', kind: 'Event' }, { namespace: stack.namespace });
+  return items.filter((item) => item.regarding?.name === name).map((item) => item.reason ?? '');
+}
+
+describe('an execution', () => {
+  it('runs, reports everything in status, and leaves the plan Executed', async () => {
+    await stack.workflow('shop', {
+      parameters: [{ name: 'weight', type: 'number', default: 10 }],
+      actions: [
+        http('drain', `${recorder.url}/drain?w={{ .params.weight }}`),
+        {
+          name: 'note',
+          type: 'HTTP',
+          http: {
+            url: `${recorder.url}/note`,
+            method: 'POST',
+            body: 'drain said {{ .outputs.drain.httpResponse.body }}',
+          },
+        },
+      ],
+    });
+    await stack.plan('shop', {
+      globalParams: [{ name: 'weight', value: 20 }],
+      stages: [
+        { name: 'one', workflows: [{ workflowRef: { name: 'shop' } }] },
+        {
+          name: 'two',
+          workflows: [{ workflowRef: { name: 'shop' }, params: [{ name: 'weight', value: 30 }] }],
+        },
+      ],
+    });
+    const execution = await stack.execute('shop', { params: [{ name: 'weight', value: 40 }] });
+    const ended = await stack.ended(execution);
+
+    expect(ended.status).toMatchObject({
+      phase: 'Succeeded',
+      summary: {
+        totalStages: 2,
+        completedStages: 2,
+        totalWorkflows: 2,
+        completedWorkflows: 2,
+        pendingStages: 0,
+      },
+      temporal: { workflowId: expect.stringMatching(/^dr\//), runId: expect.any(String) },
+      snapshotRef: { digest: expect.any(String) },
+    });
+    expect(ended.metadata.labels).toMatchObject({ [LABELS.plan]: 'shop' });
+    expect(ended.metadata.finalizers).toContain(FINALIZERS.execution);
+    expect(ended.metadata.annotations).toMatchObject({ [ANNOTATIONS.stamp]: ended.metadata.uid });
+    expect(condition(ended, 'Succeeded')?.status).toBe('True');
+    expect(condition(ended, 'Finished')?.status).toBe('True');
+    expect(condition(ended, 'Progressing')?.status).toBe('False');
+    for (const [s, stage] of (ended.status?.stageStatuses ?? []).entries()) {
+      expect(stage).toMatchObject({
+        phase: 'Succeeded',
+        startTime: expect.any(String),
+        completionTime: expect.any(String),
+        duration: expect.any(String),
+      });
+      expect(stage.workflowExecutions?.[0]).toMatchObject({
+        progress: '2/2 actions completed',
+        phase: 'Succeeded',
+      });
+      expect(actionAt(ended, s, 0, 0)).toMatchObject({
+        phase: 'Succeeded',
+        outputs: { httpResponse: { statusCode: 200, body: 'ok' } },
+        completionTime: expect.any(String),
+      });
+    }
+    expect(recorder.of('/note').map((request) => request.body)).toEqual(['drain said ok', 'drain said ok']);
+    expect(recorder.effects('/drain')).toBe(2);
+
+    const plan = await stack.getPlan('shop');
+    expect(plan.status).toMatchObject({
+      phase: 'Executed',
+      lastExecutionRef: execution.metadata.name,
+      lastExecutionTime: expect.any(String),
+    });
+    expect(plan.status?.currentExecution).toBeUndefined();
+    expect(plan.status?.executionHistory?.[0]).toMatchObject({
+      name: execution.metadata.name,
+      uid: execution.metadata.uid,
+      operationType: 'Execute',
+      phase: 'Succeeded',
+      startTime: expect.any(String),
+      completionTime: expect.any(String),
+    });
+    expect(plan.metadata.labels).toMatchObject({ [LABELS.workflow]: 'shop' });
+    await poll(
+      () => eventReasons(execution.metadata.name),
+      (reasons) => reasons.includes('ExecutionSucceeded'),
+      10_000,
+    );
+  });
+
+  it('of a busy plan fails and names the holder; nothing queues', async () => {
+    await stack.simplePlan('busy', [http('slow', `${recorder.url}/busy?delay=2000`)]);
+    const first = await stack.execute('busy');
+    await stack.until(first, (now) => now.status?.phase === 'Running');
+    const second = await stack.ended(await stack.execute('busy'));
+    expect(second.status).toMatchObject({ phase: 'Failed', reason: 'PlanBusy' });
+    expect(second.status?.message).toContain(first.metadata.name);
+    expect((await stack.ended(first)).status?.phase).toBe('Succeeded');
+    expect(recorder.of('/busy')).toHaveLength(1);
+  });
+
+  it('created twice at once runs exactly once', async () => {
+    await stack.simplePlan('race', [http('once', `${recorder.url}/race?delay=500`)]);
+    const both = await Promise.all([stack.execute('race'), stack.execute('race')]);
+    const ended = await Promise.all(both.map((execution) => stack.ended(execution)));
+    expect(ended.map((execution) => execution.status?.reason).sort()).toEqual(['Completed', 'PlanBusy']);
+    expect(recorder.of('/race')).toHaveLength(1);
+  });
+
+  it('runs from its snapshot when plan and workflow are changed or deleted meanwhile', async () => {
+    await stack.simplePlan('snap', [
+      http('slow', `${recorder.url}/snap-1?delay=1500`),
+      http('next', `${recorder.url}/snap-2`),
+    ]);
+    const execution = await stack.execute('snap');
+    await poll(
+      () => Promise.resolve(recorder.of('/snap-1').length),
+      (count) => count > 0,
+      10_000,
+    );
+    await stack.kube.delete({
+      apiVersion: 'dr.bkbcs.tencent.com/v1alpha1',
+      kind: 'DRWorkflow',
+      namespace: stack.namespace,
+      name: 'snap',
+    });
+    await poll(
+      () => stack.getPlan('snap'),
+      (plan) => plan.status?.phase === 'Invalid',
+      10_000,
+    );
+    expect((await stack.ended(execution)).status?.phase).toBe('Succeeded');
+    expect(recorder.of('/snap-2')).toHaveLength(1);
+    const plan = await stack.getPlan('snap');
+    expect(plan.status?.currentExecution).toBeUndefined();
+  });
+
+  it('retries what may pass, counts the retries, and sends each definite attempt its own key', async () => {
+    await stack.simplePlan('retry', [
+      http('flaky', `${recorder.url}/flaky?fail=2`, {
+        retryPolicy: { limit: 3, interval: '100ms', backoffMultiplier: '1.5' },
+      }),
+    ]);
+    const ended = await stack.ended(await stack.execute('retry'));
+    expect(ended.status?.phase).toBe('Succeeded');
+    expect(actionAt(ended, 0, 0, 0)).toMatchObject({ phase: 'Succeeded', retryCount: 2 });
+    expect(recorder.of('/flaky')).toHaveLength(3);
+    expect(recorder.effects('/flaky')).toBe(3);
+  });
+
+  it('fails after its last attempt with a message that says what happened', async () => {
+    await stack.simplePlan('down', [
+      http('gslb', `${recorder.url}/gslb?status=503&body=maintenance`, {
+        retryPolicy: { limit: 1, interval: '100ms' },
+      }),
+    ]);
+    const ended = await stack.ended(await stack.execute('down'));
+    expect(ended.status).toMatchObject({ phase: 'Failed', reason: 'StageFailed' });
+    const failed = actionAt(ended, 0, 0, 0);
+    expect(failed?.message).toContain('503');
+    expect(failed?.message).toContain('maintenance');
+    expect(failed?.message).toContain('2 attempts');
+    expect(failed?.outputs?.httpResponse).toMatchObject({ statusCode: 503 });
+    expect(condition(ended, 'Succeeded')).toMatchObject({ status: 'False' });
+    expect(condition(ended, 'Finished')).toMatchObject({ status: 'True' });
+    // A failed run leaves the plan ready for another try.
+    expect((await stack.getPlan('down')).status?.phase).toBe('Ready');
+  });
+
+  it('needs a Ready plan, unless a rerun is allowed', async () => {
+    await stack.simplePlan('again', [http('a', `${recorder.url}/again`)]);
+    await stack.ended(await stack.execute('again'));
+    const refused = await stack.ended(await stack.execute('again'));
+    expect(refused.status).toMatchObject({ phase: 'Failed' });
+    expect(refused.status?.message).toMatch(/Executed/);
+    const allowed = await stack.ended(await stack.execute('again', { rerun: 'Allowed' }));
+    expect(allowed.status?.phase).toBe('Succeeded');
+    expect(recorder.of('/again')).toHaveLength(2);
+  });
+
+  it('runs workflows of a parallel stage at once, and the same workflow twice in a stage', async () => {
+    await stack.workflow('twice', {
+      parameters: [{ name: 'site' }],
+      actions: [http('call', `${recorder.url}/twice/{{ .params.site }}?delay=800`)],
+    });
+    await stack.plan('twice', {
+      stages: [
+        {
+          name: 'both',
+          parallel: true,
+          workflows: ['a', 'b'].map((site) => ({
+            workflowRef: { name: 'twice' },
+            params: [{ name: 'site', value: site }],
+          })),
+        },
+      ],
+    });
+    const begun = Date.now();
+    const ended = await stack.ended(await stack.execute('twice'));
+    expect(ended.status?.phase).toBe('Succeeded');
+    expect(Date.now() - begun).toBeLessThan(8000);
+    expect(recorder.of('/twice/a')).toHaveLength(1);
+    expect(recorder.of('/twice/b')).toHaveLength(1);
+    const [first, second] = ended.status?.stageStatuses?.[0]?.workflowExecutions ?? [];
+    expect(Date.parse(second?.startTime ?? '')).toBeLessThan(Date.parse(first?.completionTime ?? ''));
+  });
+
+  it('evaluates conditions of actions over outputs, in both spellings', async () => {
+    await stack.simplePlan('cond', [
+      http('probe', `${recorder.url}/probe`),
+      http('yes', `${recorder.url}/cond-yes`, { when: "{{ .outputs.probe.phase == 'Succeeded' }}" }),
+      http('no', `${recorder.url}/cond-no`, { when: 'outputs.probe.httpResponse.statusCode == 500' }),
+      http('install', `${recorder.url}/cond-install`, { when: 'mode == "install" || mode == "upgrade"' }),
+    ]);
+    const ended = await stack.ended(await stack.execute('cond'));
+    expect(ended.status?.phase).toBe('Succeeded');
+    expect(actionAt(ended, 0, 0, 2)).toMatchObject({ phase: 'Skipped', reason: 'WhenFalse' });
+    expect(recorder.of('/cond-yes')).toHaveLength(1);
+    expect(recorder.of('/cond-no')).toHaveLength(0);
+    expect(recorder.of('/cond-install')).toHaveLength(1);
+  });
+
+  it('shows an action’s end in status within a second', async () => {
+    await stack.simplePlan('live', [
+      http('first', `${recorder.url}/live-1?delay=1000`),
+      http('second', `${recorder.url}/live-2?delay=4000`),
+    ]);
+    const execution = await stack.execute('live');
+    await stack.until(execution, (now) => actionAt(now, 0, 0, 0)?.phase === 'Succeeded');
+    const seen = Date.now();
+    const now = await stack.get(execution);
+    const lag = seen - Date.parse(actionAt(now, 0, 0, 0)?.completionTime ?? '');
+    expect(lag).toBeLessThan(1000);
+    expect(now.status).toMatchObject({ phase: 'Running' });
+    expect(now.status?.stageStatuses?.[0]?.workflowExecutions?.[0]).toMatchObject({
+      phase: 'Running',
+      currentAction: 'second',
+      progress: '1/2 actions completed',
+    });
+    await stack.ended(execution);
+  });
+});
+
+describe('revert', () => {
+  it('runs custom rollbacks in reverse, frees the plan for another run, and cannot be done twice', async () => {
+    await stack.simplePlan('back', [
+      http('a', `${recorder.url}/back-a`, {
+        rollback: { http: { url: `${recorder.url}/undo-a`, method: 'POST' } },
+      }),
+      http('b', `${recorder.url}/back-b`, {
+        rollback: { type: 'HTTP', http: { url: `${recorder.url}/undo-b`, method: 'POST' } },
+      }),
+    ]);
+    const execution = await stack.execute('back');
+    await stack.ended(execution);
+    const revert = await stack.ended(await stack.revert(execution));
+    expect(revert.status).toMatchObject({ phase: 'Succeeded', reason: 'Reverted' });
+    expect(condition(revert, 'FullyReverted')).toMatchObject({ status: 'True' });
+    const order = recorder.requests
+      .filter((request) => request.path.startsWith('/undo-'))
+      .map((request) => request.path);
+    expect(order).toEqual(['/undo-b', '/undo-a']);
+    expect((await stack.get(execution)).status?.revertedBy).toMatchObject({ name: revert.metadata.name });
+    expect((await stack.getPlan('back')).status).toMatchObject({
+      phase: 'Ready',
+      lastExecutionRef: revert.metadata.name,
+    });
+
+    const twice = await stack.ended(await stack.revert(execution));
+    expect(twice.status?.phase).toBe('Failed');
+    expect(recorder.requests.filter((request) => request.path.startsWith('/undo-'))).toHaveLength(2);
+  });
+
+  it('says what it could not undo', async () => {
+    await stack.simplePlan('half', [http('plain', `${recorder.url}/half`)]);
+    const execution = await stack.execute('half');
+    await stack.ended(execution);
+    const revert = await stack.ended(await stack.revert(execution));
+    expect(condition(revert, 'FullyReverted')).toMatchObject({ status: 'False' });
+    expect(revert.status?.unreverted).toEqual(['0/0/0']);
+  });
+
+  it('of a failed run undoes what was done', async () => {
+    await stack.simplePlan('partial', [
+      http('a', `${recorder.url}/partial-a`, {
+        rollback: { http: { url: `${recorder.url}/partial-undo`, method: 'POST' } },
+      }),
+      http('b', `${recorder.url}/partial-b?status=400`),
+    ]);
+    const execution = await stack.execute('partial');
+    expect((await stack.ended(execution)).status?.phase).toBe('Failed');
+    const revert = await stack.ended(await stack.revert(execution));
+    expect(revert.status?.phase).toBe('Succeeded');
+    expect(recorder.of('/partial-undo')).toHaveLength(1);
+  });
+});
+
+describe('onFailure: Rollback', () => {
+  it('undoes what the run did, ends Failed, and says that it is rolled back', async () => {
+    await stack.simplePlan(
+      'saga',
+      [
+        http('a', `${recorder.url}/saga-a`, {
+          rollback: { http: { url: `${recorder.url}/saga-undo`, method: 'POST' } },
+        }),
+        http('b', `${recorder.url}/saga-b?status=400`),
+      ],
+      { plan: { onFailure: 'Rollback' } },
+    );
+    const ended = await stack.ended(await stack.execute('saga'));
+    expect(ended.status?.phase).toBe('Failed');
+    expect(recorder.of('/saga-undo')).toHaveLength(1);
+    expect(condition(ended, 'RolledBack')).toBeDefined();
+  });
+});
+
+describe('names', () => {
+  it('may be as long as Kubernetes allows', async () => {
+    await stack.simplePlan('long', [http('a'.repeat(63), `${recorder.url}/long`)]);
+    const execution: DRPlanExecution = await stack.execute('long', {}, `${unique('x')}-${'n'.repeat(200)}`);
+    const ended = await stack.ended(execution);
+    expect(ended.status?.phase).toBe('Succeeded');
+    expect(ended.status?.temporal?.workflowId.length).toBeLessThanOrEqual(200);
+  });
+});

@@ -1,0 +1,85 @@
+/**
+ * An HTTP endpoint outside of everything under test that counts what reaches it: by idempotency key, so that an effect
+ * that happened twice is seen.
+ */
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+
+/** A request that came. */
+export interface RecordedRequest {
+  method: string;
+  path: string;
+  key: string | undefined;
+  headers: Record<string, string | string[] | undefined>;
+  body: string;
+  /** Whether the client went away before the answer. */
+  aborted: boolean;
+}
+
+export interface Recorder {
+  url: string;
+  requests: RecordedRequest[];
+  /** Requests of a path. */
+  of(path: string): RecordedRequest[];
+  /** Effects of a path: requests with the same key are one effect. */
+  effects(path: string): number;
+  close(): Promise<void>;
+}
+
+/**
+ * Paths steer the answer: `?status=503`, `?delay=2000` (milliseconds before the answer), `?fail=2` (the first two
+ * requests of the path answer 503), `?body=text`.
+ */
+export async function startRecorder(): Promise<Recorder> {
+  const requests: RecordedRequest[] = [];
+  const of = (path: string): RecordedRequest[] => requests.filter((request) => request.path === path);
+  const server = createServer((request, response) => {
+    const url = new URL(request.url ?? '/', 'http://recorder');
+    const chunks: Buffer[] = [];
+    request.on('data', (chunk: Buffer) => chunks.push(chunk));
+    request.on('end', () => {
+      const key = request.headers['idempotency-key'];
+      const record: RecordedRequest = {
+        method: request.method ?? '',
+        path: url.pathname,
+        key: Array.isArray(key) ? key[0] : key,
+        headers: request.headers,
+        body: Buffer.concat(chunks).toString(),
+        aborted: false,
+      };
+      requests.push(record);
+      const failures = Number(url.searchParams.get('fail') ?? 0);
+      const status =
+        of(url.pathname).length <= failures ? 503 : Number(url.searchParams.get('status') ?? 200);
+      const timer = setTimeout(
+        () => {
+          response.writeHead(status, { 'content-type': 'text/plain' });
+          response.end(url.searchParams.get('body') ?? 'ok');
+        },
+        Number(url.searchParams.get('delay') ?? 0),
+      );
+      response.on('close', () => {
+        if (!response.writableEnded) {
+          record.aborted = true;
+          clearTimeout(timer);
+        }
+      });
+    });
+  });
+  await new Promise<void>((resolve) => {
+    server.listen(0, '127.0.0.1', resolve);
+  });
+  return {
+    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    requests,
+    of,
+    effects: (path) => new Set(of(path).map((request) => request.key)).size,
+    close: () =>
+      new Promise((resolve) => {
+        server.closeAllConnections();
+        server.close(() => {
+          resolve();
+        });
+      }),
+  };
+}
