@@ -45,7 +45,7 @@ describe('lookup', () => {
     const { found, rejected } = await lookup(['etcd'], env);
     expect(found.etcd?.source).toBe('cache');
     expect(rejected).toEqual([
-      { name: 'etcd', path: join(folder, 'bin', 'etcd'), reason: 'is 3.4.1, older than 3.5.0' },
+      { name: 'etcd', path: join(folder, 'bin', 'etcd'), reason: 'version 3.4.1 is older than 3.5.0' },
     ]);
   });
 

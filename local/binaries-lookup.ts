@@ -60,13 +60,13 @@ export function oldestVersion(name: ProgramName): string {
  * older than accepted, or (Temporal) of another major version.
  */
 export function refuseVersion(name: ProgramName, version: Version | undefined): string | undefined {
-  if (version === undefined) return 'does not tell its version';
+  if (version === undefined) return 'it does not tell its version';
   const oldest = parseVersion(oldestVersion(name))!;
   if (compareVersions(version, oldest) < 0) {
-    return `is ${formatVersion(version)}, older than ${formatVersion(oldest)}`;
+    return `version ${formatVersion(version)} is older than ${formatVersion(oldest)}`;
   }
   return name === 'temporal' && version[0] !== oldest[0]
-    ? `is ${formatVersion(version)}; only ${oldest[0]}.x is known to work`
+    ? `version ${formatVersion(version)}: only ${oldest[0]}.x is known to work`
     : undefined;
 }
 

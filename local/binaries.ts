@@ -1,4 +1,4 @@
-import { chmod, mkdir, rename, rm, symlink, writeFile } from 'node:fs/promises';
+import { chmod, mkdir, readdir, rename, rm, symlink, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { goBuild, recipes } from './binaries-build.js';
 import {
@@ -46,7 +46,7 @@ export async function findPrograms<Name extends ProgramName>(
     options.progress({
       kind: 'notice',
       subject: name,
-      message: `${path} is not used: it ${reason}`.replace('it the PATH', 'the PATH'),
+      message: `${path} is not used: ${reason}`,
     });
   }
   const missing = options.names.filter((name) => first.found[name] === undefined);
@@ -61,7 +61,10 @@ export async function findPrograms<Name extends ProgramName>(
   return withLock(lock, { timeoutMs: lockTimeoutMs, onWait }, async () => {
     const again = await lookup(options.names, env);
     const stillMissing = options.names.filter((name) => again.found[name] === undefined);
-    if (stillMissing.length > 0) await install(stillMissing, options.progress, env);
+    if (stillMissing.length > 0) {
+      await removeDrafts(cacheDir(env));
+      await install(stillMissing, options.progress, env);
+    }
     const last = await lookup(options.names, env);
     const lost = options.names.filter((name) => last.found[name] === undefined);
     if (lost.length > 0) throw new Error(`installed but not found in ${cacheDir(env)}: ${lost.join(', ')}`);
@@ -238,5 +241,12 @@ async function intoFolder(folder: string, fill: (draft: string) => Promise<void>
     await rename(draft, folder);
   } finally {
     await rm(draft, { recursive: true, force: true });
+  }
+}
+
+/** What an interrupted build or download left; nobody else writes here while the lock is held. */
+async function removeDrafts(folder: string): Promise<void> {
+  for (const name of await readdir(folder)) {
+    if (name.endsWith('.tmp')) await rm(join(folder, name), { recursive: true, force: true });
   }
 }

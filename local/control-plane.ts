@@ -149,7 +149,7 @@ export async function layOutControlPlane(options: ControlPlaneOptions): Promise<
       'etcd',
       'etcd',
       [
-        ...['--name', 'drover', '--data-dir', paths.etcd],
+        ...['--name', 'drover', '--data-dir', options.ephemeral ? paths.etcdEphemeral : paths.etcd],
         ...['--listen-client-urls', etcd.server, '--advertise-client-urls', etcd.server],
         ...['--listen-peer-urls', `https://127.0.0.1:${ports.etcdPeer}`],
         ...['--initial-advertise-peer-urls', `https://127.0.0.1:${ports.etcdPeer}`],

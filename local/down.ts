@@ -53,7 +53,7 @@ export async function down(options: DownOptions): Promise<DownResult> {
     // A copy of the user's own credentials must not be left lying about.
     if (state.mode.cluster !== 'embedded') await rm(paths.kubeconfig, { force: true });
     if (state.mode.ephemeral) {
-      await rm(paths.etcd, { recursive: true, force: true });
+      await rm(paths.etcdEphemeral, { recursive: true, force: true });
     }
     return { known: true, processes };
   });

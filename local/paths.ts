@@ -13,6 +13,8 @@ export interface DataPaths {
   logs: string;
   data: string;
   etcd: string;
+  /** etcd's data of an ephemeral `up`, apart from the durable data so that throwing it away cannot hurt that. */
+  etcdEphemeral: string;
   pki: string;
   temporalDb: string;
 }
@@ -30,6 +32,7 @@ export function dataPaths(dataDir: string): DataPaths {
     logs: join(root, 'logs'),
     data,
     etcd: join(data, 'etcd'),
+    etcdEphemeral: join(data, 'etcd-ephemeral'),
     pki: join(data, 'pki'),
     temporalDb: join(data, 'temporal.db'),
   };

@@ -33,8 +33,8 @@ describe('a program on the PATH', () => {
   });
 
   it('is refused with the reason when it is older, of another major, or says nothing', () => {
-    expect(refuseVersion('kube-apiserver', [1, 33, 9])).toBe('is 1.33.9, older than 1.34.0');
-    expect(refuseVersion('temporal', [2, 0, 0])).toBe('is 2.0.0; only 1.x is known to work');
-    expect(refuseVersion('etcd', undefined)).toBe('does not tell its version');
+    expect(refuseVersion('kube-apiserver', [1, 33, 9])).toBe('version 1.33.9 is older than 1.34.0');
+    expect(refuseVersion('temporal', [2, 0, 0])).toBe('version 2.0.0: only 1.x is known to work');
+    expect(refuseVersion('etcd', undefined)).toBe('it does not tell its version');
   });
 });
