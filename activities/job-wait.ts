@@ -47,12 +47,16 @@ async function follow(
   job: Job,
   signal: AbortSignal,
 ): Promise<Waited | undefined> {
-  const events = kube.watch<Job>(key, {
-    namespace: key.namespace ?? '',
-    fieldSelector: `metadata.name=${key.name}`,
-    resourceVersion: job.metadata.resourceVersion ?? '0',
-    signal,
-  });
+  const { apiVersion, kind } = key;
+  const events = kube.watch<Job>(
+    { apiVersion, kind },
+    {
+      namespace: key.namespace ?? '',
+      fieldSelector: `metadata.name=${key.name}`,
+      resourceVersion: job.metadata.resourceVersion ?? '0',
+      signal,
+    },
+  );
   for await (const event of events) {
     if (event.type === 'BOOKMARK' || event.object.metadata.uid !== job.metadata.uid) continue;
     // A Job that its TTL removes has ended before; what it was like last tells how.

@@ -1,0 +1,57 @@
+import type { Logger } from 'pino';
+import type { ActionType } from '../api/types.js';
+import type { KubeClient } from '../kube/client.js';
+import type { ActionTask, WorkerActivities } from '../workflows/contract.js';
+import { captureAction, runAction, settleAction } from './attempt.js';
+import type { EgressPolicy } from './egress.js';
+import { evaluateStage } from './evaluate.js';
+import type { Handler } from './handler.js';
+import { createHttpHandler } from './http.js';
+import { jobHandler } from './job.js';
+import { createKubernetesResourceHandler } from './kubernetes-resource.js';
+import { createLocalizationHandler } from './localization.js';
+import type { AttemptDeps } from './prepare.js';
+import { createSnapshotStore } from './snapshots.js';
+import { createSubscriptionHandler } from './subscription.js';
+
+/** What activities are made with. */
+export interface ActivityDeps {
+  /** The cluster, as the controller. */
+  kube: KubeClient;
+  /** Where HTTP actions may go. */
+  egress: EgressPolicy;
+  log: Logger;
+  /**
+   * Whether a plan without `serviceAccountName` acts with the controller's own identity (plan semantics, §1). False:
+   * its actions fail with `NoServiceAccount`.
+   */
+  controllerIdentity: boolean;
+}
+
+/** The activities of a worker: one for each action type, and what belongs to all of them. */
+export function createActivities(deps: ActivityDeps): WorkerActivities {
+  const handlers: Record<ActionType, Handler> = {
+    HTTP: createHttpHandler(deps.egress),
+    Job: jobHandler,
+    Localization: createLocalizationHandler(),
+    Subscription: createSubscriptionHandler(),
+    KubernetesResource: createKubernetesResourceHandler(),
+  };
+  const frame: AttemptDeps = {
+    kube: deps.kube,
+    snapshots: createSnapshotStore(deps.kube),
+    log: deps.log,
+    controllerIdentity: deps.controllerIdentity,
+  };
+  const act = (type: ActionType) => (task: ActionTask) => runAction(task, handlers[type], frame);
+  return {
+    http: act('HTTP'),
+    job: act('Job'),
+    localization: act('Localization'),
+    subscription: act('Subscription'),
+    kubernetesResource: act('KubernetesResource'),
+    capture: (task) => captureAction(task, handlers[task.type], frame),
+    settle: (task) => settleAction(task, handlers[task.type], frame),
+    evaluate: (task) => Promise.resolve(evaluateStage(task)),
+  };
+}
