@@ -2,6 +2,7 @@
 import { parseDuration } from './duration.js';
 import { isObject } from './json.js';
 import type { Retry } from './run.js';
+import { BLOCK_BY_TYPE } from './schema/workflow.js';
 import type { Action, ActionType, RetryPolicy, RollbackAction } from './types.js';
 
 /** Longest time of one attempt when nothing is written: 5 minutes. */
@@ -70,14 +71,6 @@ export function needsCapture(action: Action): boolean {
   return operation !== undefined && operation !== 'Create';
 }
 
-/** Field of an action that holds the block of a type. */
-export const BLOCK_BY_TYPE = {
-  HTTP: 'http',
-  Job: 'job',
-  Localization: 'localization',
-  Subscription: 'subscription',
-  KubernetesResource: 'resource',
-} as const satisfies Record<ActionType, keyof Action>;
 type BlockName = (typeof BLOCK_BY_TYPE)[ActionType];
 
 /** Operations that a type knows (seed; Apply and Replace from the original controller). */

@@ -3,7 +3,6 @@
  * have a value. What can fail here fails before any action runs (plan semantics, §2, §5 Start).
  */
 import {
-  BLOCK_BY_TYPE,
   isActionType,
   needsCapture,
   operationOf,
@@ -26,6 +25,7 @@ import {
 import type { Mention } from './references.js';
 import { RenderError, renderString } from './render.js';
 import type { ActionBody, ActionInput, StageInput, WorkflowInput } from './run.js';
+import { BLOCK_BY_TYPE } from './schema/workflow.js';
 import { carriesSecret } from './secrecy.js';
 import { bodyOf, parametersAt, workflowAt, workflowKey } from './snapshot.js';
 import type { Snapshot } from './snapshot.js';

@@ -1,8 +1,9 @@
 /** What actions refer to, and whether it can be there when they run (plan semantics, §2). */
-import { BLOCK_BY_TYPE, isActionType, rollbackOf } from './action-defaults.js';
+import { isActionType, rollbackOf } from './action-defaults.js';
 import { dependencies, isGraph } from './graph.js';
 import { referencesOf } from './placeholders.js';
 import type { Problem } from './problem.js';
+import { BLOCK_BY_TYPE } from './schema/workflow.js';
 import type { Action, ActionType, Scalar } from './types.js';
 import { whenReferences } from './when.js';
 

@@ -1,5 +1,6 @@
 import { z } from 'zod';
-import { conditionsSchema, duration, parameterSchema, PRESERVE } from './common.js';
+import { cel, conditionsSchema, duration, parameterSchema, PRESERVE } from './common.js';
+import type { CelRule } from './common.js';
 import type { KubernetesObject } from './common.js';
 
 /** The action types that a run can execute. */
@@ -270,6 +271,26 @@ export const rollbackSchema = z.object({
 /** A custom rollback action. */
 export type RollbackAction = z.infer<typeof rollbackSchema>;
 
+/** Field of an action that holds the block of a type (seed: Action). */
+export const BLOCK_BY_TYPE = {
+  HTTP: 'http',
+  Job: 'job',
+  Localization: 'localization',
+  Subscription: 'subscription',
+  KubernetesResource: 'resource',
+} as const satisfies Record<ActionType, string>;
+
+const blockRules = Object.entries(BLOCK_BY_TYPE).map(([type, field]): CelRule => ({
+  rule: `self.type != '${type}' || has(self.${field})`,
+  message: `an action of type ${type} needs the field ${field}`,
+}));
+
+/** Seed: Validation Rules, DRWorkflow, 6. */
+const patchRules = (['localization', 'subscription', 'resource'] as const).map((field): CelRule => ({
+  rule: `!has(self.${field}) || !has(self.${field}.operation) || self.${field}.operation != 'Patch' || has(self.rollback)`,
+  message: `${field}.operation Patch needs a rollback in the action: say how the patch is undone`,
+}));
+
 export const actionSchema = z
   .object({
     ...actionFields,
@@ -279,6 +300,7 @@ export const actionSchema = z
       .meta(PRESERVE)
       .describe('An action that undoes this one. Without a type it has the type of the action it undoes.'),
   })
+  .meta(cel(...blockRules, ...patchRules))
   .describe('One step of a workflow.');
 /** An action (seed: Action). `rollback` is stored unchecked and read with {@link rollbackSchema}. */
 export type Action = z.infer<typeof actionSchema>;

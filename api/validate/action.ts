@@ -1,5 +1,4 @@
 import {
-  BLOCK_BY_TYPE,
   isActionType,
   MAX_RETRY_INTERVAL_MS,
   OPERATIONS_BY_TYPE,
@@ -9,7 +8,7 @@ import {
 import { parseDuration } from '../duration.js';
 import { isObject } from '../json.js';
 import type { Problem } from '../problem.js';
-import { ACTION_TYPES, rollbackSchema, UNSUPPORTED_ACTION_TYPES } from '../schema/workflow.js';
+import { ACTION_TYPES, BLOCK_BY_TYPE, rollbackSchema, UNSUPPORTED_ACTION_TYPES } from '../schema/workflow.js';
 import type { Action, ActionType, RetryPolicy } from '../types.js';
 import { checkWhen } from '../when.js';
 import { checkLocalization, checkSubscription } from './clusternet.js';

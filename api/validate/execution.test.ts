@@ -35,7 +35,7 @@ describe('validateExecutionSpec', () => {
     [
       'an execute with a target',
       { ...execute, revertExecutionRef: 'run-1' },
-      ['error InvalidField spec.revertExecutionRef'],
+      ['warning IgnoredField spec.revertExecutionRef'],
     ],
     ['a mode', { ...execute, mode: 'Install' }, ['error UnsupportedField spec.mode']],
     ['force on an execute', { ...execute, force: true }, ['warning IgnoredField spec.force']],

@@ -49,10 +49,7 @@ function checkRevert(spec: DRPlanExecutionSpec): Problem[] {
 
 function checkExecute(spec: DRPlanExecutionSpec): Problem[] {
   const problems: Problem[] = [];
-  if ((spec.revertExecutionRef ?? '') !== '') {
-    const message = 'names an execution to undo, but operationType is Execute; set Revert, or remove it';
-    problems.push(error('spec.revertExecutionRef', 'InvalidField', message));
-  }
+  if ((spec.revertExecutionRef ?? '') !== '') problems.push(ignored('spec.revertExecutionRef', 'Revert'));
   if (spec.force !== undefined) problems.push(ignored('spec.force', 'Revert'));
   return problems;
 }
