@@ -1,0 +1,258 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { ANNOTATIONS, API_VERSION, FINALIZERS, LABELS } from '../../api/group.js';
+import type { DRPlanExecution } from '../../api/types.js';
+import { condition, http, openStack, poll, unique } from '../support/stack.js';
+import type { Stack } from '../support/stack.js';
+import { startRecorder } from '../support/recorder.js';
+import type { Recorder } from '../support/recorder.js';
+import { startReplica } from './replica.js';
+import type { Replica } from './replica.js';
+
+let stack: Stack;
+let recorder: Recorder;
+let replica: Replica;
+
+beforeAll(async () => {
+  [stack, recorder, replica] = await Promise.all([openStack('bridge'), startRecorder(), startReplica()]);
+});
+afterAll(async () => {
+  await replica.stop();
+  await recorder.close();
+  await stack.close();
+});
+
+const keyOf = (execution: DRPlanExecution) => ({
+  apiVersion: API_VERSION,
+  kind: 'DRPlanExecution',
+  namespace: stack.namespace,
+  name: execution.metadata.name,
+});
+const annotate = (execution: DRPlanExecution, annotation: string) =>
+  stack.kube.patch(
+    keyOf(execution),
+    { metadata: { annotations: { [annotation]: 'true' } } },
+    { kind: 'merge' },
+  );
+const lookup = (execution: DRPlanExecution) => stack.kube.get<DRPlanExecution>(keyOf(execution));
+const running = (execution: DRPlanExecution) =>
+  stack.until(execution, (now) => now.status?.stageStatuses?.[0]?.phase === 'Running');
+
+describe('the plan of an execution', () => {
+  it('goes to one of several executions created at once; the others name the holder', async () => {
+    const plan = unique('race');
+    await stack.simplePlan(plan, [http('call', `${recorder.url}/${plan}?delay=1500`)]);
+    const created = await Promise.all([1, 2, 3, 4].map((n) => stack.execute(plan, {}, `${plan}-${n}`)));
+    const ended = await Promise.all(created.map((execution) => stack.ended(execution)));
+
+    const winners = ended.filter((execution) => execution.status?.phase === 'Succeeded');
+    expect(winners).toHaveLength(1);
+    for (const loser of ended.filter((execution) => execution !== winners[0])) {
+      expect(loser.status).toMatchObject({ phase: 'Failed', reason: 'PlanBusy' });
+      expect(loser.status?.message).toContain(winners[0]?.metadata.name);
+      expect(loser.status?.completionTime).toBeDefined();
+    }
+    expect(recorder.effects(`/${plan}`)).toBe(1);
+    const { status } = await stack.getPlan(plan);
+    expect(status?.currentExecution).toBeUndefined();
+    expect(status?.executionHistory).toMatchObject([{ uid: winners[0]?.metadata.uid, phase: 'Succeeded' }]);
+  });
+
+  it('is Executed once, until it is reverted or a rerun is allowed', async () => {
+    const plan = unique('once');
+    await stack.simplePlan(plan, [
+      http('call', `${recorder.url}/${plan}`, {
+        rollback: { http: { url: `${recorder.url}/${plan}/undo`, method: 'POST' } },
+      }),
+    ]);
+    const first = await stack.ended(await stack.execute(plan));
+    expect(first.status?.phase).toBe('Succeeded');
+    expect(await stack.getPlan(plan)).toMatchObject({
+      status: { phase: 'Executed', lastExecutionRef: first.metadata.name },
+    });
+    const second = await stack.ended(await stack.execute(plan));
+    expect(second.status).toMatchObject({ phase: 'Failed', reason: 'PlanExecuted' });
+    const rerun = await stack.ended(await stack.execute(plan, { rerun: 'Allowed' }));
+    expect(rerun.status?.phase).toBe('Succeeded');
+
+    const early = await stack.ended(await stack.revert(first));
+    expect(early.status).toMatchObject({ phase: 'Failed', reason: 'NotNewest' });
+    const revert = await stack.ended(await stack.revert(rerun));
+    expect(revert.status?.phase).toBe('Succeeded');
+    expect(condition(revert, 'FullyReverted')).toMatchObject({ status: 'True' });
+    expect((await stack.get(rerun)).status?.revertedBy?.uid).toBe(revert.metadata.uid);
+    expect((await stack.getPlan(plan)).status?.phase).toBe('Ready');
+    const again = await stack.ended(await stack.revert(rerun));
+    expect(again.status).toMatchObject({ phase: 'Failed', reason: 'AlreadyReverted' });
+  });
+
+  it('keeps being Executed while it is Invalid', async () => {
+    const plan = unique('invalid');
+    await stack.simplePlan(plan, [http('call', `${recorder.url}/${plan}`)]);
+    await stack.ended(await stack.execute(plan));
+    const workflow = { apiVersion: API_VERSION, kind: 'DRWorkflow', namespace: stack.namespace, name: plan };
+    await stack.kube.delete(workflow);
+    const invalid = await poll(
+      () => stack.getPlan(plan),
+      ({ status }) => status?.phase === 'Invalid',
+      5000,
+    );
+    expect(condition(invalid, 'Ready')).toMatchObject({ status: 'False', reason: 'WorkflowNotFound' });
+    await stack.workflow(plan, { actions: [http('call', `${recorder.url}/${plan}`)] });
+    const back = await poll(
+      () => stack.getPlan(plan),
+      ({ status }) => status?.phase !== 'Invalid',
+      5000,
+    );
+    expect(back.status?.phase).toBe('Executed');
+    expect(back.metadata.labels?.[LABELS.workflow]).toBe(plan);
+  });
+});
+
+describe('an execution that must not start', () => {
+  it('says that there is no plan', async () => {
+    const ended = await stack.ended(await stack.execute('nowhere'));
+    expect(ended.status).toMatchObject({ phase: 'Failed', reason: 'PlanNotFound' });
+    expect(condition(ended, 'Finished')).toMatchObject({ status: 'True' });
+  });
+
+  it('is Failed RestoredCopy when it carries the stamp of another, and keeps that stamp', async () => {
+    const plan = unique('restored');
+    await stack.simplePlan(plan, [http('call', `${recorder.url}/${plan}`)]);
+    const copy = await stack.create<DRPlanExecution>({
+      apiVersion: API_VERSION,
+      kind: 'DRPlanExecution',
+      metadata: { name: plan, namespace: stack.namespace, annotations: { [ANNOTATIONS.stamp]: 'another' } },
+      spec: { planRef: plan, operationType: 'Execute' },
+    });
+    const ended = await stack.ended(copy);
+    expect(ended.status).toMatchObject({ phase: 'Failed', reason: 'RestoredCopy' });
+    expect(ended.metadata.annotations?.[ANNOTATIONS.stamp]).toBe('another');
+    expect(ended.metadata.finalizers).toBeUndefined();
+    expect(recorder.of(`/${plan}`)).toHaveLength(0);
+  });
+
+  it('is Cancelled at once when it is created with the cancel annotation', async () => {
+    const plan = unique('early');
+    await stack.simplePlan(plan, [http('call', `${recorder.url}/${plan}`)]);
+    const execution = await stack.create<DRPlanExecution>({
+      apiVersion: API_VERSION,
+      kind: 'DRPlanExecution',
+      metadata: { name: plan, namespace: stack.namespace, annotations: { [ANNOTATIONS.cancel]: 'true' } },
+      spec: { planRef: plan, operationType: 'Execute' },
+    });
+    const ended = await stack.ended(execution);
+    expect(ended.status).toMatchObject({ phase: 'Cancelled', reason: 'Cancelled' });
+    expect(ended.status?.completionTime).toBeDefined();
+    expect((await stack.getPlan(plan)).status?.phase).toBe('Ready');
+    expect(recorder.of(`/${plan}`)).toHaveLength(0);
+  });
+
+  it('names what is wrong with an invalid plan', async () => {
+    const plan = unique('bad');
+    await stack.workflow(plan, { actions: [http('call', `${recorder.url}/{{ .params.nobody }}`)] });
+    await stack.create({
+      apiVersion: API_VERSION,
+      kind: 'DRPlan',
+      metadata: { name: plan, namespace: stack.namespace },
+      spec: {
+        stages: [{ name: 'stage', workflows: [{ workflowRef: { name: plan } }], dependsOn: ['stage'] }],
+      },
+    });
+    const ended = await stack.ended(await stack.execute(plan));
+    expect(ended.status).toMatchObject({ phase: 'Failed', reason: 'PlanInvalid' });
+    expect(ended.status?.message).toContain('dependsOn');
+  });
+});
+
+describe('a running execution', () => {
+  it('is cancelled by the annotation in under two seconds', async () => {
+    const plan = unique('cancel');
+    await stack.simplePlan(plan, [
+      http('call', `${recorder.url}/${plan}?delay=20000`),
+      http('next', `${recorder.url}/${plan}/next`),
+    ]);
+    const execution = await stack.execute(plan);
+    await running(execution);
+    const asked = Date.now();
+    await annotate(execution, ANNOTATIONS.cancel);
+    const ended = await stack.ended(execution);
+    expect(Date.now() - asked).toBeLessThan(2000);
+    expect(ended.status).toMatchObject({ phase: 'Cancelled', cancelRequest: { via: 'Annotation' } });
+    expect(ended.status?.summary).toMatchObject({ runningStages: 0, pendingStages: 0, runningWorkflows: 0 });
+    expect(recorder.of(`/${plan}/next`)).toHaveLength(0);
+    expect((await stack.getPlan(plan)).status).toMatchObject({ phase: 'Ready' });
+  });
+
+  it('is cancelled by its deletion, and leaves a history row and a free plan', async () => {
+    const plan = unique('delete');
+    await stack.simplePlan(plan, [http('call', `${recorder.url}/${plan}?delay=20000`)]);
+    const execution = await stack.execute(plan);
+    await running(execution);
+    await stack.kube.delete(keyOf(execution));
+    await poll(
+      () => lookup(execution),
+      (found) => found === undefined,
+      10_000,
+    );
+    const { status } = await stack.getPlan(plan);
+    expect(status?.currentExecution).toBeUndefined();
+    expect(status?.executionHistory).toMatchObject([{ uid: execution.metadata.uid, phase: 'Cancelled' }]);
+    expect(recorder.of(`/${plan}`)[0]?.aborted).toBe(true);
+  });
+
+  it('is Failed RunTerminated when its run is terminated, and frees the plan', async () => {
+    const plan = unique('terminate');
+    await stack.simplePlan(plan, [http('call', `${recorder.url}/${plan}?delay=20000`)]);
+    const execution = await stack.execute(plan);
+    const { status } = await running(execution);
+    await stack.temporal.workflow.getHandle(status?.temporal?.workflowId ?? '').terminate('test');
+    const ended = await stack.ended(execution);
+    expect(ended.status).toMatchObject({ phase: 'Failed', reason: 'RunTerminated' });
+    expect(ended.status?.stageStatuses?.[0]).toMatchObject({ phase: 'Failed', reason: 'Interrupted' });
+    expect(ended.status?.summary).toMatchObject({ runningStages: 0, failedStages: 1 });
+    expect((await stack.getPlan(plan)).status?.currentExecution).toBeUndefined();
+  });
+
+  it('is cancelled after two live looks when its object was removed by force, and then frees the plan', async () => {
+    const plan = unique('orphan');
+    await stack.simplePlan(plan, [http('call', `${recorder.url}/${plan}?delay=20000`)]);
+    const execution = await stack.execute(plan);
+    const { status } = await running(execution);
+    // As with kubectl: the finalizer is patched away, then the object deleted.
+    await stack.kube.patch(keyOf(execution), { metadata: { finalizers: null } }, { kind: 'merge' });
+    await stack.kube.delete(keyOf(execution));
+    const workflowId = status?.temporal?.workflowId ?? '';
+    const run = await poll(
+      () => replica.runs.describe(workflowId),
+      (found) => found?.state !== 'Running',
+      20_000,
+    );
+    expect(run?.state).toBe('Completed');
+    const plans = await poll(
+      () => stack.getPlan(plan),
+      (found) => found.status?.currentExecution === undefined,
+      20_000,
+    );
+    expect(plans.status?.executionHistory).toMatchObject([{ phase: 'Cancelled' }]);
+  });
+});
+
+describe('a bridge that starts', () => {
+  it('writes nothing for what has ended', async () => {
+    const plan = unique('kept');
+    await stack.simplePlan(plan, [http('call', `${recorder.url}/${plan}`)]);
+    for (let n = 0; n < 5; n += 1) {
+      const ended = await stack.ended(await stack.execute(plan, { rerun: 'Allowed' }));
+      expect(ended.metadata.finalizers).toContain(FINALIZERS.execution);
+    }
+    const late = await startReplica(['--controller-identity']);
+    await poll(
+      async () => late.bridge.notReady(),
+      (missing) => missing.length === 0,
+      10_000,
+    );
+    await new Promise((resolve) => setTimeout(resolve, 1500));
+    expect(await late.writes()).toBe(0);
+    await late.stop();
+  });
+});

@@ -1,0 +1,74 @@
+/** One more replica of the bridge, in this process and with short times: all replicas are active, so it may join any time. */
+import { randomBytes } from 'node:crypto';
+import { Client } from '@temporalio/client';
+import { NativeConnection, Runtime } from '@temporalio/worker';
+import { pino } from 'pino';
+import { inject } from 'vitest';
+import { clusterId } from '../../api/naming.js';
+import { createRuns } from '../../client/runs.js';
+import type { Runs } from '../../client/runs.js';
+import { startBridge } from '../../crd-bridge/bridge.js';
+import type { Bridge } from '../../crd-bridge/bridge.js';
+import { readConfig } from '../../crd-bridge/config.js';
+import { createMetrics } from '../../crd-bridge/core/metrics.js';
+import { createKubeClient } from '../../kube/client.js';
+import { readClusterUid } from '../../kube/cluster-id.js';
+import { loadKubeConfig } from '../../kube/config.js';
+
+export interface Replica {
+  bridge: Bridge;
+  runs: Runs;
+  cluster: string;
+  /** Writes to the Kubernetes API so far, Events included. */
+  writes(): Promise<number>;
+  stop(): Promise<void>;
+}
+
+const FAST = [
+  '--silence=1s',
+  '--delete-wait=3s',
+  '--orphan-interval=500ms',
+  '--orphan-confirm=1s',
+  '--controller-identity',
+];
+
+let installed = false;
+
+export async function startReplica(flags: readonly string[] = []): Promise<Replica> {
+  if (!installed) Runtime.install({ shutdownSignals: [] });
+  installed = true;
+  const kube = createKubeClient(loadKubeConfig({ file: inject('kubeconfig') }));
+  const connection = await NativeConnection.connect({ address: inject('temporal') });
+  const namespace = inject('temporalNamespace');
+  const { namespaceInfo } = await connection.workflowService.describeNamespace({ namespace });
+  const runs = createRuns(new Client({ connection, namespace }));
+  const cluster = clusterId(await readClusterUid(kube));
+  const read = readConfig([...FAST, ...flags], {});
+  if (read.kind !== 'config') throw new Error(JSON.stringify(read));
+  const metrics = createMetrics();
+  const bridge = await startBridge({
+    kube,
+    runs,
+    connection,
+    temporal: { namespace, namespaceId: namespaceInfo?.id ?? '', searchAttributes: true },
+    cluster,
+    config: read.config,
+    log: pino({ level: process.env.DROVER_TEST_LOG ?? 'silent' }),
+    metrics,
+    instance: `replica-${randomBytes(3).toString('hex')}`,
+  });
+  await bridge.whenSynced();
+  return {
+    bridge,
+    runs,
+    cluster,
+    async writes() {
+      const metric = await metrics.registry.getSingleMetric('drover_bridge_api_writes_total')?.get();
+      return (metric?.values ?? []).reduce((sum, { value }) => sum + value, 0);
+    },
+    async stop() {
+      await bridge.stop();
+      await connection.close();
+    },
+  };
+}
