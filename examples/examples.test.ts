@@ -6,9 +6,10 @@ import type { z } from 'zod';
 import { compileRun } from '../api/compile.js';
 import { executionSpecSchema } from '../api/schema/execution.js';
 import { planSpecSchema } from '../api/schema/plan.js';
-import { rollbackSchema, workflowSpecSchema } from '../api/schema/workflow.js';
+import { workflowSpecSchema } from '../api/schema/workflow.js';
 import { takeSnapshot } from '../api/snapshot.js';
 import type { DRPlan, DRPlanExecution, DRWorkflow } from '../api/types.js';
+import { validateExecutionSpec, validatePlan, validateWorkflow } from '../api/validate.js';
 
 interface Loaded {
   kind: string;
@@ -31,6 +32,9 @@ const workflows = all<DRWorkflow>('DRWorkflow');
 const plans = all<DRPlan>('DRPlan');
 const executions = all<DRPlanExecution>('DRPlanExecution');
 
+const lookup = (namespace: string, name: string): DRWorkflow | undefined =>
+  workflows.find(({ metadata }) => metadata.name === name && (metadata.namespace ?? 'default') === namespace);
+
 /** Strict, so that a misspelt field of an example is found. */
 const SCHEMAS: Record<string, z.ZodObject> = {
   DRWorkflow: workflowSpecSchema.strict(),
@@ -45,12 +49,12 @@ test.each(objects.filter(({ kind }) => kind in SCHEMAS))(
   },
 );
 
-test('every rollback has the fields of an action', () => {
-  const rollbacks = workflows.flatMap((workflow) =>
-    workflow.spec.actions.flatMap(({ rollback }) => rollback ?? []),
-  );
-  expect(rollbacks.length).toBeGreaterThan(5);
-  for (const rollback of rollbacks) expect(rollbackSchema.strict().safeParse(rollback).error).toBeUndefined();
+test.each(workflows)('workflow $metadata.name is Ready without a warning', (workflow) => {
+  expect(validateWorkflow(workflow)).toEqual([]);
+});
+
+test.each(executions)('execution $metadata.name is valid', (execution) => {
+  expect(validateExecutionSpec(execution)).toEqual([]);
 });
 
 test.each(plans)('plan $metadata.name can be executed', (plan) => {
