@@ -36,7 +36,7 @@ export function readManifest(manifest: string, scope: RenderScope): ManifestObje
     if (problem !== undefined) {
       return invalid(documents.length === 1 ? problem : `object ${index + 1} of the manifest: ${problem}`);
     }
-    objects.push(document as unknown as KubeObject);
+    objects.push(document as KubeObject);
   }
   return { ok: true, objects };
 }

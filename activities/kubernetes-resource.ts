@@ -1,5 +1,3 @@
-import { OPERATIONS_BY_TYPE } from '../api/action-defaults.js';
-import { renderString } from '../api/render.js';
 import { keyOf } from '../kube/client.js';
 import { KubeError } from '../kube/error.js';
 import { definitionOf, locate, readManifest } from './documents.js';
@@ -16,7 +14,8 @@ import {
 } from './object-action.js';
 import type { ObjectHandlerOptions, OutputsOf, Refusal } from './object-action.js';
 import { carryOut, collision } from './object-effect.js';
-import type { ObjectEffect, ObjectOperation, ObjectTask } from './object-effect.js';
+import type { ObjectEffect, ObjectTask } from './object-effect.js';
+import { operationOf } from './operations.js';
 
 /**
  * KubernetesResource actions: one or several objects of any kind (seed: KubernetesResourceAction; plan semantics, §3).
@@ -83,15 +82,8 @@ async function render({ action, scope, kube, task }: Attempt): Promise<Plan> {
       message: `action "${action.name}" has no block "resource"; write what it shall create or change`,
     };
   }
-  const operation = renderString(resource.operation || 'Create', scope);
-  const allowed = OPERATIONS_BY_TYPE.KubernetesResource ?? [];
-  if (!allowed.includes(operation)) {
-    return {
-      ok: false,
-      reason: 'InvalidOperation',
-      message: `operation "${operation}" is not known; allowed are ${allowed.join(', ')}`,
-    };
-  }
+  const named = operationOf('KubernetesResource', resource.operation, scope);
+  if (!named.ok) return named;
   const manifest = readManifest(resource.manifest, scope);
   if (!manifest.ok) return manifest;
   const located = await locate(kube, manifest.objects, task.run.namespace);
@@ -99,7 +91,7 @@ async function render({ action, scope, kube, task }: Attempt): Promise<Plan> {
   return {
     ok: true,
     tasks: located.objects.map((object) => ({
-      operation: operation as ObjectOperation,
+      operation: named.operation,
       object,
       force: resource.force,
     })),

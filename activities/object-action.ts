@@ -23,7 +23,7 @@ import { createPriorStore } from './prior-store.js';
 import type { AfterDocument, PriorDocument, PriorOwner, PriorState } from './prior-store.js';
 
 /** What handlers of objects are made with. */
-export interface ObjectHandlerOptions extends EffectBounds {}
+export type ObjectHandlerOptions = EffectBounds;
 
 /** Longest wait for finalizers, unless the installation sets another (plan semantics, §5 Bounds). */
 export const FINALIZER_WAIT_MS = 300_000;
@@ -293,6 +293,7 @@ export async function settleAll(
   const created: ObjectReference[] = [];
   const after: AfterDocument[] = [];
   const open: string[] = [];
+  let lost = false;
   for (const { object, operation } of tasks) {
     const key = keyOf(object);
     const prior = state?.documents.find((document) => isSameKey(document.key, key));
@@ -314,6 +315,9 @@ export async function settleAll(
     }
     if (current === undefined || !isMarkedBy(current, attempt.key)) {
       open.push(describeKey(key));
+      // A replace that deletes first may have come no further.
+      lost ||=
+        operation !== 'Create' && current === undefined && prior !== undefined && prior.object !== null;
       continue;
     }
     const reference = referenceTo(key, current.metadata.uid);
@@ -333,9 +337,9 @@ export async function settleAll(
   return {
     kind: 'failed',
     reason: 'Interrupted',
-    message: references.length === 0 ? 'it had no effect' : `not done: ${open.join(', ')}`,
+    message: references.length === 0 && !lost ? 'it had no effect' : `not done: ${open.join(', ')}`,
     outputs,
-    effect: references.length === 0 ? 'None' : 'Done',
+    effect: references.length > 0 ? 'Done' : lost ? 'Unknown' : 'None',
   };
 }
 
@@ -372,7 +376,11 @@ function afterError(
   if (attempt.signal.aborted) return { kind: 'interrupted', effect: soFar };
   if (!(error instanceof KubeError)) throw error;
   // A refused write had no effect; a refused look after an accepted delete says nothing about the delete.
-  const isCertain = soFar === 'Unknown' && task?.operation !== 'Delete' && !isUnanswered(error);
+  const isCertain =
+    soFar === 'Unknown' &&
+    task?.operation !== 'Delete' &&
+    task?.operation !== 'Replace' &&
+    !isUnanswered(error);
   const effect = isCertain ? 'None' : soFar;
   return fromKubeError(named(error, task), { identity: identityName(attempt.task.run), effect });
 }
@@ -410,7 +418,7 @@ function complete(
     ...stopped,
     outputs,
     message: message.filter((part) => part !== undefined).join('; '),
-  } as AttemptResult;
+  };
 }
 
 function unreachable(reference: ObjectReference): never {

@@ -198,7 +198,7 @@ async function remove(task: ObjectTask, attempt: Attempt, bounds: EffectBounds):
       signal: attempt.signal,
       deadline: attempt.deadline,
       finalizerWaitMs: bounds.finalizerWaitMs,
-      beforeEffect: attempt.beforeEffect,
+      beforeEffect: () => attempt.beforeEffect(),
     },
   );
   const gone = {

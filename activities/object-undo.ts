@@ -58,7 +58,7 @@ export async function deleteCreated(
       signal: attempt.signal,
       deadline: attempt.deadline,
       finalizerWaitMs: context.finalizerWaitMs,
-      beforeEffect: attempt.beforeEffect,
+      beforeEffect: () => attempt.beforeEffect(),
     },
   );
   switch (result.kind) {

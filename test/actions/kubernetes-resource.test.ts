@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
 import { createKubernetesResourceHandler } from '../../activities/kubernetes-resource.js';
 import type { KubeObject } from '../../kube/object.js';
-import { openBench, startLife } from '../support/attempts.js';
+import { containing, matching, openBench, startLife } from '../support/attempts.js';
 import type { Bench, Life } from '../support/attempts.js';
 
 const KEY = 'dr.bkbcs.tencent.com/key';
@@ -56,7 +56,7 @@ describe('Create', () => {
       data: { a: 'one' },
       metadata: {
         labels: { 'dr.bkbcs.tencent.com/execution': bench.run.uid },
-        annotations: { [KEY]: expect.stringContaining(bench.run.uid) },
+        annotations: { [KEY]: containing(bench.run.uid) },
       },
     });
     const reference = {
@@ -74,7 +74,7 @@ describe('Create', () => {
     expect(await get('made')).toBeUndefined();
     expect(await action.undo()).toMatchObject({
       kind: 'succeeded',
-      message: expect.stringContaining('gone'),
+      message: containing('gone'),
     });
   });
 
@@ -98,9 +98,7 @@ describe('Create', () => {
       kind: 'failed',
       reason: 'AlreadyExists',
       effect: 'None',
-      message: expect.stringContaining(
-        `ConfigMap ${bench.namespace}/foreign exists already and is not this action's`,
-      ),
+      message: containing(`ConfigMap ${bench.namespace}/foreign exists already and is not this action's`),
     });
     expect(await get('foreign')).toEqual(before);
     expect(await get('first')).toBeUndefined();
@@ -114,7 +112,7 @@ describe('Create', () => {
     await put('retaken', { a: 'theirs' });
     expect(await action.undo()).toMatchObject({
       kind: 'succeeded',
-      message: expect.stringContaining('created anew by someone else'),
+      message: containing('created anew by someone else'),
     });
     expect((await get('retaken'))?.data).toEqual({ a: 'theirs' });
   });
@@ -133,7 +131,7 @@ describe('Create', () => {
       reason: 'Invalid',
       effect: 'Done',
       outputs: { created: [{ name: 'partial' }], resourceRefs: [{ name: 'partial' }] },
-      message: expect.stringContaining('done before it: 1 of 2'),
+      message: containing('done before it: 1 of 2'),
     });
     expect(result).not.toHaveProperty('outputs.resourceRef');
     expect(await action.undo()).toMatchObject({ kind: 'succeeded' });
@@ -238,7 +236,7 @@ describe('Apply', () => {
     const result = await action.run();
     expect(result).toMatchObject({
       kind: 'succeeded',
-      message: expect.stringContaining('"somebody" owns data.a'),
+      message: containing('"somebody" owns data.a'),
     });
     expect(result).not.toHaveProperty('outputs.created');
     expect((await get('shared'))?.data).toEqual({ a: 'ours', b: 'kept', c: 'new' });
@@ -252,7 +250,7 @@ describe('Apply', () => {
     expect(restored?.metadata.annotations ?? {}).not.toHaveProperty([KEY]);
     expect(await action.undo()).toMatchObject({
       kind: 'succeeded',
-      message: expect.stringContaining('already'),
+      message: containing('already'),
     });
   });
 
@@ -264,7 +262,7 @@ describe('Apply', () => {
       kind: 'failed',
       reason: 'Conflict',
       effect: 'None',
-      message: expect.stringMatching(/"somebody" owns data\.a.*force is false/),
+      message: matching(/"somebody" owns data\.a.*force is false/),
     });
     expect((await get('owned'))?.data).toEqual({ a: 'theirs' });
   });
@@ -292,7 +290,7 @@ describe('Apply', () => {
     expect(await action.undo()).toMatchObject({
       kind: 'failed',
       reason: 'Conflict',
-      message: expect.stringContaining('data.a was "ours" after the action and is "later" now'),
+      message: containing('data.a was "ours" after the action and is "later" now'),
     });
     expect((await get('contested'))?.data).toEqual({ a: 'later' });
   });
@@ -394,12 +392,12 @@ describe('Delete', () => {
     expect(await action.run()).toMatchObject({ kind: 'succeeded' });
     expect(await action.undo()).toMatchObject({
       kind: 'succeeded',
-      message: expect.stringContaining('created again'),
+      message: containing('created again'),
     });
     expect(await get('doomed')).toMatchObject({ data: { a: '1' }, metadata: { labels: { l: '1' } } });
     expect(await action.undo()).toMatchObject({
       kind: 'succeeded',
-      message: expect.stringContaining('there again'),
+      message: containing('there again'),
     });
   });
 
@@ -411,7 +409,7 @@ describe('Delete', () => {
     await put('reborn', { a: 'theirs' });
     expect(await action.run()).toMatchObject({
       kind: 'succeeded',
-      message: expect.stringContaining('left alone'),
+      message: containing('left alone'),
     });
     expect(await action.undo()).toMatchObject({ kind: 'failed', reason: 'Conflict' });
     expect((await get('reborn'))?.data).toEqual({ a: 'theirs' });
@@ -425,7 +423,7 @@ describe('Delete', () => {
       kind: 'failed',
       reason: 'StillTerminating',
       effect: 'Done',
-      message: expect.stringMatching(/accepted.*still Terminating.*example\.org\/hold/),
+      message: matching(/accepted.*still Terminating.*example\.org\/hold/),
     });
     expect(await action.settle()).toMatchObject({ kind: 'succeeded' });
     setTimeout(() => void edit('stuck', { metadata: { finalizers: null } }), 300);

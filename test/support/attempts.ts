@@ -5,6 +5,7 @@
 import { randomUUID } from 'node:crypto';
 import { KubeConfig } from '@kubernetes/client-node';
 import { pino } from 'pino';
+import { expect } from 'vitest';
 import type { Attempt, AttemptResult, Handler } from '../../activities/handler.js';
 import { idempotencyKey } from '../../api/naming.js';
 import type { ActionAddress } from '../../api/run.js';
@@ -143,3 +144,7 @@ export function startLife(
     prior: () => prior,
   };
 }
+
+/** Asymmetric matchers as the texts that they stand for. */
+export const containing = (text: string): string => expect.stringContaining(text) as string;
+export const matching = (pattern: RegExp): string => expect.stringMatching(pattern) as string;

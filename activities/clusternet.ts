@@ -1,0 +1,58 @@
+/** What the actions on Clusternet's kinds share. */
+import type { KubeClient } from '../kube/client.js';
+import { KubeError } from '../kube/error.js';
+import type { KubeObject } from '../kube/object.js';
+import type { Refusal } from './object-action.js';
+
+export const APPS = 'apps.clusternet.io/v1alpha1';
+export const CLUSTERS = 'clusters.clusternet.io/v1beta1';
+/** Label on Bases and Descriptions: uid of their Subscription. */
+export const SUBSCRIPTION_UID = 'apps.clusternet.io/subs.uid';
+
+/** A member cluster. */
+export interface ManagedCluster extends KubeObject {
+  spec?: { clusterId?: string };
+  status?: { conditions?: { type: string; status: string }[] };
+}
+
+/** `namespace/name`, as Clusternet writes bindings. */
+export const bindingOf = (cluster: ManagedCluster): string =>
+  `${cluster.metadata.namespace ?? ''}/${cluster.metadata.name}`;
+
+/** Whether Clusternet hears from the cluster. */
+export const isReachable = (cluster: ManagedCluster): boolean =>
+  cluster.status?.conditions?.some(({ type, status }) => type === 'Ready' && status === 'True') === true;
+
+/** All member clusters. */
+export async function listClusters(kube: KubeClient, signal: AbortSignal): Promise<ManagedCluster[]> {
+  const list = await kube.list<ManagedCluster>({ apiVersion: CLUSTERS, kind: 'ManagedCluster' }, { signal });
+  return list.items;
+}
+
+/** Why a kind of Clusternet cannot be used; undefined when it can. */
+export async function missingKind(kube: KubeClient, kind: string): Promise<Refusal | undefined> {
+  try {
+    await kube.resolve(APPS, kind);
+    return undefined;
+  } catch (error) {
+    if (!(error instanceof KubeError) || error.reason !== 'KindNotFound') throw error;
+    return {
+      reason: 'KindNotFound',
+      message: `the cluster does not serve kind ${kind} of ${APPS}: Clusternet is not installed in it; install Clusternet, or leave this action out`,
+    };
+  }
+}
+
+/**
+ * The warning that what was removed from clusters may still run there: out of reach, Clusternet drops its records of
+ * them without waiting (plan semantics, §3 Subscription). Undefined when all were reached.
+ */
+export function stopUnconfirmed(
+  bindings: readonly string[],
+  clusters: readonly ManagedCluster[],
+): string | undefined {
+  const reachable = new Set(clusters.filter(isReachable).map(bindingOf));
+  const lost = bindings.filter((binding) => !reachable.has(binding));
+  if (lost.length === 0) return undefined;
+  return `StopUnconfirmed: ${lost.join(', ')} ${lost.length === 1 ? 'is' : 'are'} out of reach, so what was deployed there may still run; make sure that it is stopped before anything else takes its place`;
+}
