@@ -1,0 +1,50 @@
+import { describe, expect, it } from 'vitest';
+import { KubeError } from '../kube/error.js';
+import { usageError } from './cli-error.js';
+import { EXIT, exitCodeOf } from './exit-codes.js';
+import { describeFailure } from './failure.js';
+
+const options = { program: 'drover', verbose: false };
+
+describe('failures as they are told', () => {
+  it('keep hints and exit code of the command', () => {
+    expect(describeFailure(usageError('no such kind', 'say plans'), options)).toEqual({
+      message: 'no such kind',
+      hints: ['say plans'],
+      exitCode: EXIT.usage,
+    });
+  });
+
+  it('say what to do when the API server does not answer', () => {
+    const error = new KubeError('cannot be reached', { code: 0, reason: 'Unreachable' });
+    const failure = describeFailure(error, options);
+    expect(failure.exitCode).toBe(EXIT.error);
+    expect(failure.hints[0]).toContain('drover status');
+  });
+
+  it('list the fields that the API server refused', () => {
+    const error = new KubeError('is invalid', {
+      code: 422,
+      reason: 'Invalid',
+      details: { causes: [{ field: 'spec.planRef', message: 'too long' }] },
+    });
+    expect(describeFailure(error, options).hints).toEqual(['spec.planRef: too long']);
+  });
+
+  it('show a stack trace only when asked to', () => {
+    const error = new Error('a bug');
+    expect(describeFailure(error, options).hints).toEqual([]);
+    expect(describeFailure(error, { ...options, verbose: true }).hints[0]).toContain('failure.test');
+  });
+});
+
+describe('exit codes of runs', () => {
+  it.each([
+    ['Succeeded', 0],
+    ['Failed', 1],
+    ['Cancelled', 2],
+    ['Canceled', 2],
+  ])('%s is %i', (phase, code) => {
+    expect(exitCodeOf(phase)).toBe(code);
+  });
+});
