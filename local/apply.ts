@@ -2,7 +2,7 @@ import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { parseAllDocuments } from 'yaml';
-import { expectOk, type KubeApi, type KubeObject } from './kube-api.js';
+import { expectOk, type KubeApi, type KubeObject, type KubeResponse } from './kube-api.js';
 
 const fieldManager = 'drover-local';
 
@@ -43,15 +43,34 @@ export class Applier {
    *
    * @throws Error naming the object and the server's answer.
    */
-  async apply(object: KubeObject, subresource = ''): Promise<KubeObject> {
-    const path = await this.path(object);
-    const suffix = subresource === '' ? '' : `/${subresource}`;
-    const response = await this.#api.request(
-      'PATCH',
-      `${path}${suffix}?fieldManager=${fieldManager}&force=true`,
-      { body: object, contentType: 'application/apply-patch+yaml' },
-    );
+  async apply(object: KubeObject): Promise<KubeObject> {
+    const response = await this.#send(object, '');
     return expectOk(response, `applying ${object.kind} ${object.metadata.name}`) as KubeObject;
+  }
+
+  /**
+   * Asks what applying an object would do, changing nothing: `forbidden` when it
+   * is there but may not be changed.
+   *
+   * @throws Error naming the object and the server's answer.
+   */
+  async wouldChange(object: KubeObject): Promise<'yes' | 'no' | 'forbidden'> {
+    const what = `${object.kind} ${object.metadata.name}`;
+    const live = await this.#api.request('GET', await this.path(object));
+    if (live.status === 404) return 'yes';
+    const before = expectOk(live, `reading ${what}`) as KubeObject;
+    const trial = await this.#send(object, '&dryRun=All');
+    if (trial.status === 403) return 'forbidden';
+    const after = expectOk(trial, `trying to apply ${what}`) as KubeObject;
+    return after.metadata.generation === before.metadata.generation ? 'no' : 'yes';
+  }
+
+  async #send(object: KubeObject, query: string): Promise<KubeResponse> {
+    const path = await this.path(object);
+    return this.#api.request('PATCH', `${path}?fieldManager=${fieldManager}&force=true${query}`, {
+      body: object,
+      contentType: 'application/apply-patch+yaml',
+    });
   }
 
   /** The REST path of an object. @throws Error when the server does not know its kind. */

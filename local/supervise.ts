@@ -35,7 +35,8 @@ export async function supervise(options: SuperviseOptions): Promise<'aborted' | 
       continue;
     }
     try {
-      await up(options);
+      // What is changed in the user's own cluster was confirmed when it was brought up.
+      await up({ ...options, confirm: undefined });
       pause = every;
     } catch (error) {
       pause = Math.min(pause * 2, longestPauseMs);

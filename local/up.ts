@@ -5,7 +5,7 @@ import { lookup, type ProgramName } from './binaries-lookup.js';
 import { childSpec } from './children.js';
 import { layOutControlPlane } from './control-plane.js';
 import { endpointsOf } from './endpoints.js';
-import { message } from './kube-api.js';
+import { message, type KubeObject } from './kube-api.js';
 import { withLock } from './lock.js';
 import type { UpOptions, UpResult } from './options.js';
 import { dataPaths, type DataPaths } from './paths.js';
@@ -236,13 +236,27 @@ async function prepareUserCluster(options: UpOptions, cluster: UserCluster, path
         `check the kubeconfig's credentials`,
     );
   }
-  const definitions = await readObjects(options.crdDir);
-  const names = definitions.map((d) => d.metadata.name).join(', ');
-  const what = `applying the definitions ${names} to context ${cluster.context} (${cluster.server})`;
-  if (options.confirm !== undefined && !(await options.confirm(what))) {
-    throw new Error(`not confirmed: ${what}; nothing was changed`);
+  const applier = new Applier(cluster.api);
+  const definitions: KubeObject[] = [];
+  for (const definition of await readObjects(options.crdDir)) {
+    const change = await applier.wouldChange(definition);
+    if (change === 'yes') definitions.push(definition);
+    if (change === 'forbidden') {
+      options.progress({
+        kind: 'notice',
+        subject: 'cluster',
+        message: `${definition.metadata.name} is installed and may not be changed with these credentials; it is used as it is`,
+      });
+    }
   }
-  options.progress({ kind: 'notice', subject: 'cluster', message: what });
-  await new Applier(cluster.api).applyDefinitions(definitions);
+  if (definitions.length > 0) {
+    const names = definitions.map((d) => d.metadata.name).join(', ');
+    const what = `applying the definitions ${names} to context ${cluster.context} (${cluster.server})`;
+    if (options.confirm !== undefined && !(await options.confirm(what))) {
+      throw new Error(`not confirmed: ${what}; nothing was changed`);
+    }
+    options.progress({ kind: 'notice', subject: 'cluster', message: what });
+    await applier.applyDefinitions(definitions);
+  }
   await writeWhole(paths.kubeconfig, cluster.kubeconfig);
 }
