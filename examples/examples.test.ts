@@ -65,10 +65,10 @@ test.each(plans)('plan $metadata.name can be executed', (plan) => {
       metadata: { name: 'some', ...(namespace !== undefined && { namespace }) },
       spec: { planRef: plan.metadata.name, operationType: 'Execute' },
     },
-    lookup: (where, name) =>
-      workflows.find(({ metadata }) => metadata.name === name && (metadata.namespace ?? 'default') === where),
+    lookup,
   });
   expect(missing).toEqual([]);
+  expect(validatePlan(plan, lookup)).toEqual([]);
   const compiled = compileRun({ snapshot });
   expect(compiled).toMatchObject({ ok: true, warnings: [] });
 });

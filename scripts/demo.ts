@@ -52,7 +52,9 @@ let interrupted = false;
 async function drover(...args: string[]): Promise<number> {
   const command = [...args, '--data-dir', dataDir];
   out(style.dim(`$ npx drover ${command.join(' ')}`));
-  const child = spawn(process.execPath, [join(root, 'bin', 'drover.js'), ...command], { stdio: 'inherit' });
+  const child = spawn(process.execPath, [join(root, 'dist', 'scripts', 'demo-cli.js'), ...command], {
+    stdio: 'inherit',
+  });
   return new Promise((resolve, reject) => {
     child.once('error', reject);
     child.once('exit', (code) => {

@@ -1,0 +1,4 @@
+/** The command line as it is built, for the demo: a source that is edited meanwhile must not change it half-way. */
+import { main } from '../client/main.js';
+
+await main(process);
