@@ -41,7 +41,7 @@ export interface RunDescription {
   startTime: Date;
   closeTime?: Date;
   memo?: RunMemo;
-  /** Since when a workflow task waits for a worker, if one does. */
+  /** Since when a task waits for a worker, if one does. */
   waitingForWorkerSince?: Date;
 }
 
@@ -59,8 +59,12 @@ export interface Runs {
     /** One line for the Web UI. */
     summary?: string;
   }): Promise<StartResult>;
-  /** Strongly consistent. Undefined when Temporal knows no run of that id (any more). */
-  describe(workflowId: string): Promise<RunDescription | undefined>;
+  /**
+   * Strongly consistent. Undefined when Temporal knows no run of that id (any more).
+   *
+   * @param options.withStages also looks whether tasks of running stages wait for a worker; one call for each of them
+   */
+  describe(workflowId: string, options?: { withStages?: boolean }): Promise<RunDescription | undefined>;
   /** Sends signal `cancel`: the run stops, settles what runs and ends Cancelled. */
   signalCancel(workflowId: string, request: CancelRequest): Promise<SignalResult>;
   /** Asks Temporal to cancel: the same end by the platform's own way. */
@@ -85,6 +89,10 @@ export interface Runs {
 
 const CALL_TIMEOUT_MS = 10_000;
 const QUERY_TIMEOUT_MS = 5_000;
+/** PENDING_ACTIVITY_STATE_SCHEDULED */
+const ACTIVITY_SCHEDULED = 1;
+/** Enough to tell a missing worker. */
+const STAGES_LOOKED_AT = 5;
 
 /** A handle over a client; the caller owns and closes its connection. */
 export function createRuns(client: Client): Runs {
@@ -121,9 +129,21 @@ export function createRuns(client: Client): Runs {
         throw error;
       }
     },
-    async describe(workflowId) {
+    async describe(workflowId, options) {
+      const look = (id: string): Promise<WorkflowExecutionDescription> =>
+        call(() => client.workflow.getHandle(id).describe());
       try {
-        return toDescription(await call(() => client.workflow.getHandle(workflowId).describe()));
+        const found = await look(workflowId);
+        const stages =
+          options?.withStages === true
+            ? (found.raw.pendingChildren ?? [])
+                .slice(0, STAGES_LOOKED_AT)
+                .map(({ workflowId: id }) => id ?? '')
+            : [];
+        const waits = [found, ...(await Promise.all(stages.map(look)))]
+          .map(({ raw }) => waitingSince(raw))
+          .filter((since) => since !== undefined);
+        return toDescription(found, waits);
       } catch (error) {
         if (error instanceof WorkflowNotFoundError) return undefined;
         throw error;
@@ -169,9 +189,7 @@ async function unlessGone(work: () => Promise<unknown>): Promise<SignalResult> {
   }
 }
 
-function toDescription(found: WorkflowExecutionDescription): RunDescription {
-  const task = found.raw.pendingWorkflowTask;
-  const waiting = task?.startedTime == null ? task?.scheduledTime?.seconds : undefined;
+function toDescription(found: WorkflowExecutionDescription, waits: readonly number[]): RunDescription {
   const memo = toMemo(found.memo);
   return {
     workflowId: found.workflowId,
@@ -180,8 +198,22 @@ function toDescription(found: WorkflowExecutionDescription): RunDescription {
     startTime: found.startTime,
     ...(found.closeTime !== undefined && { closeTime: found.closeTime }),
     ...(memo !== undefined && { memo }),
-    ...(waiting != null && { waitingForWorkerSince: new Date(Number(waiting) * 1000) }),
+    ...(waits.length > 0 && { waitingForWorkerSince: new Date(Math.min(...waits)) }),
   };
+}
+
+/** The oldest task that was due and that no worker has taken, among workflow tasks and the run's own activities. */
+function waitingSince(raw: WorkflowExecutionDescription['raw']): number | undefined {
+  const task = raw.pendingWorkflowTask ?? undefined;
+  const times = [
+    ...(task !== undefined && (task.startedTime ?? undefined) === undefined ? [task.scheduledTime] : []),
+    ...(raw.pendingActivities ?? [])
+      .filter((activity) => Number(activity.state) === ACTIVITY_SCHEDULED)
+      .map((activity) => activity.scheduledTime),
+  ]
+    .map((time) => Number(time?.seconds ?? Number.NaN) * 1000)
+    .filter((time) => !Number.isNaN(time));
+  return times.length === 0 ? undefined : Math.min(...times);
 }
 
 function toState(name: WorkflowExecutionDescription['status']['name']): RunDescription['state'] {

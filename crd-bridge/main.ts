@@ -29,16 +29,17 @@ async function main(config: BridgeConfig, log: Logger): Promise<void> {
     telemetryOptions: { logging: { forward: {}, filter: { core: 'WARN', other: 'ERROR' } } },
   });
   const metrics = createMetrics();
-  let bridge: Bridge | undefined;
-  let temporalError: string | undefined = 'not connected yet';
+  const state: { bridge?: Bridge; temporalError?: string | undefined } = {
+    temporalError: 'not connected yet',
+  };
   const ports = [config['health-port'], config['metrics-port']].filter((port) => port !== undefined);
   const health = await serveHealth({
     host: config['health-host'],
     ports: ports.length === 0 ? [DEFAULT_PORT] : ports,
     registry: metrics.registry,
     notReady: () => [
-      ...(bridge?.notReady() ?? ['starting']),
-      ...(temporalError === undefined ? [] : [`Temporal: ${temporalError}`]),
+      ...(state.bridge?.notReady() ?? ['starting']),
+      ...(state.temporalError === undefined ? [] : [`Temporal: ${state.temporalError}`]),
     ],
   });
 
@@ -46,8 +47,7 @@ async function main(config: BridgeConfig, log: Logger): Promise<void> {
     loadKubeConfig({ ...(config.kubeconfig !== undefined && { file: config.kubeconfig }) }),
   );
   const [cluster, temporal] = await Promise.all([readClusterUid(kube).then(clusterId), connectTemporal(log)]);
-  temporalError = undefined;
-  bridge = await startBridge({
+  const bridge = await startBridge({
     kube,
     runs: createRuns(temporal.client),
     connection: temporal.connection,
@@ -58,6 +58,8 @@ async function main(config: BridgeConfig, log: Logger): Promise<void> {
     metrics,
     instance: hostname(),
   });
+  state.temporalError = undefined;
+  state.bridge = bridge;
 
   const check = setInterval(() => {
     temporal.client
@@ -66,10 +68,10 @@ async function main(config: BridgeConfig, log: Logger): Promise<void> {
       )
       .then(
         () => {
-          temporalError = undefined;
+          state.temporalError = undefined;
         },
         (error: unknown) => {
-          temporalError = error instanceof Error ? error.message : String(error);
+          state.temporalError = error instanceof Error ? error.message : String(error);
         },
       );
   }, TEMPORAL_CHECK_MS);

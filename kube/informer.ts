@@ -99,7 +99,7 @@ export function createInformer<T extends Cacheable>(options: InformerOptions<T>)
 
   async function list(signal: AbortSignal): Promise<string> {
     const found: T[] = [];
-    let version = '';
+    let version: string;
     let next: string | undefined;
     do {
       const page = await kube.list<T>(

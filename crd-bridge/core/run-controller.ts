@@ -128,7 +128,7 @@ export function createRunController<T extends Cacheable>(options: RunControllerO
     }
     const wait = memory.lookAt - now();
     if (wait > 0) return wait;
-    const found = await runs.describe(run.workflowId);
+    const found = await runs.describe(run.workflowId, { withStages: true });
     if (found === undefined) {
       await kind.lost(object);
     } else if (found.state !== 'Running') {

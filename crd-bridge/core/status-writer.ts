@@ -145,10 +145,13 @@ export function createStatusWriter(kube: KubeClient, onWrite: OnWrite): StatusWr
   };
 }
 
-function pick(object: Cacheable, fields: MetadataFields): MetadataFields {
-  return Object.fromEntries(
-    Object.keys(fields).map((key) => [key, object.metadata[key as keyof MetadataFields]]),
-  ) as MetadataFields;
+function pick({ metadata }: Cacheable, fields: MetadataFields): MetadataFields {
+  const { labels, annotations, finalizers } = metadata;
+  return {
+    ...(fields.labels !== undefined && { labels }),
+    ...(fields.annotations !== undefined && { annotations }),
+    ...(fields.finalizers !== undefined && { finalizers }),
+  };
 }
 
 /** Too large, or not what the schema takes. */

@@ -151,7 +151,10 @@ export function createMirror(deps: MirrorDeps): BridgeActivities {
     }
     const result = await project(run, (status) => applyFinish(status, update));
     if (result.kind !== 'written') return;
-    deps.log.info({ execution: run.name, namespace: run.namespace, phase: update.phase, reason: update.reason }, 'run ended');
+    deps.log.info(
+      { execution: run.name, namespace: run.namespace, phase: update.phase, reason: update.reason },
+      'run ended',
+    );
     deps.events.record(result.object, {
       type: update.phase === 'Failed' ? 'Warning' : 'Normal',
       reason: `${run.operation === 'Revert' ? 'Revert' : 'Execution'}${update.phase}`,

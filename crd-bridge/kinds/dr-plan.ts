@@ -31,7 +31,7 @@ export function createPlanKind(deps: DrDeps, workflows: WorkflowKind): PlanKind 
 
   function check(plan: DRPlan): Problem[] {
     const problems = validatePlan(plan, (namespace, name) => caches.workflows.get(namespace, name), {
-      workflowProblems: workflows.problems,
+      workflowProblems: (workflow) => workflows.problems(workflow),
     });
     return errorsOf(problems).length > 0 ? problems : [...problems, ...checkAccount(plan, settings)];
   }

@@ -247,7 +247,7 @@ describe('a bridge that starts', () => {
     }
     const late = await startReplica(['--controller-identity']);
     await poll(
-      async () => late.bridge.notReady(),
+      () => Promise.resolve(late.bridge.notReady()),
       (missing) => missing.length === 0,
       10_000,
     );
