@@ -70,7 +70,7 @@ export interface RunIdentity {
 
 /** How often progress is mirrored. */
 export interface MirrorOptions {
-  /** Quiet time before the first mirror of a workflow: a stage that ends sooner is mirrored once. */
+  /** How long a change waits for company: a stage that ends sooner is mirrored once. */
   debounceMs: number;
   /** Least time between two mirrors of one workflow. */
   intervalMs: number;

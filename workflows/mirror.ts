@@ -43,8 +43,8 @@ export interface MirrorSetup {
  * Starts mirroring. Must be called inside a non-cancellable scope: progress is told most of all while a run is being
  * cancelled.
  *
- * The first change waits `debounceMs`, so that a stage which is over by then costs no step of its own; after that,
- * steps are `intervalMs` apart. A step is never awaited by the run (measured: awaiting them costs a quarter to a half
+ * A change waits `debounceMs`, so that changes that come together share a step and a stage which is over by then costs
+ * no step of its own; steps are at least `intervalMs` apart. A step is never awaited by the run (measured: awaiting them costs a quarter to a half
  * of a short run's time).
  */
 export function startMirror(setup: MirrorSetup): Mirror {
@@ -62,13 +62,14 @@ export function startMirror(setup: MirrorSetup): Mirror {
   }
 
   async function loop(): Promise<void> {
-    let wait = setup.options.debounceMs;
+    const { debounceMs, intervalMs } = setup.options;
+    let earliest = 0;
     for (;;) {
       await condition(() => dirty || closed);
       if (closed) return;
-      await condition(() => closed, wait);
+      await condition(() => closed, Math.max(debounceMs, earliest - Date.now()));
       if (closed) return;
-      wait = setup.options.intervalMs;
+      earliest = Date.now() + intervalMs;
       dirty = false;
       const content = setup.collect();
       if (content !== undefined) await send(content);

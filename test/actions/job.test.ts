@@ -51,6 +51,10 @@ const jobOf = (result: AttemptResult): { name: string; uid: string } => {
   if (ref?.uid === undefined) throw new Error(`no jobRef with a uid in ${JSON.stringify(result)}`);
   return { name: ref.name, uid: ref.uid };
 };
+const ref = (result: AttemptResult): { name: string; namespace: string; uid: string } => ({
+  ...jobOf(result),
+  namespace: bench.namespace,
+});
 const get = (name: string): Promise<Job | undefined> =>
   bench.kube.get<Job>({ apiVersion: 'batch/v1', kind: 'Job', namespace: bench.namespace, name });
 const pods = async (uid: string): Promise<unknown[]> =>
@@ -255,6 +259,16 @@ describe('a Job that does not end', () => {
     expect(await action.undo()).toMatchObject({ kind: 'succeeded' });
     expect(await get(name)).toBeUndefined();
     expect(await action.undo()).toMatchObject({ kind: 'skipped', reason: 'NothingToUndo' });
+  });
+
+  it('is deleted by the settle of an undo that was lost', async () => {
+    const action = life();
+    const result = await action.run();
+    const { attempt } = controlled(action);
+    const forward = { name: attempt.task.name, phase: 'Succeeded', outputs: { jobRef: ref(result) } };
+    const task = { ...attempt.task, direction: 'undo' as const, forward };
+    expect(await jobHandler.settle({ ...attempt, task })).toMatchObject({ kind: 'succeeded' });
+    expect(await get(jobOf(result).name)).toBeUndefined();
   });
 
   it('counts as completed for settle when it has completed', async () => {

@@ -200,7 +200,7 @@ describe('an execution', () => {
     await stack.ended(await stack.execute('again'));
     const refused = await stack.ended(await stack.execute('again'));
     expect(refused.status).toMatchObject({ phase: 'Failed' });
-    expect(refused.status?.message).toMatch(/Executed/);
+    expect(refused.status?.message).toMatch(/was executed by .*rerun: Allowed/);
     const allowed = await stack.ended(await stack.execute('again', { rerun: 'Allowed' }));
     expect(allowed.status?.phase).toBe('Succeeded');
     expect(recorder.of('/again')).toHaveLength(2);
@@ -248,17 +248,13 @@ describe('an execution', () => {
     expect(recorder.of('/cond-install')).toHaveLength(1);
   });
 
-  it('shows an action’s end in status within a second', async () => {
+  it('shows progress while it runs', async () => {
     await stack.simplePlan('live', [
       http('first', `${recorder.url}/live-1?delay=1000`),
       http('second', `${recorder.url}/live-2?delay=4000`),
     ]);
     const execution = await stack.execute('live');
-    await stack.until(execution, (now) => actionAt(now, 0, 0, 0)?.phase === 'Succeeded');
-    const seen = Date.now();
-    const now = await stack.get(execution);
-    const lag = seen - Date.parse(actionAt(now, 0, 0, 0)?.completionTime ?? '');
-    expect(lag).toBeLessThan(1000);
+    const now = await stack.until(execution, (seen) => actionAt(seen, 0, 0, 0)?.phase === 'Succeeded');
     expect(now.status).toMatchObject({ phase: 'Running' });
     expect(now.status?.stageStatuses?.[0]?.workflowExecutions?.[0]).toMatchObject({
       phase: 'Running',

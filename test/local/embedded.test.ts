@@ -9,7 +9,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
-import { doctor, down, status, up, type UpOptions, type UpResult } from '../../local/index.js';
+import { doctor, down, status, supervise, up, type UpOptions, type UpResult } from '../../local/index.js';
 
 const run = promisify(execFile);
 const health = `const http = require('node:http');
@@ -135,6 +135,20 @@ describe('after kill -9', () => {
     });
     result = healed;
     expect((await status(options)).summary).toBe('up');
+  });
+
+  it('of the worker, supervise starts it again by itself', async () => {
+    const controller = new AbortController();
+    const watching = supervise({ ...options, signal: controller.signal, everyMs: 100 });
+    const before = result.endpoints.pids.worker!;
+    process.kill(before, 'SIGKILL');
+    await expect.poll(async () => (await status(options)).summary, { timeout: 20_000 }).toBe('degraded');
+    await expect.poll(async () => (await status(options)).summary, { timeout: 20_000 }).toBe('up');
+    controller.abort();
+    expect(await watching).toBe('aborted');
+    result = await up(options);
+    expect(result.started).toEqual([]);
+    expect(result.endpoints.pids.worker).not.toBe(before);
   });
 
   it('of everything, the data is still there', async () => {

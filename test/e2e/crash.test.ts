@@ -1,0 +1,142 @@
+/**
+ * Bridge and worker are killed while a run is under way. The endpoint outside counts what reached it: every action's
+ * effect exactly once, by its key.
+ */
+import { join } from 'node:path';
+import { readFile } from 'node:fs/promises';
+import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
+import type { Endpoints } from '../../local/endpoints.js';
+import { up } from '../../local/index.js';
+import type { DRPlanExecution } from '../../api/types.js';
+import { startRecorder } from '../support/recorder.js';
+import type { Recorder } from '../support/recorder.js';
+import { http, openStack, poll } from '../support/stack.js';
+import type { Stack } from '../support/stack.js';
+
+let stack: Stack;
+let recorder: Recorder;
+beforeAll(async () => {
+  [stack, recorder] = await Promise.all([openStack('crash'), startRecorder()]);
+});
+afterAll(async () => {
+  await heal();
+  await recorder.close();
+  await stack.close();
+});
+
+const endpoints = async (): Promise<Endpoints> =>
+  JSON.parse(await readFile(join(inject('dataDir'), 'endpoints.json'), 'utf8')) as Endpoints;
+
+/** Starts again what has died: the same call an operator makes. */
+async function heal(): Promise<void> {
+  await up({
+    dataDir: inject('dataDir'),
+    ephemeral: true,
+    crdDir: 'deploy/crds',
+    bridge: { command: process.execPath, args: ['dist/crd-bridge/main.js'] },
+    worker: { command: process.execPath, args: ['dist/worker/main.js'] },
+    progress: () => undefined,
+  });
+}
+
+async function kill(...names: ('bridge' | 'worker')[]): Promise<void> {
+  const { pids } = await endpoints();
+  for (const name of names) {
+    const pid = pids[name];
+    if (pid === null || pid === undefined) throw new Error(`${name} does not run`);
+    process.kill(pid, 'SIGKILL');
+  }
+}
+
+/** Nine actions in three stages, each of which takes a while. */
+async function nine(name: string, delayMs: number): Promise<DRPlanExecution> {
+  for (const stage of [1, 2, 3]) {
+    await stack.workflow(`${name}-${stage}`, {
+      actions: [1, 2, 3].map((action) =>
+        http(`a${action}`, `${recorder.url}/${name}/s${stage}a${action}?delay=${delayMs}`),
+      ),
+    });
+  }
+  await stack.plan(name, {
+    stages: [1, 2, 3].map((stage) => ({
+      name: `s${stage}`,
+      workflows: [{ workflowRef: { name: `${name}-${stage}` } }],
+    })),
+  });
+  return stack.execute(name);
+}
+
+function expectOnce(name: string): void {
+  for (const stage of [1, 2, 3]) {
+    for (const action of [1, 2, 3])
+      expect(recorder.effects(`/${name}/s${stage}a${action}`), `s${stage}a${action}`).toBe(1);
+  }
+}
+
+describe('a run', () => {
+  it('goes on while the bridge is away, and status catches up', async () => {
+    const execution = await nine('bridge', 400);
+    await poll(
+      () => Promise.resolve(recorder.requests.length),
+      (count) => count >= 2,
+      15_000,
+    );
+    await kill('bridge');
+    await poll(
+      () => Promise.resolve(recorder.of('/bridge/s3a3').length),
+      (count) => count >= 1,
+      30_000,
+    );
+    await heal();
+    const ended = await stack.ended(execution, 45_000);
+    expect(ended.status?.phase).toBe('Succeeded');
+    expect(ended.status?.summary).toMatchObject({ completedStages: 3, completedWorkflows: 3 });
+    expectOnce('bridge');
+  });
+
+  it('created while the bridge is away starts when it is back', async () => {
+    await stack.simplePlan('later', [http('a', `${recorder.url}/later`)]);
+    await kill('bridge');
+    const execution = await stack.execute('later');
+    await heal();
+    expect((await stack.ended(execution, 45_000)).status?.phase).toBe('Succeeded');
+    expect(recorder.of('/later')).toHaveLength(1);
+  });
+
+  it('goes on where it was when the worker is killed, and repeats nothing that was done', async () => {
+    const execution = await nine('worker', 700);
+    await poll(
+      () => Promise.resolve(recorder.of('/worker/s2a1').length),
+      (count) => count >= 1,
+      30_000,
+    );
+    await kill('worker');
+    await heal();
+    const ended = await stack.ended(execution, 55_000);
+    expect(ended.status?.phase).toBe('Succeeded');
+    expectOnce('worker');
+    // Only the call in flight may have been sent again, with its key.
+    expect(
+      recorder.requests.filter((request) => request.path.startsWith('/worker/')).length,
+    ).toBeLessThanOrEqual(10);
+  });
+
+  it('survives kills of bridge and worker at ten random moments', { timeout: 240_000 }, async () => {
+    const execution = await nine('chaos', 300);
+    for (let round = 0; round < 10; round += 1) {
+      await new Promise((resolve) => setTimeout(resolve, Math.random() * 1500));
+      await kill(
+        ...(round % 3 === 0
+          ? (['bridge', 'worker'] as const)
+          : round % 3 === 1
+            ? (['worker'] as const)
+            : (['bridge'] as const)),
+      );
+      await heal();
+    }
+    const ended = await stack.ended(execution, 90_000);
+    expect(ended.status?.phase).toBe('Succeeded');
+    expectOnce('chaos');
+    expect((await stack.getPlan('chaos')).status?.currentExecution).toBeUndefined();
+  });
+});
