@@ -4,7 +4,10 @@ import { diffFields, sameJson } from './json-diff.js';
 import type { PatchOperation } from './json-diff.js';
 
 /** Applies what the API server would, for paths of one or two steps. */
-function apply(object: Record<string, unknown>, operations: readonly PatchOperation[]): Record<string, unknown> {
+function apply(
+  object: Record<string, unknown>,
+  operations: readonly PatchOperation[],
+): Record<string, unknown> {
   const result = structuredClone(object);
   for (const operation of operations) {
     const [key = '', index] = operation.path
@@ -13,7 +16,8 @@ function apply(object: Record<string, unknown>, operations: readonly PatchOperat
       .map((part) => part.replaceAll('~1', '/').replaceAll('~0', '~'));
     if (index !== undefined && operation.op === 'replace') {
       const list = result[key];
-      if (!Array.isArray(list) || Number(index) >= list.length) throw new Error(`no item at ${operation.path}`);
+      if (!Array.isArray(list) || Number(index) >= list.length)
+        throw new Error(`no item at ${operation.path}`);
       list[Number(index)] = operation.value;
     } else if (operation.op === 'remove') {
       if (!(key in result)) throw new Error(`nothing at ${operation.path}`);
@@ -25,11 +29,19 @@ function apply(object: Record<string, unknown>, operations: readonly PatchOperat
   return result;
 }
 
-const value = fc.oneof(fc.string(), fc.integer(), fc.array(fc.dictionary(fc.string(), fc.integer()), { maxLength: 4 }));
-const object = fc.dictionary(fc.oneof(fc.constantFrom('a', 'b', 'x/y', '~z'), fc.string({ minLength: 1 })), value, {
-  maxKeys: 5,
-  noNullPrototype: true,
-});
+const value = fc.oneof(
+  fc.string(),
+  fc.integer(),
+  fc.array(fc.dictionary(fc.string(), fc.integer()), { maxLength: 4 }),
+);
+const object = fc.dictionary(
+  fc.oneof(fc.constantFrom('a', 'b', 'x/y', '~z'), fc.string({ minLength: 1 })),
+  value,
+  {
+    maxKeys: 5,
+    noNullPrototype: true,
+  },
+);
 
 it('turns any object into any other, and equal ones with nothing', () => {
   fc.assert(
@@ -43,7 +55,9 @@ it('turns any object into any other, and equal ones with nothing', () => {
 it('replaces only the items that changed', () => {
   const from = { stages: [{ n: 1 }, { n: 2 }, { n: 3 }], phase: 'Running' };
   const to = { stages: [{ n: 1 }, { n: 9 }, { n: 3 }], phase: 'Running' };
-  expect(diffFields('/status', from, to)).toEqual([{ op: 'replace', path: '/status/stages/1', value: { n: 9 } }]);
+  expect(diffFields('/status', from, to)).toEqual([
+    { op: 'replace', path: '/status/stages/1', value: { n: 9 } },
+  ]);
 });
 
 it('takes an undefined field for an absent one', () => {

@@ -5,7 +5,13 @@ import type { QueueOptions, WorkQueue } from './queue.js';
 const backoff = { minMs: 100, maxMs: 1000 };
 const open: WorkQueue[] = [];
 const make = (options: Partial<QueueOptions> & Pick<QueueOptions, 'handle'>): WorkQueue => {
-  const queue = createQueue({ concurrency: 4, backoff, onError: () => undefined, random: () => 1, ...options });
+  const queue = createQueue({
+    concurrency: 4,
+    backoff,
+    onError: () => undefined,
+    random: () => 1,
+    ...options,
+  });
   open.push(queue);
   return queue;
 };

@@ -1,0 +1,128 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { isTerminalExecution } from '../../api/phase.js';
+import type { DRPlanStatus } from '../../api/types.js';
+import { recordRow } from './history.js';
+import { endOnPlan, freeLock, takeLock, wasExecuted } from './plan-state.js';
+import type { ExecutionIdentity } from './plan-state.js';
+
+const execution = (uid: string, operation: 'Execute' | 'Revert' = 'Execute'): ExecutionIdentity => ({
+  name: `run-${uid}`,
+  namespace: 'ns',
+  uid,
+  operation,
+});
+const at = '2026-01-01T00:00:00Z';
+const end = (phase: 'Succeeded' | 'Failed' | 'Cancelled') => ({ phase, startTime: at, completionTime: at });
+
+function lock(status: DRPlanStatus | undefined, who: ExecutionIdentity): DRPlanStatus {
+  const taken = takeLock(status, who, at);
+  if (taken === undefined) throw new Error('busy');
+  return taken;
+}
+
+describe('the lock', () => {
+  it('is held by one, taken again by the same, and refused to others', () => {
+    const held = lock({ phase: 'Ready' }, execution('1'));
+    expect(held.currentExecution).toMatchObject({ name: 'run-1', uid: '1' });
+    expect(held.executionHistory).toMatchObject([{ uid: '1', phase: 'Running' }]);
+    expect(takeLock(held, execution('1'), at)).toEqual(held);
+    expect(takeLock(held, execution('2'), at)).toBeUndefined();
+    // Same name, another object.
+    expect(takeLock(held, { ...execution('2'), name: 'run-1' }, at)).toBeUndefined();
+  });
+
+  it('is freed by its holder only', () => {
+    const held = lock({ phase: 'Ready' }, execution('1'));
+    expect(endOnPlan(held, execution('2'), end('Succeeded'))).toEqual(held);
+    expect(freeLock(held, '2')).toEqual(held);
+    expect(freeLock(held, '1').currentExecution).toBeUndefined();
+    expect(endOnPlan(held, execution('1'), end('Failed')).currentExecution).toBeUndefined();
+  });
+});
+
+describe('the end on a plan', () => {
+  it('makes it Executed, and Ready again by a revert; failure and cancel leave the phase', () => {
+    let status = endOnPlan(lock({ phase: 'Ready' }, execution('1')), execution('1'), end('Succeeded'));
+    expect(status).toMatchObject({ phase: 'Executed', lastExecutionRef: 'run-1', lastExecutionTime: at });
+    status = endOnPlan(lock(status, execution('2', 'Revert')), execution('2', 'Revert'), end('Failed'));
+    expect(status).toMatchObject({ phase: 'Executed', lastExecutionRef: 'run-1' });
+    status = endOnPlan(lock(status, execution('3', 'Revert')), execution('3', 'Revert'), end('Succeeded'));
+    expect(status).toMatchObject({ phase: 'Ready', lastExecutionRef: 'run-3' });
+    expect(wasExecuted(status)).toBe(false);
+  });
+
+  it('is remembered through Invalid', () => {
+    const status = endOnPlan(lock({ phase: 'Invalid' }, execution('1')), execution('1'), end('Succeeded'));
+    expect(status.phase).toBe('Invalid');
+    expect(wasExecuted(status)).toBe(true);
+  });
+
+  it('is read from statuses of the original controller', () => {
+    expect(wasExecuted({ phase: 'Executed' })).toBe(true);
+    const row = { name: 'a', operationType: 'Execute', phase: 'Succeeded' };
+    expect(wasExecuted({ phase: 'Invalid', executionHistory: [{ ...row, phase: 'Failed' }, row] })).toBe(
+      true,
+    );
+    expect(
+      wasExecuted({ phase: 'Invalid', executionHistory: [{ ...row, operationType: 'Revert' }, row] }),
+    ).toBe(false);
+    expect(wasExecuted(undefined)).toBe(false);
+  });
+
+  it('seen again, or late, never changes what a newer execution wrote', () => {
+    const first = endOnPlan(lock({ phase: 'Ready' }, execution('1')), execution('1'), end('Succeeded'));
+    const second = lock(first, execution('2', 'Revert'));
+    expect(endOnPlan(second, execution('1'), end('Succeeded'))).toEqual(second);
+    const third = endOnPlan(second, execution('2', 'Revert'), end('Succeeded'));
+    expect(endOnPlan(third, execution('1'), end('Succeeded'))).toEqual(third);
+  });
+
+  it('still closes its row when the lock was taken away meanwhile', () => {
+    const swept = freeLock(lock({ phase: 'Ready' }, execution('1')), '1');
+    const status = endOnPlan(swept, execution('1'), end('Cancelled'));
+    expect(status.executionHistory).toMatchObject([{ uid: '1', phase: 'Cancelled' }]);
+    expect(status.phase).toBe('Ready');
+  });
+});
+
+describe('history', () => {
+  const row = (uid: string, phase: string) => ({ name: `run-${uid}`, uid, operationType: 'Execute', phase });
+
+  it('keeps ten rows, newest first, one per uid, and never opens one again', () => {
+    fc.assert(
+      fc.property(
+        fc.array(
+          fc.record({
+            uid: fc.nat({ max: 14 }).map(String),
+            phase: fc.constantFrom('Running', 'Succeeded', 'Failed'),
+          }),
+          { maxLength: 40 },
+        ),
+        (writes) => {
+          let rows = recordRow(undefined, row('first', 'Running'));
+          for (const write of writes) {
+            const before = rows.find((known) => known.uid === write.uid);
+            rows = recordRow(rows, row(write.uid, write.phase));
+            const after = rows.find((known) => known.uid === write.uid);
+            if (before !== undefined && isTerminalExecution(before.phase)) {
+              expect(isTerminalExecution(after?.phase)).toBe(true);
+            }
+            if (before === undefined) expect(rows[0]?.uid).toBe(write.uid);
+          }
+          expect(rows.length).toBeLessThanOrEqual(10);
+          expect(new Set(rows.map((known) => known.uid)).size).toBe(rows.length);
+        },
+      ),
+    );
+  });
+
+  it('tells two executions of one name apart, and keeps a row that the original wrote without uid', () => {
+    const old = { name: 'run', operationType: 'Execute', phase: 'Succeeded' };
+    const rows = recordRow(recordRow([old], { ...row('1', 'Running'), name: 'run' }), {
+      ...row('2', 'Running'),
+      name: 'run',
+    });
+    expect(rows.map((known) => known.uid)).toEqual(['2', '1', undefined]);
+  });
+});

@@ -1,0 +1,86 @@
+import { describe, expect, it } from 'vitest';
+import type { DRPlanExecution } from '../../api/types.js';
+import { checkNewest, checkTarget, hasEffects } from './revert-target.js';
+import type { CachedExecution } from './types.js';
+
+const target = (
+  over: Partial<NonNullable<DRPlanExecution['status']>> = {},
+  name = 'old',
+): CachedExecution => ({
+  metadata: { name, namespace: 'ns', uid: name, creationTimestamp: '2026-01-01T00:00:00Z' },
+  spec: { planRef: 'p', operationType: 'Execute' },
+  status: {
+    phase: 'Succeeded',
+    snapshotRef: { name: 's', digest: 'd' },
+    startTime: '2026-01-01T00:00:00Z',
+    ...over,
+  },
+});
+const revert = (spec: Partial<DRPlanExecution['spec']> = {}): DRPlanExecution => ({
+  metadata: { name: 'back', namespace: 'ns', uid: 'back' },
+  spec: { planRef: 'p', operationType: 'Revert', revertExecutionRef: 'old', ...spec },
+});
+
+describe('the target of a revert', () => {
+  it.each([
+    ['Succeeded', target(), undefined],
+    ['Failed', target({ phase: 'Failed' }), undefined],
+    ['cancelled, in the spelling of the original', target({ phase: 'Canceled' }), undefined],
+    ['not there', undefined, 'TargetNotFound'],
+    ['running', target({ phase: 'Running' }), 'TargetNotFinished'],
+    ['reverted', target({ revertedBy: { name: 'x' } }), 'AlreadyReverted'],
+    ['without a snapshot', target({ snapshotRef: undefined }), 'NoSnapshot'],
+    [
+      'of another plan',
+      { ...target(), spec: { planRef: 'q', operationType: 'Execute' as const } },
+      'TargetOfAnotherPlan',
+    ],
+    [
+      'a revert',
+      { ...target(), spec: { planRef: 'p', operationType: 'Revert' as const } },
+      'TargetNotAnExecute',
+    ],
+  ])('that is %s', (_, object, reason) => {
+    expect(checkTarget(revert(), object)?.reason).toBe(reason);
+  });
+
+  it('is the newest run that still has effects, unless forced', () => {
+    const newer: CachedExecution = {
+      ...target({ startTime: '2026-01-02T00:00:00Z' }, 'new'),
+      stub: { hasEffects: true },
+    };
+    expect(checkNewest(revert(), target(), [target(), newer])).toMatchObject({ reason: 'NotNewest' });
+    expect(checkNewest(revert({ force: true }), target(), [target(), newer])).toBeUndefined();
+    expect(
+      checkNewest(revert(), newer, [{ ...target(), stub: { hasEffects: true } }, newer]),
+    ).toBeUndefined();
+    expect(checkNewest(revert(), target(), [{ ...newer, stub: { hasEffects: false } }])).toBeUndefined();
+    expect(
+      checkNewest(revert(), target(), [{ ...newer, status: { ...newer.status, revertedBy: { name: 'r' } } }]),
+    ).toBeUndefined();
+  });
+});
+
+describe('effects', () => {
+  const stages = (...actions: { phase: string; effect?: 'Done' | 'None' | 'Unknown' }[]) => [
+    {
+      name: 's',
+      phase: 'Failed',
+      workflowExecutions: [
+        {
+          workflowRef: { name: 'w' },
+          phase: 'Failed',
+          actionStatuses: actions.map((action, index) => ({ name: `a${index}`, ...action })),
+        },
+      ],
+    },
+  ];
+
+  it('are left by what succeeded and by what may have', () => {
+    expect(hasEffects(stages({ phase: 'Succeeded' }))).toBe(true);
+    expect(hasEffects(stages({ phase: 'Failed', effect: 'Unknown' }))).toBe(true);
+    expect(hasEffects(stages({ phase: 'Failed', effect: 'None' }, { phase: 'Skipped' }))).toBe(false);
+    expect(hasEffects(stages({ phase: 'Succeeded' }), ['0/0/0'])).toBe(false);
+    expect(hasEffects(undefined)).toBe(false);
+  });
+});
