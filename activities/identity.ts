@@ -23,14 +23,9 @@ export function actAs(run: RunIdentity, home: KubeClient, controllerIdentity: bo
       message: `plan ${run.plan.namespace}/${run.plan.name} names the service account ${JSON.stringify(account)}, which is no valid name; set spec.serviceAccountName to an account in namespace ${run.plan.namespace}`,
     };
   }
-  const { namespace } = run.plan;
-  return {
-    ok: true,
-    kube: home.as({
-      user: identityName(run),
-      groups: ['system:serviceaccounts', `system:serviceaccounts:${namespace}`, 'system:authenticated'],
-    }),
-  };
+  // Without groups the API server adds those of a service account itself, so the worker needs no right to impersonate
+  // groups, which would be the right to become an administrator.
+  return { ok: true, kube: home.as({ user: identityName(run) }) };
 }
 
 /** Whom the actions of a run act as, for messages. */

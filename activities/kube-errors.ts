@@ -35,7 +35,7 @@ export function fromKubeError(
 function explain(error: KubeError, identity: string): string {
   if (error.code !== 403) return error.message;
   if (error.message.includes('impersonate')) {
-    return `${error.message}; the worker may not act as ${identity}: grant it the verb "impersonate" on this service account and on its groups`;
+    return `${error.message}; the worker may not act as ${identity}: grant it the verb "impersonate" on this service account`;
   }
   return `${error.message}; grant ${identity} what is named here with a Role and a RoleBinding in that namespace (a ClusterRole for objects outside namespaces), or set another spec.serviceAccountName on the plan`;
 }
