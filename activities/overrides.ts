@@ -45,7 +45,7 @@ function problemOf(override: unknown, feedKind: string | undefined): string | un
   if (typeof value !== 'string') return 'value is not a text; write YAML or JSON as a text';
   let content: unknown;
   try {
-    content = parse(value, { logLevel: 'silent' });
+    content = parse(value, { logLevel: 'error' });
   } catch (error) {
     const [line] = (error instanceof Error ? error.message : String(error)).split('\n');
     return `value is neither YAML nor JSON: ${line ?? ''}`;

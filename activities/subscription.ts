@@ -102,7 +102,7 @@ export function createSubscriptionHandler(options: Partial<ObjectHandlerOptions>
         attempt,
         { ...nameOf(plan.task), uid },
         plan.task.operation === 'Create' ? undefined : { generation: undefined, specHash: undefined },
-        { timeoutMs: SETTLE_LOOK_MS },
+        { timeoutMs: Math.min(SETTLE_LOOK_MS, attempt.deadline - Date.now() - MARGIN_MS) },
       );
       if (waited.kind === 'ready') return settled;
       return {

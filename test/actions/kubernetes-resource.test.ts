@@ -433,6 +433,37 @@ describe('Delete', () => {
   });
 });
 
+describe('an account with few rights', () => {
+  it('may delete and wait without list and watch', async () => {
+    const rbac = 'rbac.authorization.k8s.io';
+    await bench.kube.create({
+      apiVersion: `${rbac}/v1`,
+      kind: 'Role',
+      metadata: { name: 'deleter', namespace: bench.namespace },
+      rules: [{ apiGroups: [''], resources: ['configmaps'], verbs: ['get', 'delete'] }],
+    });
+    await bench.kube.create({
+      apiVersion: `${rbac}/v1`,
+      kind: 'RoleBinding',
+      metadata: { name: 'deleter', namespace: bench.namespace },
+      roleRef: { apiGroup: rbac, kind: 'Role', name: 'deleter' },
+      subjects: [{ apiGroup: rbac, kind: 'User', name: 'deleter' }],
+    });
+    await put('slow', {}, { finalizers: ['example.org/hold'] });
+    const patient = createKubernetesResourceHandler({ finalizerWaitMs: 10_000 });
+    const action = startLife(
+      bench,
+      patient,
+      { type: 'KubernetesResource', resource: { operation: 'Delete', manifest: configMap('slow', {}) } },
+      { kube: bench.kube.as({ user: 'deleter' }) },
+    );
+    await action.capture();
+    setTimeout(() => void edit('slow', { metadata: { finalizers: null } }), 500);
+    expect(await action.run()).toMatchObject({ kind: 'succeeded' });
+    expect(await get('slow')).toBeUndefined();
+  });
+});
+
 describe('interruption', () => {
   it('keeps the outputs of what is done', async () => {
     const action = life('Create', `${configMap('cut-1', {})}\n---\n${configMap('cut-2', {})}`);

@@ -60,6 +60,7 @@ export async function openBench(kubeconfig: string): Promise<Bench> {
   };
 }
 
+const ORDINARY_TIMEOUT_MS = 30_000;
 let lastAction = 0;
 
 /** One action through its whole life. */
@@ -81,7 +82,6 @@ export function startLife(
 ): Life {
   const at: ActionAddress = { stage: 0, workflow: 0, action: (lastAction += 1) };
   const named: Action = { name: `action-${at.action}`, ...action };
-  const timeoutMs = options.timeoutMs ?? 30_000;
   let prior: PriorRef | undefined;
   let forward: ActionStatus | undefined;
 
@@ -92,14 +92,14 @@ export function startLife(
     round,
     name: named.name,
     type: named.type as ActionTask['type'],
-    timeoutMs,
+    timeoutMs: options.timeoutMs ?? ORDINARY_TIMEOUT_MS,
     retry: { limit: 0, intervalMs: 1000, backoffMultiplier: 1, maxIntervalMs: 1000 },
     outputs: {},
     phases: {},
     ...(prior !== undefined && { prior }),
     ...(direction === 'undo' && forward !== undefined && { forward }),
   });
-  const attemptOf = (direction: 'forward' | 'undo', round = 0): Attempt => ({
+  const attemptOf = (direction: 'forward' | 'undo', round = 0, timeoutMs = ORDINARY_TIMEOUT_MS): Attempt => ({
     task: taskOf(direction, round),
     action: named,
     scope: {
@@ -132,7 +132,7 @@ export function startLife(
   };
 
   return {
-    run: async (round) => remember(await handler.run(attemptOf('forward', round))),
+    run: async (round) => remember(await handler.run(attemptOf('forward', round, options.timeoutMs))),
     async capture() {
       const outcome = await handler.capture?.(attemptOf('forward'));
       if (outcome?.kind === 'captured') prior = outcome.prior;
@@ -140,7 +140,7 @@ export function startLife(
     },
     undo: async () => handler.undo(attemptOf('undo')),
     settle: async () => remember(await handler.settle(attemptOf('forward'))),
-    attempt: (changes) => ({ ...attemptOf('forward'), ...changes }),
+    attempt: (changes) => ({ ...attemptOf('forward', 0, options.timeoutMs), ...changes }),
     prior: () => prior,
   };
 }
