@@ -1,4 +1,4 @@
-import { Agent, fetch, type Dispatcher } from 'undici';
+import { Agent, fetch, type Dispatcher, type RequestInit, type Response } from 'undici';
 
 /** Any Kubernetes object, as plain JSON. */
 export interface KubeObject {
@@ -76,8 +76,9 @@ export function kubeApi(server: string, authenticate: Authenticate, close: () =>
     server,
     async request(method, path, options = {}) {
       const { dispatcher, headers } = await authenticate();
-      const response = await fetch(server + path, {
+      const response = await answer(server, {
         method,
+        path,
         dispatcher,
         headers: {
           ...headers,
@@ -94,7 +95,8 @@ export function kubeApi(server: string, authenticate: Authenticate, close: () =>
     },
     async *stream(path, signal) {
       const { dispatcher, headers } = await authenticate();
-      const response = await fetch(server + path, {
+      const response = await answer(server, {
+        path,
         dispatcher,
         headers: { ...headers, accept: 'application/json' },
         signal,
@@ -113,6 +115,17 @@ export function kubeApi(server: string, authenticate: Authenticate, close: () =>
     },
     close,
   };
+}
+
+/** @throws Error that names the server and why it did not answer. */
+async function answer(server: string, init: RequestInit & { path: string }): Promise<Response> {
+  try {
+    return await fetch(server + init.path, init);
+  } catch (error) {
+    const { cause, message: text, name } = error as Error & { cause?: { code?: string; message?: string } };
+    const why = name === 'TimeoutError' ? 'no answer in time' : cause?.message || cause?.code || text;
+    throw new Error(`the API server at ${server} cannot be reached: ${why}`, { cause: error });
+  }
 }
 
 /** @throws Error with the server's own words unless the status is 2xx. */

@@ -21,7 +21,6 @@ export async function pingKubernetes(kubeconfigFile: string, own: boolean): Prom
       await api.close();
     }
   } catch (error) {
-    const { cause, message } = error as Error & { cause?: { message?: string } };
-    return cause?.message ?? message;
+    return (error as Error).message;
   }
 }
