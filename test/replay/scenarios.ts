@@ -1,0 +1,114 @@
+/**
+ * Runs whose histories are kept: one of each shape that a workflow of ours can take. `recordHistories` makes them anew
+ * after a change that is meant to break replay; until a release has run anywhere that is every change.
+ */
+import { planUndo } from '../../api/undo.js';
+import { action, stages, untilCancelled, workflow } from '../support/scripted.js';
+import type { ScriptedRun, ScriptedWorker } from '../support/scripted.js';
+
+const job = (name: string) => action(name, { type: 'Job' });
+
+async function until(run: ScriptedRun, event: string): Promise<void> {
+  while (!run.recording.events.includes(event)) await new Promise((resolve) => setTimeout(resolve, 25));
+}
+
+const SCENARIOS: Record<string, (scripted: ScriptedWorker) => Promise<ScriptedRun>> = {
+  async succeeded(scripted) {
+    return scripted.run(
+      {
+        maxConcurrentStages: 2,
+        stages: stages(
+          { name: 'one', when: 'true', workflows: [workflow([action('a', { capture: true }), 'b'])] },
+          { name: 'two', dependsOn: ['one'], parallel: true, workflows: [workflow(['c']), workflow(['d'])] },
+          {
+            name: 'three',
+            dependsOn: ['one'],
+            workflows: [workflow(['e', action('f', { dependsOn: ['e'] })])],
+          },
+        ),
+      },
+      { b: () => untilCancelled(400) },
+    );
+  },
+  async failed(scripted) {
+    return scripted.run(
+      {
+        stages: stages(
+          {
+            name: 'one',
+            parallel: true,
+            failurePolicy: 'FailFast',
+            workflows: [workflow(['bad']), workflow(['slow'])],
+          },
+          { name: 'two', workflows: [workflow(['c'])] },
+        ),
+      },
+      { bad: { phase: 'Failed' }, slow: () => untilCancelled() },
+    );
+  },
+  async cancelled(scripted) {
+    const run = await scripted.run(
+      {
+        stages: stages(
+          { name: 'one', workflows: [workflow(['slow', 'b'])] },
+          { name: 'two', workflows: [workflow(['c'])] },
+        ),
+      },
+      { slow: () => untilCancelled() },
+    );
+    await until(run, 'start slow');
+    await run.handle.signal('cancel', 'test');
+    return run;
+  },
+  async paused(scripted) {
+    let calls = 0;
+    const run = await scripted.run(
+      { onFailure: 'Pause', stages: stages({ name: 'one', workflows: [workflow(['flaky', 'b'])] }) },
+      { flaky: () => Promise.resolve((calls += 1) === 1 ? { phase: 'Failed' } : {}) },
+    );
+    while (!run.recording.mirrors.some((update) => update.paused !== undefined))
+      await new Promise((resolve) => setTimeout(resolve, 25));
+    await run.handle.signal('retry');
+    return run;
+  },
+  async rolledBack(scripted) {
+    return scripted.run(
+      { onFailure: 'Rollback', stages: stages({ name: 'one', workflows: [workflow([job('a'), 'bad'])] }) },
+      { bad: { phase: 'Failed', effect: 'None' } },
+    );
+  },
+  async reverted(scripted) {
+    const list = stages({ name: 'one', workflows: [workflow([job('a'), job('b')])] });
+    const target = await scripted.run({ stages: list });
+    const { stages: statuses } = await target.result();
+    const undo = planUndo({ stages: list, statuses, undone: [] });
+    return scripted.run({
+      run: { operation: 'Revert', target: { name: 'target', uid: 'uid' } } as never,
+      undo,
+      undoStatuses: undo.map((item) => item.status),
+    });
+  },
+};
+
+/**
+ * Runs every scenario and gives the histories of all its workflows, as JSON by file name.
+ *
+ * @param show prints a history as JSON, as `temporal workflow show` does; undefined when there is no such workflow.
+ */
+export async function recordHistories(
+  scripted: ScriptedWorker,
+  show: (workflowId: string) => Promise<string | undefined>,
+): Promise<Map<string, string>> {
+  const files = new Map<string, string>();
+  for (const [name, scenario] of Object.entries(SCENARIOS)) {
+    const run = await scenario(scripted);
+    const { stages: ended } = await run.result();
+    const id = run.handle.workflowId;
+    const parts = ended.flatMap((_, index) => [`s${index}`, `r${index}`]);
+    for (const part of ['', ...parts.map((item) => `/${item}`)]) {
+      const history = await show(`${id}${part}`);
+      if (history !== undefined) files.set(`${name}${part.replace('/', '.')}.json`, history);
+    }
+  }
+  return files;
+}
