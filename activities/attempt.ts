@@ -109,7 +109,7 @@ async function attempt(
     let result: AttemptResult;
     try {
       const prepared = await prepare(task, method, pulse, inherited(series), deps);
-      result = 'attempt' in prepared ? await dispatch(handler, method, prepared) : prepared;
+      result = 'attempt' in prepared ? await dispatch(handler, method, prepared.attempt) : prepared;
     } catch (error) {
       result = read(error, task, pulse, deps);
     }

@@ -9,6 +9,8 @@ export interface Attempt {
   task: ActionTask;
   /** The action that is executed: for an undo with a custom rollback, the rollback. */
   action: Action;
+  /** Whether this undoes by a custom rollback, which is {@link Attempt.action}, rather than by the automatic inverse. */
+  custom?: boolean;
   /** Values for placeholders. */
   scope: RenderScope;
   /** Idempotency key of this round; the same for every lost or ambiguous attempt of it. */

@@ -7,7 +7,7 @@ import type { Attempt, AttemptResult } from './handler.js';
 import { withMarks } from './marks.js';
 
 /** Namespace of Jobs that name none (seed: JobAction). */
-export const DEFAULT_JOB_NAMESPACE = 'default';
+const DEFAULT_JOB_NAMESPACE = 'default';
 /**
  * Least time a finished Job stays: its result is read first, and its own TTL set afterwards. Bounds what a run that
  * never comes back leaves behind.

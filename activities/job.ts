@@ -238,6 +238,8 @@ async function undo(attempt: Attempt): Promise<AttemptResult> {
 }
 
 async function settle(attempt: Attempt): Promise<AttemptResult> {
+  // Deleting what is to be deleted is the only end of an undo, and can be done again.
+  if (attempt.task.direction === 'undo' && attempt.custom !== true) return undo(attempt);
   const jobs = await findJobs(attempt, attempt.task.direction);
   const signal = AbortSignal.any([attempt.signal, AbortSignal.timeout(STOP_MS)]);
   const newest = jobs.at(-1);

@@ -51,7 +51,7 @@ export async function prepare(
   pulse: Pulse,
   inherited: Inherited,
   deps: AttemptDeps,
-): Promise<{ attempt: Attempt; custom: boolean } | Final> {
+): Promise<{ attempt: Attempt } | Final> {
   const body = task.body ?? (await readBody(task, deps.snapshots));
   const rollback = task.direction === 'undo' ? rollbackOf(body.action) : undefined;
   const action: Action = rollback ?? body.action;
@@ -78,6 +78,7 @@ export async function prepare(
   const attempt: Attempt = {
     task,
     action,
+    custom: rollback !== undefined,
     scope,
     key: idempotencyKey({
       uid: task.direction === 'undo' ? (run.target?.uid ?? run.uid) : run.uid,
@@ -99,7 +100,7 @@ export async function prepare(
     remember: (memo) => inherited.remember(memo),
     remembered: inherited.memo,
   };
-  return { attempt, custom: rollback !== undefined };
+  return { attempt };
 }
 
 async function readBody(task: ActionTask, snapshots: SnapshotStore): Promise<ActionBody> {
@@ -126,11 +127,12 @@ function judge(expression: string, task: ActionTask, scope: RenderScope): Final 
 export function dispatch(
   handler: Handler,
   method: 'act' | 'settle',
-  prepared: { attempt: Attempt; custom: boolean },
+  attempt: Attempt,
 ): Promise<AttemptResult> {
-  const { attempt, custom } = prepared;
   if (method === 'settle') return handler.settle(attempt);
-  return attempt.task.direction === 'forward' || custom ? handler.run(attempt) : handler.undo(attempt);
+  return attempt.task.direction === 'forward' || attempt.custom === true
+    ? handler.run(attempt)
+    : handler.undo(attempt);
 }
 
 /**

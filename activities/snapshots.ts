@@ -3,6 +3,7 @@ import { snapshotPartName } from '../api/naming.js';
 import { decodeSnapshot } from '../api/snapshot.js';
 import type { Snapshot } from '../api/snapshot.js';
 import type { KubeClient } from '../kube/client.js';
+import { KubeError } from '../kube/error.js';
 import type { KubeObject } from '../kube/object.js';
 import type { SnapshotRef } from '../workflows/contract.js';
 
@@ -11,12 +12,13 @@ export interface SnapshotStore {
   /**
    * The snapshot of a run.
    *
-   * @throws {@link SnapshotError} when a part is missing or does not match its digest; KubeError when it cannot be read
+   * @throws {@link SnapshotError} when a part is missing, may not be read or does not match the digest; KubeError when the
+   * API gives no answer
    */
   read(ref: SnapshotRef): Promise<Snapshot>;
 }
 
-/** A snapshot that is gone or was tampered with: trying again does not help. */
+/** A snapshot that is gone, tampered with or out of reach: trying again does not help. */
 export class SnapshotError extends Error {
   override readonly name = 'SnapshotError';
 }
@@ -32,12 +34,19 @@ export function createSnapshotStore(home: KubeClient): SnapshotStore {
     const parts = await Promise.all(
       Array.from({ length: ref.parts }, async (_, index) => {
         const name = snapshotPartName(ref.name, index);
-        const part = await home.get<KubeObject & { data?: unknown }>({
-          apiVersion: 'apps/v1',
-          kind: 'ControllerRevision',
-          namespace: ref.namespace,
-          name,
-        });
+        const part = await home
+          .get<KubeObject & { data?: unknown }>({
+            apiVersion: 'apps/v1',
+            kind: 'ControllerRevision',
+            namespace: ref.namespace,
+            name,
+          })
+          .catch((error: unknown) => {
+            if (!(error instanceof KubeError) || error.code !== 403) throw error;
+            throw new SnapshotError(
+              `what this run executes cannot be read: ${error.message}; grant the worker "get" on controllerrevisions.apps in namespace ${ref.namespace}`,
+            );
+          });
         if (part === undefined) {
           throw new SnapshotError(
             `ControllerRevision ${ref.namespace}/${name}, which keeps what this run executes, is gone; start a new execution`,
