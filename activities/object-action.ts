@@ -352,8 +352,8 @@ export const settleUndo = (): AttemptResult => ({
 });
 
 /** Whether an attempt undoes by the automatic inverse, rather than by a custom rollback. */
-export const isAutomaticUndo = ({ task, action }: Attempt): boolean =>
-  task.direction === 'undo' && task.forward !== undefined && action.name === task.forward.name;
+export const isAutomaticUndo = ({ task, custom }: Attempt): boolean =>
+  task.direction === 'undo' && custom !== true;
 
 function forwardOwner({ task }: Attempt): PriorOwner {
   const { namespace, name, uid } = task.run;
