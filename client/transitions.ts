@@ -7,7 +7,7 @@ import type {
   WorkflowExecutionStatus,
 } from '../api/types.js';
 import { isTerminalExecution, isTerminalItem } from '../api/phase.js';
-import { noteOf } from './render/execution-tree.js';
+import { endNote, noteOf } from './render/execution-tree.js';
 
 /** A change of a run that a person wants to see. */
 export interface Transition {
@@ -42,9 +42,11 @@ export function transitionsBetween(
   after: DRPlanExecution,
   seenAt: string,
 ): Transition[] {
-  const earlier = new Map(itemsOf(before).map((item) => [item.path, item.status]));
-  // In tree order, ends after what they contain: what has the same time keeps that order.
-  const items = itemsOf(after).flatMap((item) => itemTransition(earlier.get(item.path), item, seenAt));
+  const earlier = new Map(edgesOf(before).map(({ item }) => [item.path, item.status]));
+  // On the walk through the tree, so that what has the same time stays in its order.
+  const items = edgesOf(after)
+    .filter(({ edge, item }) => edge === (isTerminalItem(item.status.phase) ? 'end' : 'start'))
+    .flatMap(({ item }) => itemTransition(earlier.get(item.path), item, seenAt));
   return [
     ...runStart(before, after, seenAt),
     ...items.sort((a, b) => Date.parse(a.time) - Date.parse(b.time)),
@@ -81,7 +83,7 @@ function runEnd(before: DRPlanExecution | undefined, after: DRPlanExecution, see
         { startTime: status?.startTime, completionTime: status?.completionTime ?? seenAt },
         0,
       ),
-      note: [phase === 'Succeeded' ? undefined : status?.reason, status?.message].filter(Boolean).join(': '),
+      note: endNote(status ?? {}),
     },
   ];
 }
@@ -119,7 +121,9 @@ function conditionTransitions(
   seenAt: string,
 ): Transition[] {
   const earlier = new Map((before?.status?.conditions ?? []).map((condition) => [condition.type, condition]));
+  const ended = isTerminalExecution(after.status?.phase);
   return (after.status?.conditions ?? [])
+    .filter(({ type }) => !(ended && type === 'Progressing'))
     .filter((condition) => isNews(earlier.get(condition.type), condition))
     .map((condition) => ({
       time: condition.lastTransitionTime ?? seenAt,
@@ -137,31 +141,38 @@ function isNews(before: Condition | undefined, now: Condition): boolean {
   return changed && (now.type !== 'Progressing' || now.status !== 'True' || before?.status === 'False');
 }
 
+/** Where an item begins or ends, on a walk through the tree. */
+export interface Edge {
+  edge: 'start' | 'end';
+  item: Item;
+}
+
 /**
- * Items that are under way before what they contain, those that have ended after it. What is skipped with all that is
+ * The items of a run, each twice: what it contains lies between its start and its end. What is skipped with all that is
  * around it is left out: it says nothing more.
  */
-export function itemsOf(execution: DRPlanExecution | undefined): Item[] {
+export function edgesOf(execution: DRPlanExecution | undefined): Edge[] {
   return (execution?.status?.stageStatuses ?? []).flatMap((stage) => {
     const workflows = stage.workflowExecutions ?? [];
     const names = distinct(workflows.map((workflow) => workflow.workflowRef.name));
     const children = workflows.flatMap((workflow, index) => {
       const path = `${stage.name}/${names[index]}`;
-      const actions = (workflow.actionStatuses ?? []).map((action): Item => ({
-        level: 'action',
-        path: `${path}/${action.name}`,
-        status: action,
-      }));
+      const actions = (workflow.actionStatuses ?? []).flatMap((action) =>
+        around({ level: 'action', path: `${path}/${action.name}`, status: action }, []),
+      );
       return around({ level: 'workflow', path, status: workflow }, actions);
     });
     return around({ level: 'stage', path: stage.name, status: stage }, children);
   });
 }
 
-function around(item: Item, children: Item[]): Item[] {
-  if (item.status.phase === 'Skipped')
-    return [...children.filter(({ status }) => status.phase !== 'Skipped'), item];
-  return isTerminalItem(item.status.phase) ? [...children, item] : [item, ...children];
+function around(item: Item, children: Edge[]): Edge[] {
+  const isSkipped = item.status.phase === 'Skipped';
+  return [
+    { edge: 'start', item },
+    ...children.filter((child) => !isSkipped || child.item.status.phase !== 'Skipped'),
+    { edge: 'end', item },
+  ];
 }
 
 /** The same workflow may stand twice in a stage: the second one is `name#2`. */

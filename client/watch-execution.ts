@@ -8,6 +8,7 @@ import { follow } from './follow.js';
 import { onInterrupt } from './interrupt.js';
 import { createLiveScreen } from './live-screen.js';
 import { type OutputFormat, printValue, withoutManagedFields } from './output.js';
+import { pauseHint } from './render/attention.js';
 import { compactTree, executionTree } from './render/execution-tree.js';
 import { liveLines } from './render/live.js';
 import { outcomeLines } from './render/outcome.js';
@@ -101,6 +102,9 @@ function createView(context: CommandContext, format: OutputFormat | undefined): 
         for (const transition of transitionsBetween(before, execution, new Date(now()).toISOString())) {
           print(transitionLine(transition, style));
         }
+        const hint = pauseHint(execution, say);
+        if (hint !== undefined && (before === undefined || pauseHint(before, say) === undefined))
+          terminal.note(hint);
         before = execution;
       },
       remark: (text) => terminal.note(text),
@@ -120,7 +124,7 @@ function createView(context: CommandContext, format: OutputFormat | undefined): 
   const draw = (): void => {
     if (current === undefined) return;
     const { columns, rows } = screen.size();
-    const text = notice ?? unseen(current);
+    const text = notice ?? unseen(current) ?? pauseHint(current, say);
     const footer = 'Ctrl-C stops watching; the run goes on';
     live.draw(
       liveLines({

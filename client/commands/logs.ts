@@ -9,6 +9,7 @@ import { onInterrupt } from '../interrupt.js';
 import { entryKey, type LogEntry, sortEntries } from '../log-sources/entry.js';
 import { readEvents } from '../log-sources/events.js';
 import { readLogFiles } from '../log-sources/files.js';
+import type { HistoryReader } from '../log-sources/history.js';
 import { statusEntries } from '../log-sources/status.js';
 import { logLine } from '../render/log-line.js';
 import { getObject } from '../resources.js';
@@ -77,7 +78,7 @@ interface Sources {
 function createSources(context: CommandContext, cluster: Cluster): Sources {
   const complaints = new Set<string>();
   let temporal: Promise<TemporalAccess> | undefined;
-  let readHistory: ((workflowId: string) => Promise<LogEntry[] | undefined>) | undefined;
+  let reader: HistoryReader | undefined;
 
   async function orNothing(what: string, work: () => Promise<LogEntry[]>): Promise<LogEntry[]> {
     try {
@@ -98,11 +99,12 @@ function createSources(context: CommandContext, cluster: Cluster): Sources {
     }
     temporal ??= openTemporal(context, cluster, execution);
     const { client } = await temporal;
-    if (readHistory === undefined) {
+    if (reader === undefined) {
       const { createHistoryReader } = await import('../log-sources/history.js');
-      readHistory = createHistoryReader(client).read;
+      reader = createHistoryReader(client);
     }
-    const entries = await readHistory(workflowId);
+    const stages = (execution.status?.stageStatuses ?? []).map((stage) => stage.name);
+    const entries = await reader.read(workflowId, stages);
     if (entries === undefined) throw new Error('it does not know this run (any more)');
     return entries;
   }

@@ -71,7 +71,7 @@ export function logLineEntry(line: string, source: 'bridge' | 'worker'): LogEntr
       time: when.toISOString(),
       source,
       level: levelOf(fields['level']),
-      subject: source,
+      subject: typeof fields['object'] === 'string' ? fields['object'] : source,
       text: [message, ...rest].join(' ').trim(),
     },
   ];

@@ -9,8 +9,8 @@ type Failure = NonNullable<NonNullable<HistoryEvent['activityTaskFailedEventAttr
 
 /** Reads what Temporal knows of a run: attempts, failures, signals; of the run itself and its stages. */
 export interface HistoryReader {
-  /** Undefined when Temporal no longer knows the run. */
-  readonly read: (workflowId: string) => Promise<LogEntry[] | undefined>;
+  /** Undefined when Temporal no longer knows the run. `stages` are the names of its stages, by index. */
+  readonly read: (workflowId: string, stages: readonly string[]) => Promise<LogEntry[] | undefined>;
 }
 
 /** A reader that fetches the history of a closed stage once. */
@@ -44,21 +44,27 @@ export function createHistoryReader(client: Client): HistoryReader {
   }
 
   return {
-    async read(workflowId) {
+    async read(workflowId, stages) {
       try {
         const run = await one(workflowId, '');
-        const stages = await Promise.all(
+        const children = await Promise.all(
           run.children.map(async (child) => {
-            const stage = await one(child, `${child.slice(child.lastIndexOf('/') + 1)}/`).catch(unlessGone);
+            const stage = await one(child, `${stageNameOf(child, stages)}/`).catch(unlessGone);
             return stage?.entries ?? [];
           }),
         );
-        return [...run.entries, ...stages.flat()];
+        return [...run.entries, ...children.flat()];
       } catch (error) {
         return unlessGone(error);
       }
     },
   };
+}
+
+/** The name of the stage in `<run>/s<index>` or `<run>/r<index>` (see `stageWorkflowId`). */
+function stageNameOf(workflowId: string, stages: readonly string[]): string {
+  const last = workflowId.slice(workflowId.lastIndexOf('/') + 1);
+  return stages[Number(last.slice(1))] ?? last;
 }
 
 function unlessGone(error: unknown): undefined {

@@ -1,4 +1,5 @@
-import type { Condition } from '../../api/types.js';
+import { isTerminalExecution } from '../../api/phase.js';
+import type { Condition, DRPlanExecution } from '../../api/types.js';
 
 /** Conditions that are good when True; all others, when True, ask for attention. */
 const GOOD_WHEN_TRUE = new Set([
@@ -27,4 +28,15 @@ export function attentionOf(conditions: readonly Condition[], ended: boolean): C
 /** A condition in one line: `Progressing=False NoWorker: no worker has asked for work for 30 s`. */
 export function describeCondition({ type, status, reason, message }: Condition): string {
   return `${type}=${status} ${[reason, message].filter((part) => part !== '').join(': ')}`.trim();
+}
+
+/** What to type when a run waits for a person (onFailure: Pause); undefined when it does not. */
+export function pauseHint(execution: DRPlanExecution, say: (command: string) => string): string | undefined {
+  if (isTerminalExecution(execution.status?.phase)) return undefined;
+  const isPaused = execution.status?.conditions?.some(
+    ({ type, status, reason }) => type === 'Progressing' && status === 'False' && reason === 'Paused',
+  );
+  return isPaused === true
+    ? `to go on: ${say(`retry ${execution.metadata.name}`)} (or skip, or abort)`
+    : undefined;
 }

@@ -51,6 +51,12 @@ export function noteOf(item: {
   return [words, suffix].filter((part) => part !== '').join(' ');
 }
 
+/** Reason and message of a run that has ended, without a reason that only repeats the phase. */
+export function endNote(status: { phase?: string; reason?: string; message?: string }): string {
+  const reason = status.phase === 'Succeeded' || status.reason === status.phase ? undefined : status.reason;
+  return [reason, status.message].filter((part) => part !== undefined && part !== '').join(': ');
+}
+
 /**
  * A tree cut down to a number of lines. What is going on and what went wrong stays longest: first the actions of ended
  * stages are folded, then those of waiting ones, then ended workflows, then the rest from the end.

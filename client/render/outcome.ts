@@ -1,6 +1,6 @@
 import type { DRPlanExecution } from '../../api/types.js';
 import { attentionOf, describeCondition } from './attention.js';
-import { noteOf } from './execution-tree.js';
+import { endNote, noteOf } from './execution-tree.js';
 import type { Style } from './style.js';
 import { oneLine } from './text.js';
 import { elapsed } from './time.js';
@@ -14,9 +14,7 @@ export function outcomeLines(
   const { metadata, spec, status } = execution;
   const phase = status?.phase ?? '';
   const time = elapsed(status ?? {}, now);
-  const message = [phase === 'Succeeded' ? undefined : status?.reason, status?.message]
-    .filter(Boolean)
-    .join(': ');
+  const message = endNote(status ?? {});
   const lines = [
     `${style.sign(phase)} ${style.bold(metadata.name)} ${style.phase(phase)}${time === '' ? '' : ` in ${time}`}${
       message === '' ? '' : `: ${oneLine(message)}`
