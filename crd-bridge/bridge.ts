@@ -189,11 +189,12 @@ export async function startBridge(options: BridgeOptions): Promise<Bridge> {
       const isSame =
         change.kind === 'set' && change.previous?.metadata.generation === change.object.metadata.generation;
       if (isSame) return;
-      for (const plan of planKind.usersOf({ namespace, name })) queues.plans.add(keyOf(plan));
+      for (const plan of planKind.workflowChanged({ namespace, name })) queues.plans.add(keyOf(plan));
     });
     caches.plans.onChange((change) => {
       const key = keyOf(change.object);
       if (change.kind === 'set') queues.plans.add(key);
+      else planKind.gone(change.object);
       for (const execution of waiting.get(key) ?? []) queues.executions.add(execution);
     });
     caches.executions.onChange((change) => {

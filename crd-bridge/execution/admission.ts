@@ -1,6 +1,7 @@
 import { API_VERSION, ANNOTATIONS, FINALIZERS, LABELS } from '../../api/group.js';
 import { compileRun } from '../../api/compile.js';
 import { labelValue, runWorkflowId } from '../../api/naming.js';
+import { isTerminalExecution } from '../../api/phase.js';
 import { closeStage, pendingStage } from '../../api/progress.js';
 import { describeProblems, errorsOf } from '../../api/problem.js';
 import type { Problem } from '../../api/problem.js';
@@ -176,8 +177,8 @@ export function createAdmission(deps: DrDeps): ExecutionAdmission {
         }),
       record: async ({ runId }) => {
         const result = await deps.writer.status(caches.executions, refOf(execution), ({ status, metadata }) =>
-          // Another replica, or a mirror, was faster: what it wrote is newer.
-          status?.temporal !== undefined
+          // Another replica was faster: what it wrote is newer.
+          status?.temporal !== undefined || isTerminalExecution(status?.phase)
             ? undefined
             : startedStatus(status, {
                 startTime: now(),
@@ -193,6 +194,12 @@ export function createAdmission(deps: DrDeps): ExecutionAdmission {
                 message: `run "${workflowId}" was started`,
               }),
         );
+        if (result.kind === 'unchanged' && result.object.status?.temporal === undefined) {
+          // Another replica has ended the execution while this one started its run.
+          await deps.runs.signalCancel(workflowId, {
+            reason: `the execution is ${result.object.status?.phase ?? ''}`,
+          });
+        }
         if (result.kind !== 'written') return;
         deps.events.record(execution, {
           type: 'Normal',

@@ -103,6 +103,22 @@ export function createMirror(deps: MirrorDeps): BridgeActivities {
     return result;
   }
 
+  /** Whether the execution is there, open, and does not know its run yet: then nothing may be ended, its plan least. */
+  async function isUnrecorded(run: RunIdentity): Promise<boolean> {
+    let found = caches.executions.get(run.namespace, run.name);
+    if (found?.metadata.uid !== run.uid) {
+      // A cache that is late must not be taken for an execution that is gone.
+      found = await deps.kube.get<CachedExecution>({
+        apiVersion: API_VERSION,
+        kind: 'DRPlanExecution',
+        namespace: run.namespace,
+        name: run.name,
+      });
+    }
+    if (found === undefined || found.metadata.uid !== run.uid) return false;
+    return found.status?.temporal === undefined && !isTerminalExecution(found.status?.phase);
+  }
+
   return {
     async mirror(update) {
       deps.onUpdate(update.run, 'mirror');
@@ -128,12 +144,7 @@ export function createMirror(deps: MirrorDeps): BridgeActivities {
    */
   async function finish(update: FinishUpdate): Promise<void> {
     const { run } = update;
-    const known = caches.executions.get(run.namespace, run.name);
-    if (
-      known?.metadata.uid === run.uid &&
-      known.status !== undefined &&
-      known.status.temporal === undefined
-    ) {
+    if (await isUnrecorded(run)) {
       throw new NotRecordedError(`the start of run ${run.namespace}/${run.name} is not recorded yet`);
     }
     const ref = { namespace: run.plan.namespace, name: run.plan.name, uid: run.plan.uid };

@@ -150,10 +150,11 @@ export function createExecutionKind(
     view(execution) {
       const { metadata, status } = execution;
       const annotations = metadata.annotations ?? {};
-      const ours = annotations[ANNOTATIONS.stamp] === metadata.uid;
+      // The id carries the uid: it tells a run of this very object even where somebody has removed the stamp.
+      const ours = status?.temporal?.workflowId === workflowId(execution);
       return {
         ended: isTerminalExecution(status?.phase),
-        ...(status?.temporal !== undefined && ours && { run: status.temporal }),
+        ...(ours && status?.temporal !== undefined && { run: status.temporal }),
         ...(status?.startTime !== undefined && { since: status.startTime }),
         ...(annotations[ANNOTATIONS.cancel] === 'true' && { cancel: { via: 'Annotation' as const } }),
         cancelKnown: status?.cancelRequest !== undefined,

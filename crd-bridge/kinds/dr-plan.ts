@@ -16,8 +16,10 @@ import type { WorkflowKind } from './dr-workflow.js';
 export interface PlanKind {
   /** @returns after how many milliseconds to look again, if at all */
   reconcile(plan: DRPlan): Promise<number | undefined>;
-  /** Plans that use a workflow. */
-  usersOf(workflow: { namespace: string; name: string }): DRPlan[];
+  /** A workflow is new, different or gone. Returns the plans that use it. */
+  workflowChanged(workflow: { namespace: string; name: string }): DRPlan[];
+  /** The plan is gone for good. */
+  gone(plan: DRPlan): void;
 }
 
 /** A lock is looked at so long after its holder was last seen alive. */
@@ -29,7 +31,23 @@ export function createPlanKind(deps: DrDeps, workflows: WorkflowKind): PlanKind 
   // Spares a request per look; the event itself is told once in any case.
   const told = new Set<string>();
 
+  // A plan's own status changes twice in every run: what was found stands until a spec changes, its own or a workflow's.
+  const checked = new Map<
+    string,
+    { generation: number | undefined; workflows: number; problems: Problem[] }
+  >();
+  let workflowsVersion = 0;
+
   function check(plan: DRPlan): Problem[] {
+    const { uid = '', generation } = plan.metadata;
+    const known = checked.get(uid);
+    if (known?.generation === generation && known?.workflows === workflowsVersion) return known.problems;
+    const problems = validate(plan);
+    checked.set(uid, { generation, workflows: workflowsVersion, problems });
+    return problems;
+  }
+
+  function validate(plan: DRPlan): Problem[] {
     const problems = validatePlan(plan, (namespace, name) => caches.workflows.get(namespace, name), {
       workflowProblems: (workflow) => workflows.problems(workflow),
     });
@@ -63,7 +81,11 @@ export function createPlanKind(deps: DrDeps, workflows: WorkflowKind): PlanKind 
       warnOfTrigger(plan);
       return sweepLock(caches.plans.get(plan.metadata.namespace, plan.metadata.name) ?? plan);
     },
-    usersOf({ namespace, name }) {
+    gone(plan) {
+      checked.delete(plan.metadata.uid ?? '');
+    },
+    workflowChanged({ namespace, name }) {
+      workflowsVersion += 1;
       return caches.plans
         .list()
         .filter((plan) => references(plan).some((ref) => ref.name === name && ref.namespace === namespace));

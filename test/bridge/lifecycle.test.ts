@@ -237,6 +237,67 @@ describe('a running execution', () => {
   });
 });
 
+describe('an execution whose run is in another Temporal', () => {
+  it('says so, changes nothing, and is deleted only when a person insists; its plan is freed with the run', async () => {
+    const plan = unique('elsewhere');
+    await stack.simplePlan(plan, [http('call', `${recorder.url}/${plan}?delay=6000`)]);
+    const execution = await stack.execute(plan);
+    await running(execution);
+    const move = [{ op: 'replace', path: '/status/temporal/namespaceId', value: 'elsewhere' }];
+    await stack.kube.patch(keyOf(execution), move, { kind: 'json', subresource: 'status' });
+    const moved = await stack.until(
+      execution,
+      (now) => condition(now, 'Progressing')?.reason === 'TemporalMismatch',
+      5000,
+    );
+    expect(moved.status?.phase).toBe('Running');
+    expect(condition(moved, 'Progressing')?.message).toContain('elsewhere');
+
+    await stack.kube.delete(keyOf(execution));
+    await new Promise((resolve) => setTimeout(resolve, 500));
+    expect((await stack.get(execution)).metadata.deletionTimestamp).toBeDefined();
+    await annotate(execution, ANNOTATIONS.forceDelete);
+    await poll(
+      () => lookup(execution),
+      (found) => found === undefined,
+      5000,
+    );
+    const held = await stack.getPlan(plan);
+    expect(held.status?.executionHistory).toMatchObject([{ phase: 'Cancelled' }]);
+    expect(held.status?.currentExecution?.uid).toBe(execution.metadata.uid);
+    await poll(
+      () => stack.getPlan(plan),
+      ({ status }) => status?.currentExecution === undefined,
+      20_000,
+    );
+  });
+});
+
+describe('the old trigger annotation', () => {
+  it('starts nothing and gets one Warning event, however many replicas see it', async () => {
+    const plan = unique('trigger');
+    await stack.simplePlan(plan, [http('call', `${recorder.url}/${plan}`)]);
+    await stack.kube.patch(
+      { apiVersion: API_VERSION, kind: 'DRPlan', namespace: stack.namespace, name: plan },
+      { metadata: { annotations: { [ANNOTATIONS.trigger]: 'execute' } } },
+      { kind: 'merge' },
+    );
+    const { items } = await poll(
+      () =>
+        stack.kube.list<{ regarding?: { name?: string }; reason?: string }>(
+          { apiVersion: 'events.k8s.io/v1', kind: 'Event' },
+          { namespace: stack.namespace },
+        ),
+      ({ items: found }) => found.some((event) => event.regarding?.name === plan),
+      5000,
+    );
+    expect(items.filter((event) => event.regarding?.name === plan).map((event) => event.reason)).toEqual([
+      'TriggerIgnored',
+    ]);
+    expect(recorder.of(`/${plan}`)).toHaveLength(0);
+  });
+});
+
 describe('a bridge that starts', () => {
   it('writes nothing for what has ended', async () => {
     const plan = unique('kept');

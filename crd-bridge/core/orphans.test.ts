@@ -1,0 +1,94 @@
+import { expect, it } from 'vitest';
+import type { RunMemo, Runs } from '../../client/runs.js';
+import { createOrphanSweep } from './orphans.js';
+
+const memo = (name: string): RunMemo => ({
+  namespace: 'ns',
+  name,
+  uid: name,
+  snapshot: { name: '', namespace: 'ns', digest: '', parts: 1 },
+});
+
+/** A sweep over what the test says is open in Temporal and there in Kubernetes. */
+function setup() {
+  const world = {
+    now: 0,
+    open: new Set<string>(),
+    cached: new Set<string>(),
+    live: new Set<string>(),
+    unreachable: false,
+    cancelled: [] as string[],
+    asked: 0,
+  };
+  const runs: Pick<Runs, 'listOpen' | 'signalCancel'> = {
+    async *listOpen() {
+      for (const name of world.open)
+        yield await Promise.resolve({ workflowId: `dr/c/${name}`, memo: memo(name) });
+    },
+    signalCancel: (workflowId) => {
+      world.cancelled.push(workflowId);
+      return Promise.resolve('accepted');
+    },
+  };
+  const silent = (): void => undefined;
+  const sweep = createOrphanSweep({
+    runs: runs as Runs,
+    idPrefix: 'dr/c/',
+    isKnown: ({ name }) => world.cached.has(name),
+    exists: ({ name }) => {
+      world.asked += 1;
+      return world.unreachable
+        ? Promise.reject(new Error('no answer'))
+        : Promise.resolve(world.live.has(name));
+    },
+    intervalMs: 60_000,
+    confirmMs: 30_000,
+    log: { debug: silent, info: silent, warn: silent, error: silent },
+    now: () => world.now,
+  });
+  const at = async (seconds: number): Promise<void> => {
+    world.now = seconds * 1000;
+    await sweep.sweep();
+  };
+  return { world, at };
+}
+
+it('cancels a run only when its object was gone twice, 30 s apart', async () => {
+  const { world, at } = setup();
+  world.open.add('lost');
+  await at(0);
+  await at(29);
+  expect(world.cancelled).toEqual([]);
+  await at(30);
+  expect(world.cancelled).toEqual(['dr/c/lost']);
+});
+
+it('starts anew when the object was there in between, or the API server did not answer', async () => {
+  const { world, at } = setup();
+  world.open.add('lost');
+  await at(0);
+  world.live.add('lost');
+  await at(20);
+  world.live.delete('lost');
+  await at(40);
+  expect(world.cancelled).toEqual([]);
+  world.unreachable = true;
+  await at(80);
+  world.unreachable = false;
+  await at(90);
+  expect(world.cancelled).toEqual([]);
+  await at(120);
+  expect(world.cancelled).toEqual(['dr/c/lost']);
+});
+
+it('asks nothing about runs whose object is in the cache', async () => {
+  const { world, at } = setup();
+  for (let n = 0; n < 100; n += 1) {
+    world.open.add(`e${n}`);
+    world.cached.add(`e${n}`);
+  }
+  await at(0);
+  await at(60);
+  expect(world.asked).toBe(0);
+  expect(world.cancelled).toEqual([]);
+});

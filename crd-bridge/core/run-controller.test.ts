@@ -1,0 +1,227 @@
+import { describe, expect, it } from 'vitest';
+import type { RunDescription, Runs } from '../../client/runs.js';
+import type { Cacheable, Informer } from '../../kube/informer.js';
+import type { Admission, RunKind, RunView } from './kind.js';
+import { createRunController } from './run-controller.js';
+
+const OPEN: RunView = {
+  ended: false,
+  cancelKnown: false,
+  deleting: false,
+  held: true,
+  forceRelease: false,
+};
+const object: Cacheable = { metadata: { name: 'o', namespace: 'ns', uid: 'u' } };
+
+/** A kind that writes down what it is asked to do, and a Temporal that answers what the test says. */
+function setup(view: Partial<RunView> = {}) {
+  const world = {
+    now: 1_000_000,
+    calls: [] as string[],
+    view: { ...OPEN, ...view },
+    run: undefined as RunDescription | undefined,
+    unreachable: false,
+    admission: undefined as Admission | undefined,
+  };
+  const note =
+    (name: string) =>
+    (...args: unknown[]) => {
+      world.calls.push([name, ...args.slice(1).filter((arg) => typeof arg === 'string')].join(' '));
+      return Promise.resolve();
+    };
+  const kind: RunKind<Cacheable> = {
+    informer: {} as Informer,
+    view: () => world.view,
+    workflowId: () => 'id',
+    admit: () => {
+      world.calls.push('admit');
+      return Promise.resolve(
+        world.admission ?? { kind: 'start', prepared: { start, record: note('record') } },
+      );
+    },
+    cancelBeforeStart: note('cancelBeforeStart'),
+    alive: note('alive'),
+    closed: note('closed'),
+    lost: note('lost'),
+    mismatch: note('mismatch'),
+    blocked: note('blocked'),
+    beforeRelease: note('beforeRelease'),
+    release: note('release'),
+    gone: () => undefined,
+  };
+  const start = () => {
+    world.calls.push('start');
+    if (world.run?.state === 'Completed') return Promise.resolve({ kind: 'closed' as const });
+    world.run ??= running;
+    return Promise.resolve({ kind: 'running' as const, runId: 'r' });
+  };
+  const runs: Pick<Runs, 'describe' | 'signalCancel'> = {
+    describe: () => {
+      world.calls.push('describe');
+      return world.unreachable ? Promise.reject(new Error('unreachable')) : Promise.resolve(world.run);
+    },
+    signalCancel: (_, request) => {
+      world.calls.push(`signal ${request.via}`);
+      return Promise.resolve(world.run?.state === 'Running' ? 'accepted' : 'notRunning');
+    },
+  };
+  const silent = (): void => undefined;
+  const controller = createRunController({
+    kind,
+    runs: runs as Runs,
+    namespaceId: 'here',
+    times: { silenceMs: 60_000, firstLookMs: 30_000, deleteWaitMs: 120_000 },
+    log: { debug: silent, info: silent, warn: silent, error: silent },
+    onStart: silent,
+    now: () => world.now,
+  });
+  const reconcile = async () => {
+    world.calls.length = 0;
+    const after = await controller.reconcile(object);
+    return { after, calls: [...world.calls] };
+  };
+  return { world, controller, reconcile };
+}
+
+const running: RunDescription = { workflowId: 'id', runId: 'r', state: 'Running', startTime: new Date(0) };
+const recorded = { run: { workflowId: 'id', runId: 'r', namespaceId: 'here' } };
+
+describe('an object without a run', () => {
+  it('is admitted, started and recorded, and looked at once more if nothing is heard', async () => {
+    const { reconcile } = setup();
+    expect(await reconcile()).toEqual({ after: 30_000, calls: ['admit', 'start', 'record'] });
+  });
+
+  it('is recorded from a run that an interrupted start has left', async () => {
+    const { world, reconcile } = setup();
+    world.run = { ...running, state: 'Completed' };
+    expect((await reconcile()).calls).toEqual(['admit', 'start', 'describe', 'record']);
+  });
+
+  it('waits, or stays refused', async () => {
+    const { world, reconcile } = setup();
+    world.admission = { kind: 'wait', ms: 7 };
+    expect(await reconcile()).toEqual({ after: 7, calls: ['admit'] });
+    world.admission = { kind: 'refused' };
+    expect(await reconcile()).toEqual({ after: undefined, calls: ['admit'] });
+  });
+
+  it('is cancelled at once, but only when Temporal knows no run of it', async () => {
+    const { world, reconcile } = setup({ cancel: { via: 'Annotation' } });
+    expect((await reconcile()).calls).toEqual(['describe', 'cancelBeforeStart']);
+    world.run = running;
+    expect((await reconcile()).calls).toEqual(['describe', 'admit', 'start', 'record']);
+  });
+});
+
+describe('an object with a run', () => {
+  it('is looked at once after a start of the bridge, then only after a minute of silence', async () => {
+    const { world, controller, reconcile } = setup(recorded);
+    world.run = running;
+    expect(await reconcile()).toEqual({ after: 60_000, calls: ['describe', 'alive'] });
+    world.now += 59_000;
+    expect(await reconcile()).toEqual({ after: 1000, calls: [] });
+    controller.heard('u');
+    world.now += 59_000;
+    expect((await reconcile()).calls).toEqual([]);
+    world.now += 1000;
+    expect((await reconcile()).calls).toEqual(['describe', 'alive']);
+  });
+
+  it('is concluded when its run has closed or is lost', async () => {
+    const { world, reconcile } = setup(recorded);
+    world.run = { ...running, state: 'Terminated' };
+    expect((await reconcile()).calls).toEqual(['describe', 'closed']);
+    const lost = setup(recorded);
+    expect((await lost.reconcile()).calls).toEqual(['describe', 'lost']);
+  });
+
+  it('is left alone while another Temporal is connected than the one it runs in', async () => {
+    const { reconcile } = setup({ run: { workflowId: 'id', namespaceId: 'elsewhere' }, cancel: {} });
+    expect((await reconcile()).calls).toEqual(['mismatch']);
+    const deleted = setup({ run: { workflowId: 'id', namespaceId: 'elsewhere' }, deleting: true });
+    expect((await deleted.reconcile()).calls).toEqual(['mismatch']);
+  });
+
+  it('is told of a cancel once, and not when the run knows already', async () => {
+    const { world, controller, reconcile } = setup({ ...recorded, cancel: { via: 'Annotation' } });
+    world.run = running;
+    expect((await reconcile()).calls).toEqual(['signal Annotation', 'describe', 'alive']);
+    expect((await reconcile()).calls).toEqual([]);
+    controller.forget('u');
+    world.view.cancelKnown = true;
+    expect((await reconcile()).calls).toEqual(['describe', 'alive']);
+  });
+
+  it('is looked at when the cancel finds the run closed', async () => {
+    const { world, reconcile } = setup(recorded);
+    world.run = running;
+    await reconcile();
+    world.run = { ...running, state: 'Failed' };
+    world.view = { ...world.view, cancel: {} };
+    expect((await reconcile()).calls).toEqual(['signal undefined', 'describe', 'closed']);
+  });
+
+  it('costs nothing once it has ended', async () => {
+    const { reconcile } = setup({ ...recorded, ended: true });
+    expect(await reconcile()).toEqual({ after: undefined, calls: [] });
+  });
+});
+
+describe('a deletion', () => {
+  it('cancels the run once and waits for its end', async () => {
+    const { world, reconcile } = setup({ ...recorded, deleting: true });
+    world.run = running;
+    expect(await reconcile()).toEqual({ after: 2000, calls: ['describe', 'signal Delete'] });
+    expect((await reconcile()).calls).toEqual(['describe']);
+    world.view.ended = true;
+    expect((await reconcile()).calls).toEqual(['beforeRelease ended', 'release']);
+  });
+
+  it('lets go after two minutes of an accepted cancel, never before', async () => {
+    const { world, reconcile } = setup({ ...recorded, deleting: true });
+    world.run = running;
+    await reconcile();
+    world.now += 119_000;
+    expect((await reconcile()).calls).toEqual(['describe']);
+    world.now += 1000;
+    expect((await reconcile()).calls).toEqual(['describe', 'beforeRelease late', 'release']);
+  });
+
+  it('waits for a Temporal that does not answer, unless a person releases it', async () => {
+    const { world, reconcile } = setup({ ...recorded, deleting: true });
+    world.unreachable = true;
+    await expect(reconcile()).rejects.toThrow('unreachable');
+    expect(world.calls).toContain(
+      'blocked TemporalUnreachable waiting for Temporal to cancel run "id": unreachable',
+    );
+    world.view.forceRelease = true;
+    expect((await reconcile()).calls).toEqual(['beforeRelease forced', 'release']);
+  });
+
+  it('of what never started, was lost, or has closed, lets go at once', async () => {
+    expect((await setup({ deleting: true }).reconcile()).calls).toEqual([
+      'describe',
+      'beforeRelease neverStarted',
+      'release',
+    ]);
+    expect((await setup({ ...recorded, deleting: true }).reconcile()).calls).toEqual([
+      'describe',
+      'beforeRelease lost',
+      'release',
+    ]);
+    const closed = setup({ ...recorded, deleting: true });
+    closed.world.run = { ...running, state: 'Terminated' };
+    expect((await closed.reconcile()).calls).toEqual([
+      'describe',
+      'closed',
+      'beforeRelease ended',
+      'release',
+    ]);
+  });
+
+  it('only takes old finalizers away where ours is not there', async () => {
+    const { reconcile } = setup({ deleting: true, held: false });
+    expect((await reconcile()).calls).toEqual(['release']);
+  });
+});
