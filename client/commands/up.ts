@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import type { Command } from 'commander';
 import { down, supervise, up, type ChildCommand, type UpOptions, type UpResult } from '../../local/index.js';
 import { packageRoot } from '../../local/paths.js';
-import { CliError } from '../cli-error.js';
+import { CliError, usageError } from '../cli-error.js';
 import { confirmIntent } from '../confirm.js';
 import type { CommandContext } from '../context.js';
 import { EXIT } from '../exit-codes.js';
@@ -45,6 +45,12 @@ export function addUp(program: Command, perform: Perform): void {
 
 async function bringUp(context: CommandContext, flags: UpFlags): Promise<number> {
   const { terminal, options: global } = context;
+  if (global.context !== undefined) {
+    throw usageError(
+      'up takes the current context of a kubeconfig; --context does not go with it',
+      'choose it with "kubectl config use-context NAME", or give a --kubeconfig that has it as its current one',
+    );
+  }
   const root = packageRoot();
   const options: UpOptions = {
     dataDir: context.dataDir,
