@@ -104,7 +104,11 @@ export function createKubeClient(config: KubeConfig): KubeClient {
   return build(transport, createDiscovery(transport), {});
 }
 
-function build(transport: Transport, discovery: Discovery, identity: Record<string, string | string[]>): KubeClient {
+function build(
+  transport: Transport,
+  discovery: Discovery,
+  identity: Record<string, string | string[]>,
+): KubeClient {
   const json = <T>(raw: RawRequest): Promise<T> =>
     transport.json<T>({ ...raw, headers: { ...identity, ...raw.headers } });
 
@@ -122,6 +126,15 @@ function build(transport: Transport, discovery: Discovery, identity: Record<stri
     return `${root}${scope}/${type.plural}${name}${subresource === undefined ? '' : `/${subresource}`}`;
   }
 
+  // Built field by field: a whole object given as the type must not turn a list into a get.
+  const collection = (
+    { apiVersion, kind }: { apiVersion: string; kind: string },
+    options: ListOptions | undefined,
+  ): { apiVersion: string; kind: string; namespace?: string } => ({
+    apiVersion,
+    kind,
+    ...(options?.namespace !== undefined && { namespace: options.namespace }),
+  });
   const call = (options: CallOptions | undefined): Pick<RawRequest, 'signal' | 'timeoutMs'> => ({
     ...(options?.signal !== undefined && { signal: options.signal }),
     ...(options?.timeoutMs !== undefined && { timeoutMs: options.timeoutMs }),
@@ -154,10 +167,7 @@ function build(transport: Transport, discovery: Discovery, identity: Record<stri
     async list(type, options) {
       return json({
         method: 'GET',
-        path: await path({
-          ...type,
-          ...(options?.namespace !== undefined && { namespace: options.namespace }),
-        }),
+        path: await path(collection(type, options)),
         query: selection(options),
         ...call(options),
       });
@@ -225,10 +235,7 @@ function build(transport: Transport, discovery: Discovery, identity: Record<stri
     ): AsyncGenerator<WatchEvent<T>> {
       const body = await transport.stream({
         method: 'GET',
-        path: await path({
-          ...type,
-          ...(options.namespace !== undefined && { namespace: options.namespace }),
-        }),
+        path: await path(collection(type, options)),
         query: {
           ...selection(options),
           watch: true,

@@ -2,7 +2,7 @@
 import { mkdir, writeFile } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { bundleWorkflowCode } from '@temporalio/worker';
+import { bundleWorkflowCode, DefaultLogger } from '@temporalio/worker';
 
 /** Where the build leaves the bundle and where a worker looks for it. */
 export const BUNDLE_PATH = fileURLToPath(new URL('../workflow-bundle.js', import.meta.url));
@@ -11,14 +11,8 @@ export const BUNDLE_PATH = fileURLToPath(new URL('../workflow-bundle.js', import
 export async function buildBundle(target = BUNDLE_PATH): Promise<{ bytes: number }> {
   const { code } = await bundleWorkflowCode({
     workflowsPath: fileURLToPath(new URL('../workflows/index.js', import.meta.url)),
-    logger: {
-      log: () => {},
-      trace: () => {},
-      debug: () => {},
-      info: () => {},
-      warn: console.error,
-      error: console.error,
-    },
+    // Silent but for faults, which come as exceptions.
+    logger: new DefaultLogger('ERROR'),
   });
   await mkdir(dirname(target), { recursive: true });
   await writeFile(target, code);

@@ -200,16 +200,16 @@ export type EvaluateOutcome = { value: boolean } | { error: string };
 
 /** Activities that the worker offers. Each action type is one activity, so that the Web UI names it. */
 export interface WorkerActivities {
-  http(task: ActionTask): Promise<ActionOutcome>;
-  job(task: ActionTask): Promise<ActionOutcome>;
-  localization(task: ActionTask): Promise<ActionOutcome>;
-  subscription(task: ActionTask): Promise<ActionOutcome>;
-  kubernetesResource(task: ActionTask): Promise<ActionOutcome>;
+  http: (task: ActionTask) => Promise<ActionOutcome>;
+  job: (task: ActionTask) => Promise<ActionOutcome>;
+  localization: (task: ActionTask) => Promise<ActionOutcome>;
+  subscription: (task: ActionTask) => Promise<ActionOutcome>;
+  kubernetesResource: (task: ActionTask) => Promise<ActionOutcome>;
   /** Records the state before the effect. */
-  capture(task: ActionTask): Promise<CaptureOutcome>;
+  capture: (task: ActionTask) => Promise<CaptureOutcome>;
   /** Finds an effect whose attempt ended without an outcome, stops it, and says what became of it. */
-  settle(task: ActionTask): Promise<ActionOutcome>;
-  evaluate(task: EvaluateTask): Promise<EvaluateOutcome>;
+  settle: (task: ActionTask) => Promise<ActionOutcome>;
+  evaluate: (task: EvaluateTask) => Promise<EvaluateOutcome>;
 }
 
 /** Activity that executes a type. */
@@ -269,8 +269,8 @@ export interface FinishUpdate {
 
 /** Activities that the bridge offers on its own queue. */
 export interface BridgeActivities {
-  mirror(update: MirrorUpdate): Promise<void>;
-  finish(update: FinishUpdate): Promise<void>;
+  mirror: (update: MirrorUpdate) => Promise<void>;
+  finish: (update: FinishUpdate) => Promise<void>;
 }
 
 /** Argument of signal `cancel`. */
