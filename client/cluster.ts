@@ -4,6 +4,7 @@ import type { KubeClient } from '../kube/client.js';
 import { type Endpoints, readEndpoints } from '../local/endpoints.js';
 import { type DataPaths, dataPaths } from '../local/paths.js';
 import { CliError, usageError } from './cli-error.js';
+import { programName } from './program-name.js';
 
 /** How the command line says which cluster is meant. */
 export interface ClusterChoice {
@@ -79,7 +80,7 @@ export async function openCluster(choice: ClusterChoice, environment: ClusterEnv
  */
 export async function chooseKubeconfig(
   choice: ClusterChoice,
-  { env, asKubectlPlugin }: ClusterEnvironment,
+  environment: ClusterEnvironment,
 ): Promise<KubeconfigSource> {
   if (choice.kubeconfig !== undefined && choice.useCurrentCluster === true) {
     throw usageError('--kubeconfig and --use-current-cluster contradict each other', 'give one of them');
@@ -87,7 +88,7 @@ export async function chooseKubeconfig(
   if (choice.kubeconfig !== undefined) return { kind: 'file', file: choice.kubeconfig };
   if (choice.useCurrentCluster === true) return { kind: 'user' };
   // A kubectl plugin acts where kubectl acts: a data dir must be named to be meant.
-  if (asKubectlPlugin && choice.dataDir === undefined) return { kind: 'user' };
+  if (environment.asKubectlPlugin && choice.dataDir === undefined) return { kind: 'user' };
   const paths = dataPaths(choice.dataDir ?? DEFAULT_DATA_DIR);
   const endpoints = await readEndpoints(paths.endpoints);
   if (endpoints !== undefined && existsSync(paths.kubeconfig)) {
@@ -97,19 +98,18 @@ export async function chooseKubeconfig(
     }
     return { kind: 'user' };
   }
-  if (choice.dataDir !== undefined) throw notUp(paths.root, env);
+  if (choice.dataDir !== undefined) throw notUp(paths.root, environment);
   if (choice.context !== undefined) return { kind: 'user' };
-  throw notUp(paths.root, env);
+  throw notUp(paths.root, environment);
 }
 
-function notUp(root: string, env: NodeJS.ProcessEnv): CliError {
+function notUp(root: string, environment: ClusterEnvironment): CliError {
+  const kubeconfig = environment.env['KUBECONFIG'];
   return new CliError(`no cluster to work on: nothing is up in ${root}`, {
     hints: [
-      'bring up the embedded default with "drover up", or name the data dir of one with --data-dir DIR',
+      `bring up the embedded default with "${programName(environment)} up", or name the data dir of one with --data-dir DIR`,
       'for your own cluster pass --kubeconfig FILE, --context NAME or --use-current-cluster',
-      ...(env['KUBECONFIG']
-        ? [`KUBECONFIG=${env['KUBECONFIG']} is not used unless you pass --use-current-cluster`]
-        : []),
+      ...(kubeconfig ? [`KUBECONFIG=${kubeconfig} is not used unless you pass --use-current-cluster`] : []),
     ],
   });
 }

@@ -5,6 +5,7 @@ import {
   DEFAULT_DATA_DIR,
   openCluster,
 } from './cluster.js';
+import { programName } from './program-name.js';
 import type { Terminal } from './terminal.js';
 
 /** Options that every command takes. */
@@ -13,7 +14,7 @@ export type GlobalOptions = ClusterChoice & { color?: boolean };
 /** What every command gets. */
 export interface CommandContext {
   terminal: Terminal;
-  /** How the program is called: `drover` or `kubectl dr`. */
+  /** How the program is called, such as `drover` or `kubectl dr`. */
   program: string;
   environment: ClusterEnvironment;
   options: GlobalOptions;
@@ -32,7 +33,7 @@ export function createContext(parts: {
   options: GlobalOptions;
 }): CommandContext {
   const { terminal, environment, options } = parts;
-  const program = environment.asKubectlPlugin ? 'kubectl dr' : 'drover';
+  const program = programName(environment);
   return {
     terminal,
     program,

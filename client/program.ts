@@ -16,6 +16,7 @@ import { addUp } from './commands/up.js';
 import { addWatch } from './commands/watch.js';
 import { createContext, type GlobalOptions } from './context.js';
 import { EXIT_CODE_HELP } from './exit-codes.js';
+import { programName } from './program-name.js';
 import type { Terminal } from './terminal.js';
 
 /** What the command line is built from. */
@@ -31,7 +32,7 @@ export interface ProgramParts {
 /** The whole command line. */
 export function buildProgram(parts: ProgramParts): Command {
   const { environment } = parts;
-  const name = environment.asKubectlPlugin ? 'kubectl dr' : 'drover';
+  const name = programName(environment);
   const perform: Perform = async (command, work) => {
     const options = command.optsWithGlobals<GlobalOptions>();
     const terminal = parts.terminal({ ...(options.color !== undefined && { color: options.color }) });
