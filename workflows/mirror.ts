@@ -8,15 +8,15 @@ export type MirrorContent = Omit<MirrorUpdate, 'run' | 'from' | 'sequence'>;
 /** Sends a workflow's own state into status, at most one step at a time. */
 export interface Mirror {
   /** Says that there is something new. */
-  touch(): void;
+  touch: () => void;
   /** Sends at once, and waits: only for what must be there before the run goes on. */
-  flush(content: MirrorContent): Promise<void>;
+  flush: (content: MirrorContent) => Promise<void>;
   /** Stops sending. A step under way is left to end by itself. */
-  close(): void;
+  close: () => void;
   /** Whether a step is under way. */
-  busy(): boolean;
+  busy: () => boolean;
   /** Number for the next update of this speaker. */
-  nextSequence(): number;
+  nextSequence: () => number;
 }
 
 /** Activities of the bridge, for one cluster. Never given up: status is late while the bridge is away, never lost. */
