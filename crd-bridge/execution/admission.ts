@@ -74,6 +74,12 @@ export function createAdmission(deps: DrDeps): ExecutionAdmission {
     } catch (error) {
       if (!(error instanceof Refused)) throw error;
       waitingSince.delete(uid);
+      if (execution.metadata.annotations?.[ANNOTATIONS.stamp] === uid) {
+        // An earlier attempt may have got as far as the start: what is refused now must not go on.
+        await deps.runs.signalCancel(runWorkflowId({ cluster: deps.cluster, ...identityOf(execution) }), {
+          reason: error.refusal.message,
+        });
+      }
       await end(execution, 'Failed', error.refusal);
       return { kind: 'refused' };
     }
