@@ -48,6 +48,7 @@ async function logs(context: CommandContext, name: string, options: LogsOptions)
   const sources = createSources(context, cluster);
   const interrupt = onInterrupt();
   const printed = new Set<string>();
+  let sawEnd = false;
   try {
     for (;;) {
       const execution = await getObject(cluster.kube, 'DRPlanExecution', cluster.namespace, name);
@@ -57,9 +58,15 @@ async function logs(context: CommandContext, name: string, options: LogsOptions)
         if (printed.has(key)) continue;
         printed.add(key);
         const { terminal } = context;
-        terminal.out(options.output === 'json' ? JSON.stringify(entry) : logLine(entry, terminal.outStyle));
+        terminal.out(
+          options.output === 'json'
+            ? JSON.stringify({ ...entry, key: undefined })
+            : logLine(entry, terminal.outStyle),
+        );
       }
-      if (options.follow !== true || ended) return EXIT.ok;
+      // The last Events and log lines come a moment after the status: one more look.
+      if (options.follow !== true || sawEnd) return EXIT.ok;
+      sawEnd = ended;
       await sleep(FOLLOW_PAUSE_MS, undefined, { signal: interrupt.signal }).catch(() => undefined);
       if (interrupt.interrupted()) return EXIT.interrupted;
     }

@@ -7,6 +7,8 @@ export interface LogEntry {
   /** What it is about: a path such as `drain/switch/tm-drain`, or a name. */
   subject: string;
   text: string;
+  /** What tells it from all others, where two sources tell the same with other times. */
+  key?: string;
 }
 
 /** Entries in the order of time; what has the same time keeps its order. */
@@ -15,6 +17,6 @@ export function sortEntries(entries: readonly LogEntry[]): LogEntry[] {
 }
 
 /** What tells an entry from all others, so that it is printed once. */
-export function entryKey({ time, source, subject, text }: LogEntry): string {
-  return JSON.stringify([time, source, subject, text]);
+export function entryKey({ time, source, subject, text, key }: LogEntry): string {
+  return key ?? JSON.stringify([time, source, subject, text]);
 }

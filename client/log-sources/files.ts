@@ -40,17 +40,9 @@ async function tailOf(path: string): Promise<string> {
 }
 
 /** Fields of a line that every line has, or that the marks say already. */
-const BOOKKEEPING = new Set([
-  'level',
-  'time',
-  'msg',
-  'pid',
-  'hostname',
-  'name',
-  'uid',
-  'runId',
-  'workflowId',
-]);
+const BOOKKEEPING = new Set(
+  'level time msg pid hostname name component object uid runId workflowId'.split(' '),
+);
 
 /** A line of structured log as an entry; none for a line that is not one. */
 export function logLineEntry(line: string, source: 'bridge' | 'worker'): LogEntry[] {

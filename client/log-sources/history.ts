@@ -25,18 +25,12 @@ export function createHistoryReader(client: Client): HistoryReader {
     if (known !== undefined) return { entries: known, children: [] };
     const handle = client.workflow.getHandle(workflowId);
     const [history, description] = await Promise.all([handle.fetchHistory(), handle.describe()]);
+    const names = [...activityNames(history).values()];
     const pending = (description.raw.pendingActivities ?? []).flatMap((activity) => {
-      const attempt = activity.attempt ?? 1;
-      if (attempt < 2) return [];
-      const subject = `${label}${activity.activityType?.name ?? 'activity'}`;
-      const last = failureText(activity.lastFailure);
-      return [
-        entry(timeOf(activity.lastStartedTime) ?? timeOf(activity.scheduledTime), {
-          level: 'warn',
-          subject,
-          text: `attempt ${attempt}${last === '' ? '' : `; the one before: ${last}`}`,
-        }),
-      ].flat();
+      const known = names.find(({ id }) => id === activity.activityId);
+      const told = tellAttempt(known ?? { name: 'activity', id: activity.activityId ?? '' }, activity);
+      if (told === undefined) return [];
+      return entry(timeOf(activity.lastStartedTime) ?? timeOf(activity.scheduledTime), label, told);
     });
     const entries = [...historyEntries(history, label), ...pending];
     if (label !== '' && description.status.name !== 'RUNNING') closed.set(workflowId, entries);
@@ -86,38 +80,56 @@ function childrenOf(history: History): string[] {
  * went well at once are left out, since the status has them.
  */
 export function historyEntries(history: History, label: string): LogEntry[] {
-  const names = new Map<string, string>();
+  const names = activityNames(history);
   return (history.events ?? []).flatMap((event) => {
-    const scheduled = event.activityTaskScheduledEventAttributes;
-    if (scheduled) {
-      const summary = decode(event.userMetadata?.summary);
-      const type = scheduled.activityType?.name ?? 'activity';
-      names.set(String(event.eventId), typeof summary === 'string' ? `${type} ${summary}` : type);
-      return [];
-    }
     const told = tell(event, names);
-    return told === undefined
-      ? []
-      : entry(timeOf(event.eventTime), { ...told, subject: `${label}${told.subject}` });
+    return told === undefined ? [] : entry(timeOf(event.eventTime), label, told);
   });
 }
 
-function tell(
-  event: HistoryEvent,
-  names: Map<string, string>,
-): Omit<LogEntry, 'time' | 'source'> | undefined {
-  const nameOf = (id: unknown): string => names.get(String(id)) ?? 'activity';
-  const started = event.activityTaskStartedEventAttributes;
-  if (started) {
-    const attempt = started.attempt ?? 1;
-    if (attempt < 2) return undefined;
-    const last = failureText(started.lastFailure);
-    return {
-      level: 'warn',
-      subject: nameOf(started.scheduledEventId),
-      text: `attempt ${attempt}${last === '' ? '' : `; the one before: ${last}`}`,
-    };
+interface Activity {
+  /** Type and summary, such as `http switch-dns`. */
+  name: string;
+  id: string;
+}
+
+/** Activities of a history by the id of the event that scheduled them. */
+function activityNames(history: History): Map<string, Activity> {
+  const activities = new Map<string, Activity>();
+  for (const { eventId, activityTaskScheduledEventAttributes: scheduled, userMetadata } of history.events ??
+    []) {
+    if (!scheduled) continue;
+    const summary = decode(userMetadata?.summary);
+    const type = scheduled.activityType?.name ?? 'activity';
+    const name = typeof summary === 'string' ? `${type} ${summary}` : type;
+    activities.set(String(eventId), { name, id: scheduled.activityId ?? '' });
   }
+  return activities;
+}
+
+type Told = Omit<LogEntry, 'time' | 'source'>;
+
+/** A further attempt. History has it once it has ended, the description while it goes on: the key is the same. */
+function tellAttempt(
+  activity: Activity,
+  state: { attempt?: number | null; lastFailure?: Failure | null },
+): Told | undefined {
+  const attempt = state.attempt ?? 1;
+  if (attempt < 2) return undefined;
+  const last = failureText(state.lastFailure);
+  return {
+    level: 'warn',
+    subject: activity.name,
+    text: `attempt ${attempt}${last === '' ? '' : `; the one before: ${last}`}`,
+    key: `activity ${activity.id} attempt ${attempt}`,
+  };
+}
+
+function tell(event: HistoryEvent, names: Map<string, Activity>): Told | undefined {
+  const activityOf = (id: unknown): Activity => names.get(String(id)) ?? { name: 'activity', id: String(id) };
+  const nameOf = (id: unknown): string => activityOf(id).name;
+  const started = event.activityTaskStartedEventAttributes;
+  if (started) return tellAttempt(activityOf(started.scheduledEventId), started);
   const failed = event.activityTaskFailedEventAttributes;
   if (failed) {
     return {
@@ -171,8 +183,12 @@ function tell(
   return undefined;
 }
 
-function entry(time: string | undefined, rest: Omit<LogEntry, 'time' | 'source'>): LogEntry[] {
-  return time === undefined ? [] : [{ time, source: 'temporal', ...rest }];
+function entry(time: string | undefined, label: string, { key, ...told }: Told): LogEntry[] {
+  if (time === undefined) return [];
+  const subject = `${label}${told.subject}`;
+  return [
+    { time, source: 'temporal', ...told, subject, ...(key !== undefined && { key: `${label} ${key}` }) },
+  ];
 }
 
 function timeOf(time: { seconds?: unknown; nanos?: number | null } | null | undefined): string | undefined {

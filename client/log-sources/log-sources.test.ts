@@ -96,7 +96,7 @@ describe('entries from log files', () => {
         `${JSON.stringify({ level: 30, time: Date.parse(at(1)), ...fields })}\n`;
       await writeFile(
         join(folder, 'bridge.log'),
-        line({ msg: 'started run', uid: 'uid-1', plan: 'web' }) +
+        line({ msg: 'started run', component: 'bridge', object: 'ns/web-1', uid: 'uid-1', plan: 'web' }) +
           line({ msg: 'other', uid: 'uid-2' }) +
           'not json uid-1\n',
       );
@@ -105,7 +105,7 @@ describe('entries from log files', () => {
           time: '2026-01-01T10:00:01.000Z',
           source: 'bridge',
           level: 'info',
-          subject: 'bridge',
+          subject: 'ns/web-1',
           text: 'started run plan=web',
         },
       ]);
@@ -136,7 +136,7 @@ describe('entries from a history', () => {
       {
         events: [
           event(5, {
-            activityTaskScheduledEventAttributes: { activityType: { name: 'http' } },
+            activityTaskScheduledEventAttributes: { activityType: { name: 'http' }, activityId: '5' },
             userMetadata: { summary: defaultPayloadConverter.toPayload('switch-dns') },
           }),
           event(6, {
@@ -151,6 +151,8 @@ describe('entries from a history', () => {
       },
       's0/',
     );
+    // The description of a running activity gives the same attempt with another time.
+    expect(entryKey({ ...entries[0]!, time: at(9) })).toBe(entryKey(entries[0]!));
     expect(entries.map(({ level, subject, text }) => `${level} ${subject} ${text}`)).toEqual([
       'warn s0/http switch-dns attempt 3; the one before: POST http://x answered 503',
       'error s0/http switch-dns failed: POST http://x answered 503',
