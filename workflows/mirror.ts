@@ -13,8 +13,6 @@ export interface Mirror {
   flush: (content: MirrorContent) => Promise<void>;
   /** Stops sending. A step under way is left to end by itself. */
   close: () => void;
-  /** Whether a step is under way. */
-  busy: () => boolean;
   /** Number for the next update of this speaker. */
   nextSequence: () => number;
 }
@@ -37,6 +35,8 @@ export interface MirrorSetup {
   options: MirrorOptions;
   /** What changed since the last call; undefined when there is nothing to say. */
   collect: () => MirrorContent | undefined;
+  /** What `collect` or `flush` gave is in status. */
+  sent?: (content: MirrorContent) => void;
 }
 
 /**
@@ -52,13 +52,11 @@ export function startMirror(setup: MirrorSetup): Mirror {
   let sequence = 0;
   let dirty = false;
   let closed = false;
-  let busy = false;
 
   async function send(content: MirrorContent): Promise<void> {
     sequence += 1;
-    busy = true;
     await mirror({ run: setup.run, from: setup.from, sequence, ...content });
-    busy = false;
+    setup.sent?.(content);
   }
 
   async function loop(): Promise<void> {
@@ -87,7 +85,6 @@ export function startMirror(setup: MirrorSetup): Mirror {
     close: () => {
       closed = true;
     },
-    busy: () => busy,
     nextSequence: () => {
       sequence += 1;
       return sequence;

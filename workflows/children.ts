@@ -1,0 +1,71 @@
+import {
+  ChildWorkflowFailure,
+  isCancellation,
+  ParentClosePolicy,
+  setHandler,
+  startChild,
+} from '@temporalio/workflow';
+import type { ChildWorkflowHandle } from '@temporalio/workflow';
+import { WorkflowExecutionAlreadyStartedError } from '@temporalio/common';
+import type { StageStatus } from '../api/types.js';
+import type { CancelRecord, Resolution, StageResult, StageRollbackInput, StageRunInput } from './contract.js';
+import type { RunContext } from './run-context.js';
+import { abortSignal, retrySignal, skipSignal } from './stage.js';
+
+type Child = (input: StageRunInput | StageRollbackInput) => Promise<StageResult>;
+
+/** What child workflows need of their run. */
+export interface ChildrenSetup {
+  /** Name of the plan, for the Web UI. */
+  plan: string;
+  stages: readonly StageStatus[];
+  /** A cancel reached a child only. */
+  onCancelled: (record: CancelRecord) => void;
+}
+
+/** Starts stages as child workflows and passes a person's decisions on to them. */
+export function createChildren(setup: ChildrenSetup): Pick<RunContext, 'runChild'> {
+  const { stages } = setup;
+  const running = new Map<number, ChildWorkflowHandle<Child>>();
+  for (const signal of [retrySignal, skipSignal, abortSignal]) {
+    setHandler(signal, async (resolution?: Resolution) => {
+      const targets = [...running].filter(
+        ([index]) => resolution?.stage === undefined || stages[index]?.name === resolution.stage,
+      );
+      // A stage that has just ended refuses the signal: there is nothing left to decide.
+      await Promise.allSettled(targets.map(([, child]) => child.signal(signal, resolution)));
+    });
+  }
+
+  return {
+    async runChild({ type, workflowId, index, input }) {
+      try {
+        const child = await startChild<Child>(type, {
+          workflowId,
+          args: [input],
+          parentClosePolicy: ParentClosePolicy.REQUEST_CANCEL,
+          staticSummary: `${setup.plan}: ${stages[index]?.name ?? ''}`.slice(0, 200),
+        });
+        running.set(index, child);
+        const ended = await child.result();
+        // Whoever cancels one stage means the run (plan semantics, §5 Cancel: one path).
+        if (ended.cancelled !== undefined) setup.onCancelled(ended.cancelled);
+        return ended;
+      } catch (error) {
+        if (isCancellation(error)) return { interrupted: 'the run was cancelled' };
+        if (error instanceof WorkflowExecutionAlreadyStartedError) {
+          return {
+            interrupted: `a workflow "${workflowId}" runs already; end it and create a new execution`,
+          };
+        }
+        if (error instanceof ChildWorkflowFailure) {
+          const cause = error.cause?.message ?? error.message;
+          return { interrupted: `the stage's workflow was ended from outside: ${cause}` };
+        }
+        throw error;
+      } finally {
+        running.delete(index);
+      }
+    },
+  };
+}

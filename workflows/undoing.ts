@@ -1,0 +1,142 @@
+import { workflowInfo } from '@temporalio/workflow';
+import type { CancellationScope } from '@temporalio/workflow';
+import { isTerminalItem } from '../api/phase.js';
+import type { UndoStageInput } from '../api/run.js';
+import type { ActionStatus, StageStatus } from '../api/types.js';
+import { planUndo, positionOf } from '../api/undo.js';
+import { rollbackWorkflowId, WORKFLOW_TYPES } from './contract.js';
+import type { RunContext, Verdict } from './run-context.js';
+import { now } from './workflow-runner.js';
+import type { StopCause } from './workflow-runner.js';
+
+/** Reasons for which an item of a revert needs no undo, or has had it. */
+const SETTLED = new Set(['AlreadyUndone', 'NotExecuted', 'NoEffect', 'NothingToUndo']);
+
+const isUndone = (action: ActionStatus): boolean =>
+  action.phase === 'Succeeded' || (action.phase === 'Skipped' && SETTLED.has(action.reason ?? ''));
+
+function positions(index: number, status: StageStatus, wanted: (action: ActionStatus) => boolean): string[] {
+  return (status.workflowExecutions ?? []).flatMap((item, workflow) =>
+    (item.actionStatuses ?? []).flatMap((own, action) =>
+      wanted(own) ? [positionOf({ stage: index, workflow, action })] : [],
+    ),
+  );
+}
+
+/** Positions that a stage of an undo has undone, now or before. */
+const undoneOf = (index: number, status: StageStatus): string[] =>
+  positions(index, status, (action) => action.phase === 'Succeeded' || action.reason === 'AlreadyUndone');
+
+/** Positions whose effect is still there. */
+const leftOf = (index: number, status: StageStatus): string[] =>
+  positions(index, status, (action) => !isUndone(action));
+
+/** What a revert has undone and what it has not, as the bridge records it. */
+export const reportOf = (stages: readonly StageStatus[]): { undone: string[]; unreverted: string[] } => ({
+  undone: stages.flatMap((stage, index) => undoneOf(index, stage)),
+  unreverted: stages.flatMap((stage, index) => leftOf(index, stage)),
+});
+
+/** Undoes stages one at a time, and stops at the first that fails. */
+async function undoStages(
+  context: RunContext,
+  plan: readonly UndoStageInput[],
+  scope: CancellationScope,
+  done: (undo: UndoStageInput, status: StageStatus) => void,
+): Promise<{ failed?: StageStatus; left: readonly UndoStageInput[] }> {
+  const { run, mirror, bounds } = context.input;
+  for (const [position, undo] of plan.entries()) {
+    if (undo.steps.length === 0) continue;
+    if (scope.consideredCancelled) return { left: plan.slice(position) };
+    const outcome = await scope.run(() =>
+      context.runChild({
+        type: WORKFLOW_TYPES.stageRollback,
+        workflowId: rollbackWorkflowId(workflowInfo().workflowId, undo.index),
+        index: undo.index,
+        input: { run, undo, mirror, bounds },
+      }),
+    );
+    const status: StageStatus =
+      'interrupted' in outcome
+        ? {
+            ...undo.status,
+            phase: 'Failed',
+            reason: scope.consideredCancelled ? 'Cancelled' : 'StageTerminated',
+            message: outcome.interrupted,
+            completionTime: now(),
+          }
+        : outcome.status;
+    done(undo, status);
+    if (status.phase === 'Failed') return { failed: status, left: plan.slice(position + 1) };
+  }
+  return { left: [] };
+}
+
+/** A Revert: undoes what its target did (plan semantics, §5 Revert). */
+export async function revert(context: RunContext): Promise<Verdict> {
+  const { input, stages } = context;
+  const { failed, left } = await undoStages(context, input.undo, context.forward, (undo, status) => {
+    context.settle(
+      undo.index,
+      { ...status, order: context.nextOrder() },
+      status.reason === 'StageTerminated',
+    );
+  });
+  const cause: StopCause =
+    failed === undefined || failed.reason === 'Cancelled'
+      ? { reason: 'Cancelled', message: 'not undone: the run was cancelled' }
+      : { reason: 'UndoStopped', message: `not undone: undoing stage "${failed.name}" failed before it` };
+  for (const undo of left) context.skip(undo.index, cause);
+  stages.forEach((status, index) => {
+    if (isTerminalItem(status.phase)) return;
+    context.skip(index, { reason: 'NothingToUndo', message: 'nothing to undo' });
+  });
+  if (context.isCancelled() && (failed?.reason === 'Cancelled' || left.length > 0)) {
+    return {
+      phase: 'Cancelled',
+      reason: 'Cancelled',
+      message: 'cancelled; what was not undone yet can be undone by another Revert',
+    };
+  }
+  if (failed !== undefined) {
+    return {
+      phase: 'Failed',
+      reason: 'UndoFailed',
+      message: `${failed.message ?? `stage "${failed.name}" was not undone`}; correct the cause and create another Revert: it goes on where this one stopped`,
+    };
+  }
+  return {
+    phase: 'Succeeded',
+    reason: 'Reverted',
+    message: `execution "${input.run.target?.name ?? ''}" was reverted`,
+  };
+}
+
+/** Compensation inside a failed run (`onFailure: Rollback`). Only a forced cancel stops it. */
+export async function rollBack(context: RunContext): Promise<Pick<Verdict, 'rolledBack' | 'undone'>> {
+  context.announce('rolling back');
+  const plan = planUndo({ stages: context.input.stages, statuses: context.stages, undone: [] });
+  const ended: { index: number; status: StageStatus }[] = [];
+  const { failed, left } = await undoStages(context, plan, context.rollback, ({ index }, status) =>
+    ended.push({ index, status }),
+  );
+  context.announce(undefined);
+  const missing = [
+    ...plan.flatMap((undo) => (undo.steps.length === 0 ? leftOf(undo.index, undo.status) : [])),
+    ...left.flatMap((undo) => undo.steps.map((step) => positionOf(step.at))),
+    ...ended.flatMap(({ index, status }) => leftOf(index, status)),
+  ];
+  const list = `not undone: ${missing.join(', ')}`;
+  return {
+    undone: ended.flatMap(({ index, status }) => undoneOf(index, status)),
+    rolledBack: {
+      complete: failed === undefined && missing.length === 0,
+      message:
+        failed !== undefined
+          ? `rollback stopped: ${failed.message ?? failed.name}; ${list}`
+          : missing.length > 0
+            ? list
+            : 'everything that the run did was undone',
+    },
+  };
+}
