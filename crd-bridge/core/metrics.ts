@@ -8,6 +8,7 @@ export interface BridgeMetrics {
   updates: Counter<'kind'>;
   errors: Counter<'kind'>;
   reconcile: Histogram<'kind'>;
+  reviews: Histogram<'kind' | 'operation' | 'result'>;
   onWrite: OnWrite;
   /** Reports the depth of a queue whenever it is asked. */
   watchDepth(kind: string, depth: () => number): void;
@@ -60,6 +61,13 @@ export function createMetrics(): BridgeMetrics {
       help: 'Time of one look at an object.',
       labelNames: ['kind'] as const,
       buckets: [0.001, 0.003, 0.01, 0.03, 0.1, 0.3, 1, 3, 10],
+      registers,
+    }),
+    reviews: new Histogram({
+      name: 'drover_bridge_admission_seconds',
+      help: 'Time of one admission review, by kind of object, operation and result (allowed, refused, error).',
+      labelNames: ['kind', 'operation', 'result'] as const,
+      buckets: [0.001, 0.003, 0.01, 0.03, 0.1, 0.3, 1, 3],
       registers,
     }),
     onWrite: (write) => {

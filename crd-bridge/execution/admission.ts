@@ -13,10 +13,10 @@ import { validateExecutionSpec } from '../../api/validate.js';
 import type { RunMemo } from '../../client/runs.js';
 import type { RunIdentity, RunInput, SnapshotRef } from '../../workflows/contract.js';
 import type { Admission } from '../core/kind.js';
-import { findCondition } from '../core/conditions.js';
 import { checkAbandoned, checkDeadline, checkNameReused, checkRestored, startDeadline } from './gates.js';
 import type { Refusal } from './gates.js';
 import { inspectHolder } from './lock-holder.js';
+import { checkPlanPhase, nothingToUndo, planBusy, planNotFound } from './plan-gate.js';
 import { freeLock, holds, takeLock } from './plan-state.js';
 import type { ExecutionIdentity } from './plan-state.js';
 import { refusedStatus, startedStatus, waitingStatus } from './projection.js';
@@ -99,7 +99,7 @@ export function createAdmission(deps: DrDeps): ExecutionAdmission {
       throwIf(checkNameReused(execution, plan.status));
       const wait = await awaitPlan(execution, plan);
       if (wait !== undefined) return wait;
-      throwIf(checkPlan(execution, plan, identity));
+      throwIf(checkPlanPhase(execution, plan, identity));
     }
     const account = accountOf(plan);
     const { snapshot, target } = await snapshotFor(execution, plan, resumed?.snapshot);
@@ -234,10 +234,7 @@ export function createAdmission(deps: DrDeps): ExecutionAdmission {
     });
     if (live !== undefined) caches.plans.learn(live);
     if (live === undefined || live.metadata.deletionTimestamp !== undefined) {
-      return refuse(
-        'PlanNotFound',
-        `there is no DRPlan "${name}" in namespace "${namespace}"; apply the plan first, then create a new execution`,
-      );
+      throw new Refused(planNotFound(namespace, name));
     }
     return live;
   }
@@ -271,32 +268,6 @@ export function createAdmission(deps: DrDeps): ExecutionAdmission {
       waitingStatus(status, { reason: 'PlanNotObserved', message, generation: metadata.generation }, now()),
     );
     return { kind: 'wait', ms: left };
-  }
-
-  function checkPlan(
-    execution: DRPlanExecution,
-    plan: DRPlan,
-    identity: ExecutionIdentity,
-  ): Refusal | undefined {
-    // A plan whose phase is behind because somebody runs on it is the lock's business.
-    if (execution.spec.operationType === 'Revert' || holds(plan.status?.currentExecution, identity))
-      return undefined;
-    const { phase } = plan.status ?? {};
-    const name = plan.metadata.name;
-    if (phase === 'Invalid') {
-      const why = findCondition(plan.status?.conditions, 'Ready');
-      return {
-        reason: 'PlanInvalid',
-        message: `plan "${name}" is Invalid (${why?.reason ?? 'unknown'}): ${why?.message ?? 'see its status'}; correct it, then create a new execution`,
-      };
-    }
-    if (phase === 'Executed' && execution.spec.rerun !== 'Allowed') {
-      return {
-        reason: 'PlanExecuted',
-        message: `plan "${name}" was executed by "${plan.status?.lastExecutionRef ?? 'another execution'}" and is not reverted; revert that first, or set spec.rerun: Allowed to execute it again`,
-      };
-    }
-    return undefined;
   }
 
   function accountOf(plan: DRPlan): string | undefined {
@@ -383,10 +354,7 @@ export function createAdmission(deps: DrDeps): ExecutionAdmission {
     const { stageStatuses = [], undone = [], phase } = target.status ?? {};
     const undo = planUndo({ stages, statuses: stageStatuses, undone });
     if (phase !== 'Succeeded' && !hasEffects(stageStatuses, undone)) {
-      return refuse(
-        'NothingToUndo',
-        `execution "${target.metadata.name}" is ${phase} and has done nothing that could be undone; the plan can be executed again`,
-      );
+      throw new Refused(nothingToUndo(target.metadata.name, phase));
     }
     const steps = new Map(undo.map((stage) => [stage.index, stage.status]));
     const at = now();
@@ -439,7 +407,7 @@ export function createAdmission(deps: DrDeps): ExecutionAdmission {
           busy = undefined;
           changed = current.metadata.generation !== plan.metadata.generation;
           if (changed) return undefined;
-          throwIf(checkPlan(execution, current, identity));
+          throwIf(checkPlanPhase(execution, current, identity));
           const taken = takeLock(current.status, identity, now());
           if (taken === undefined) busy = current.status?.currentExecution;
           return taken;
@@ -449,11 +417,7 @@ export function createAdmission(deps: DrDeps): ExecutionAdmission {
         if (changed) return false;
         if (busy === undefined) return true;
         const holder = await inspectHolder(deps, result.object, busy);
-        if (holder.kind === 'live')
-          return refuse(
-            'PlanBusy',
-            `plan "${plan.metadata.name}" is in use: ${holder.why}; then create a new execution`,
-          );
+        if (holder.kind === 'live') throw new Refused(planBusy(plan.metadata.name, holder.why));
         const { uid } = busy;
         deps.log.warn({ plan: refOf(plan), holder: busy, why: holder.why }, 'freeing a stale lock');
         await deps.writer.status(caches.plans, refOf(plan), ({ status }) => status && freeLock(status, uid));

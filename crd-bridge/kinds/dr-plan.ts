@@ -16,6 +16,8 @@ import type { WorkflowKind } from './dr-workflow.js';
 export interface PlanKind {
   /** @returns after how many milliseconds to look again, if at all */
   reconcile(plan: DRPlan): Promise<number | undefined>;
+  /** What is wrong with a plan that may not be stored yet, by the workflows as they are known. */
+  problems(plan: DRPlan): Problem[];
   /** A workflow is new, different or gone. Returns the plans that use it. */
   workflowChanged(workflow: { namespace: string; name: string }): DRPlan[];
   /** The plan is gone for good. */
@@ -65,6 +67,7 @@ export function createPlanKind(deps: DrDeps, workflows: WorkflowKind): PlanKind 
   }
 
   return {
+    problems: validate,
     async reconcile(plan) {
       if (plan.metadata.deletionTimestamp !== undefined) return undefined;
       await writer.status(caches.plans, refOf(plan), (current) =>
@@ -148,7 +151,7 @@ export function planStatus(plan: DRPlan, problems: readonly Problem[], now: stri
 }
 
 /** References of a plan to workflows; tolerates a spec of any shape. */
-function references(plan: DRPlan): { namespace: string; name: string }[] {
+export function references(plan: DRPlan): { namespace: string; name: string }[] {
   const stages: unknown = plan.spec?.stages;
   if (!Array.isArray(stages)) return [];
   return (stages as DRPlan['spec']['stages']).flatMap((stage) =>
