@@ -1,5 +1,6 @@
 /** Checks of the three kinds, as the bridge, the admission webhooks and the command line run them. */
 export { validateExecutionSpec } from './validate/execution.js';
+export { unknownFields } from './validate/unknown-fields.js';
 export { validatePlan } from './validate/plan.js';
 export type { PlanCheckOptions, WorkflowLookup } from './validate/plan.js';
 export { validateWorkflow } from './validate/workflow.js';

@@ -3,14 +3,16 @@ import { isObject } from '../json.js';
 import { mergeParameters, unknownParameters } from '../parameters.js';
 import { dedupeProblems, describeProblems, errorsOf } from '../problem.js';
 import type { Problem } from '../problem.js';
-import { mentionsOf, whenMention } from '../references.js';
+import { mentionsOf, valuesUsed, whenMention } from '../references.js';
 import type { Mention } from '../references.js';
 import { planSpecSchema } from '../schema/plan.js';
-import type { DRPlanSpec, DRWorkflow, DRWorkflowSpec, Scalar, Stage } from '../types.js';
+import type { Action, DRPlanSpec, DRWorkflow, DRWorkflowSpec, Scalar, Stage } from '../types.js';
 import { checkCondition } from './action.js';
 import { error, readSpec, warning } from './fields.js';
 import { checkDependencies } from './graph.js';
 import { checkName, checkReferable, checkUnique } from './names.js';
+import { checkReachable } from './reachable.js';
+import { checkRenderedNames } from './rendered-names.js';
 import { validateWorkflow } from './workflow.js';
 
 /** Finds a DRWorkflow. */
@@ -38,28 +40,34 @@ export function validatePlan(
   if (!read.ok) return read.problems;
   const metadata = isObject(plan) && isObject(plan.metadata) ? plan.metadata : {};
   const namespace = typeof metadata.namespace === 'string' ? metadata.namespace : 'default';
-  return new PlanCheck(read.value, namespace, lookup, options.workflowProblems ?? validateWorkflow).run();
+  const name = typeof metadata.name === 'string' ? metadata.name : '';
+  const workflowProblems = options.workflowProblems ?? validateWorkflow;
+  return new PlanCheck(read.value, { namespace, name }, lookup, workflowProblems).run();
 }
 
 class PlanCheck {
   readonly #spec: DRPlanSpec;
   readonly #namespace: string;
+  readonly #name: string;
   readonly #lookup: WorkflowLookup;
   readonly #workflowProblems: (workflow: DRWorkflow) => readonly Problem[];
   readonly #problems: Problem[] = [];
   /** Workflows by key with their mentions: a plan often uses the same one many times. */
   readonly #workflows = new Map<string, { spec: DRWorkflowSpec; mentions: Mention[] } | undefined>();
+  /** Uses of an action with values that have been judged: a plan often repeats them. */
+  readonly #named = new Set<string>();
   /** Parameters that some workflow declares or uses, or some condition reads. */
   readonly #known = new Set<string>();
 
   constructor(
     spec: DRPlanSpec,
-    namespace: string,
+    plan: { namespace: string; name: string },
     lookup: WorkflowLookup,
     workflowProblems: (workflow: DRWorkflow) => readonly Problem[],
   ) {
     this.#spec = spec;
-    this.#namespace = namespace;
+    this.#namespace = plan.namespace;
+    this.#name = plan.name;
     this.#lookup = lookup;
     this.#workflowProblems = workflowProblems;
   }
@@ -73,6 +81,7 @@ class PlanCheck {
       ...checkReferable(globalParams, 'spec.globalParams', 'parameter'),
       ...checkName(this.#spec.serviceAccountName, 'spec.serviceAccountName', 'subdomain'),
       ...checkOnFailure(this.#spec),
+      ...checkReachable(this.#spec),
     );
     let actions = 0;
     for (const [index, stage] of stages.entries()) {
@@ -156,7 +165,19 @@ class PlanCheck {
           this.#problems.push(undefinedParameter(name, declared.has(name), inside, mention));
       }
     }
+    this.#checkNames(key, actions, merged.values, inside);
     return actions.length;
+  }
+
+  #checkNames(key: string, actions: readonly Action[], values: Record<string, Scalar>, inside: string): void {
+    for (const [index, action] of actions.entries()) {
+      const path = `${inside}.spec.actions[${index}]`;
+      const params = valuesUsed(mentionsOf(action, path), values);
+      const use = JSON.stringify([key, index, params]);
+      if (this.#named.has(use)) continue;
+      this.#named.add(use);
+      this.#problems.push(...checkRenderedNames(action, { planName: this.#name, params }, path));
+    }
   }
 
   #load(

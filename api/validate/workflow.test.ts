@@ -383,8 +383,9 @@ describe('rules', () => {
   });
 
   it('checks defaults of parameters, and leaves required ones to the plan', () => {
+    const reader = http('a', { http: { url: 'https://gslb.example/{{ .params.x }}' } });
     const declare = (parameter: Loose): string[] =>
-      brief(validateWorkflow(workflow([http()], { parameters: [{ name: 'x', ...parameter }] })));
+      brief(validateWorkflow(workflow([reader], { parameters: [{ name: 'x', ...parameter }] })));
     expect(declare({ required: true })).toEqual([]);
     expect(declare({ type: 'number', default: 'many' })).toEqual([
       'error InvalidParameter spec.parameters[0].default',

@@ -9,6 +9,8 @@ import { checkAction } from './action.js';
 import { error, readSpec, show, warning } from './fields.js';
 import { checkDependencies } from './graph.js';
 import { checkReferable, checkUnique } from './names.js';
+import { checkOutputFields } from './outputs.js';
+import { checkUnused } from './unused.js';
 
 /**
  * Everything that can be said about a DRWorkflow from its own text (seed: Validation Rules, DRWorkflow). Any value is
@@ -36,7 +38,9 @@ function checkWorkflowSpec(spec: DRWorkflowSpec): Problem[] {
     ...actions.flatMap((action, index) => checkWaiting(action, `${path}[${index}]`)),
     ...mentions.flat().flatMap((mention) => mention.problems),
     ...checkOutputs(actions, mentions),
+    ...checkOutputFields(actions, path),
     ...checkUndeclared(mentions.flat(), parameters),
+    ...checkUnused(parameters, actions, mentions.flat()),
   ]);
 }
 
