@@ -3,7 +3,7 @@
  * follow, cancel, delete) and their order; a kind knows what each means for its objects.
  */
 import type { RunDescription, StartResult } from '../../client/runs.js';
-import type { Cacheable, Informer } from '../../kube/informer.js';
+import type { Cacheable } from '../../kube/informer.js';
 import type { CancelRequest } from '../../workflows/contract.js';
 
 /** What an object says about its run. */
@@ -12,8 +12,6 @@ export interface RunView {
   ended: boolean;
   /** The run that was started for it, if one is recorded. */
   run?: { workflowId: string; runId?: string; namespaceId?: string };
-  /** Since when the run is known to go on, RFC 3339. */
-  since?: string;
   /** A cancel that is asked for. */
   cancel?: CancelRequest;
   /** Whether a cancel has reached the run already, by whatever way. */
@@ -46,7 +44,6 @@ export type ReleaseCause = 'ended' | 'neverStarted' | 'lost' | 'late' | 'forced'
 
 /** One row of the table. */
 export interface RunKind<T extends Cacheable> {
-  readonly informer: Informer<T>;
   view(object: T): RunView;
   workflowId(object: T): string;
   /** Everything before the start. Repeatable after a crash at any point of it. */

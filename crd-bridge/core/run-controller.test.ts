@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { RunDescription, Runs } from '../../client/runs.js';
-import type { Cacheable, Informer } from '../../kube/informer.js';
+import type { Cacheable } from '../../kube/informer.js';
 import type { Admission, RunKind, RunView } from './kind.js';
 import { createRunController } from './run-controller.js';
 
@@ -30,7 +30,6 @@ function setup(view: Partial<RunView> = {}) {
       return Promise.resolve();
     };
   const kind: RunKind<Cacheable> = {
-    informer: {} as Informer,
     view: () => world.view,
     workflowId: () => 'id',
     admit: () => {

@@ -145,7 +145,6 @@ export function createExecutionKind(
   }
 
   return {
-    informer: caches.executions,
     workflowId,
     view(execution) {
       const { metadata, status } = execution;
@@ -155,7 +154,6 @@ export function createExecutionKind(
       return {
         ended: isTerminalExecution(status?.phase),
         ...(ours && status?.temporal !== undefined && { run: status.temporal }),
-        ...(status?.startTime !== undefined && { since: status.startTime }),
         ...(annotations[ANNOTATIONS.cancel] === 'true' && { cancel: { via: 'Annotation' as const } }),
         cancelKnown: status?.cancelRequest !== undefined,
         deleting: metadata.deletionTimestamp !== undefined,
