@@ -81,3 +81,10 @@ test('every execution and revert of an example names what is there', () => {
     expect(executions.map((execution) => execution.metadata.name)).toContain(spec.revertExecutionRef);
   }
 });
+
+test('the README shows the minimal plan as it is', async () => {
+  const readme = await readFile(`${folder}../README.md`, 'utf8');
+  const plan = await readFile(`${folder}minimal/plan.yaml`, 'utf8');
+  expect(readme).toContain(plan);
+  expect(plan.trim().split('\n')).toHaveLength(15);
+});
