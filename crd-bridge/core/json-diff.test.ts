@@ -35,7 +35,7 @@ const value = fc.oneof(
   fc.array(fc.dictionary(fc.string(), fc.integer()), { maxLength: 4 }),
 );
 const object = fc.dictionary(
-  fc.oneof(fc.constantFrom('a', 'b', 'x/y', '~z'), fc.string({ minLength: 1 })),
+  fc.oneof(fc.constantFrom('a', 'b', 'x/y', '~z', 'toString', 'constructor'), fc.string({ minLength: 1 })),
   value,
   {
     maxKeys: 5,
@@ -46,6 +46,8 @@ const object = fc.dictionary(
 it('turns any object into any other, and equal ones with nothing', () => {
   fc.assert(
     fc.property(object, object, (from, to) => {
+      // The little patcher above cannot set this one key on a plain object.
+      fc.pre(!Object.hasOwn(from, '__proto__') && !Object.hasOwn(to, '__proto__'));
       expect(sameJson(apply(from, diffFields('/status', from, to)), to)).toBe(true);
       expect(diffFields('/status', to, structuredClone(to))).toEqual([]);
     }),

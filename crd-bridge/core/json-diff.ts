@@ -12,7 +12,7 @@ export function sameJson(a: unknown, b: unknown): boolean {
   }
   if (!isObject(a) || !isObject(b)) return false;
   const keys = new Set([...Object.keys(a), ...Object.keys(b)]);
-  return [...keys].every((key) => sameJson(a[key], b[key]));
+  return [...keys].every((key) => sameJson(own(a, key), own(b, key)));
 }
 
 /**
@@ -24,8 +24,8 @@ export function diffFields(path: string, from: object, to: object): PatchOperati
   const after = to as Record<string, unknown>;
   const operations: PatchOperation[] = [];
   for (const key of new Set([...Object.keys(before), ...Object.keys(after)])) {
-    const old = before[key];
-    const value = after[key];
+    const old = own(before, key);
+    const value = own(after, key);
     if (sameJson(old, value)) continue;
     const at = `${path}/${escape(key)}`;
     if (value === undefined) {
@@ -41,5 +41,9 @@ export function diffFields(path: string, from: object, to: object): PatchOperati
   }
   return operations;
 }
+
+/** A field of the object itself: data may be named like something that every object inherits. */
+const own = (object: Record<string, unknown>, key: string): unknown =>
+  Object.hasOwn(object, key) ? object[key] : undefined;
 
 const escape = (key: string): string => key.replaceAll('~', '~0').replaceAll('/', '~1');

@@ -1,57 +1,30 @@
 import { API_VERSION, ANNOTATIONS, FINALIZERS, LABELS } from '../../api/group.js';
-import { compileRun } from '../../api/compile.js';
 import { labelValue, runWorkflowId } from '../../api/naming.js';
 import { isTerminalExecution } from '../../api/phase.js';
-import { closeStage, pendingStage } from '../../api/progress.js';
-import { describeProblems, errorsOf } from '../../api/problem.js';
-import type { Problem } from '../../api/problem.js';
-import { takeSnapshot } from '../../api/snapshot.js';
-import type { Snapshot } from '../../api/snapshot.js';
-import type { DRPlan, DRPlanExecution, DRPlanStatus, Parameter, StageStatus } from '../../api/types.js';
-import { planUndo } from '../../api/undo.js';
+import { errorsOf } from '../../api/problem.js';
+import type { DRPlan, DRPlanExecution } from '../../api/types.js';
 import { validateExecutionSpec } from '../../api/validate.js';
 import type { RunMemo } from '../../client/runs.js';
-import type { RunIdentity, RunInput, SnapshotRef } from '../../workflows/contract.js';
+import type { RunIdentity } from '../../workflows/contract.js';
 import type { Admission } from '../core/kind.js';
 import { checkAbandoned, checkDeadline, checkNameReused, checkRestored, startDeadline } from './gates.js';
 import type { Refusal } from './gates.js';
-import { inspectHolder } from './lock-holder.js';
-import { checkPlanPhase, nothingToUndo, planBusy, planNotFound } from './plan-gate.js';
-import { freeLock, holds, takeLock } from './plan-state.js';
+import { identityOf, refOf } from './identity.js';
+import { checkPlanPhase, planNotFound } from './plan-gate.js';
+import { createPlanLock } from './plan-lock.js';
+import { holds } from './plan-state.js';
 import type { ExecutionIdentity } from './plan-state.js';
 import { refusedStatus, startedStatus, waitingStatus } from './projection.js';
-import { checkNewest, checkTarget, hasEffects } from './revert-target.js';
+import { refusalOf, refuse, Refused, throwIf } from './refused.js';
 import type { CachedExecution, DrDeps } from './types.js';
-
-/** Thrown inside an admission to end it; never leaves it. */
-class Refused extends Error {
-  readonly refusal: Refusal;
-  constructor(refusal: Refusal) {
-    super(refusal.message);
-    this.refusal = refusal;
-  }
-}
-
-const refuse = (reason: string, message: string): never => {
-  throw new Refused({ reason, message });
-};
+import { findWork, workOf } from './work.js';
+import type { Work } from './work.js';
 
 /** Everything between a new execution and the start of its run. */
 export interface ExecutionAdmission {
   admit(execution: CachedExecution): Promise<Admission>;
   /** Ends an execution that never started. */
   refuse(execution: DRPlanExecution, phase: 'Failed' | 'Cancelled', refusal: Refusal): Promise<void>;
-}
-
-/** The stages to execute or to undo, and what status shows of them at first. */
-interface Work {
-  input: Pick<
-    RunInput,
-    'stages' | 'undo' | 'undoStatuses' | 'failurePolicy' | 'onFailure' | 'maxConcurrentStages'
-  >;
-  statuses: StageStatus[];
-  actions: number;
-  target?: { name: string; uid: string };
 }
 
 const LARGE_RUN_ACTIONS = 1000;
@@ -61,6 +34,7 @@ const FOREIGN: ReadonlySet<string> = new Set(['RestoredCopy', 'AbandonedByPrevio
 /** Admits executions: gates, plan, validation, metadata, lock, snapshot; in this order (plan semantics, §5 Start). */
 export function createAdmission(deps: DrDeps): ExecutionAdmission {
   const { caches, settings } = deps;
+  const plans = createPlanLock(deps);
   /** When a plan that is not observed was first waited for, by uid of the execution. */
   const waitingSince = new Map<string, number>();
   const now = (): string => new Date().toISOString();
@@ -102,15 +76,15 @@ export function createAdmission(deps: DrDeps): ExecutionAdmission {
       throwIf(checkPlanPhase(execution, plan, identity));
     }
     const account = accountOf(plan);
-    const { snapshot, target } = await snapshotFor(execution, plan, resumed?.snapshot);
+    const { snapshot, target } = await findWork(deps, execution, plan, resumed?.snapshot);
     const located = deps.snapshots.locate(snapshot);
     if (!located.ok) throw new Refused(located.refusal);
-    const work = workOf(execution, snapshot, target);
+    const work = workOf(snapshot, target);
 
     const stamped = await stamp(execution);
     if (stamped === undefined) return { kind: 'refused' };
     const [locked] = await Promise.all([
-      lock(execution, plan, identity),
+      plans.take(execution, plan, identity),
       located.write({
         plan: { name: plan.metadata.name, uid: plan.metadata.uid ?? '' },
         execution: { name: identity.name, uid: identity.uid },
@@ -277,100 +251,6 @@ export function createAdmission(deps: DrDeps): ExecutionAdmission {
     return refuse('NoServiceAccount', noServiceAccount(plan.metadata.name));
   }
 
-  async function snapshotFor(
-    execution: DRPlanExecution,
-    plan: DRPlan,
-    recorded: SnapshotRef | undefined,
-  ): Promise<{ snapshot: Snapshot; target?: DRPlanExecution }> {
-    if (execution.spec.operationType === 'Revert') {
-      const target = await findTarget(execution);
-      throwIf(checkTarget(execution, target));
-      if (target?.status?.snapshotRef === undefined) throw new Error('unreachable: the target was checked');
-      throwIf(checkNewest(execution, target, caches.executions.list()));
-      const snapshot = await readSnapshot(
-        recorded ?? { ...target.status.snapshotRef, namespace: execution.metadata.namespace ?? 'default' },
-      );
-      const { params = [] } = execution.spec;
-      // Own parameters of a revert win over those that the target was run with.
-      const own = new Set(params.map((parameter: Parameter) => parameter.name));
-      return {
-        snapshot:
-          params.length === 0 || recorded !== undefined
-            ? snapshot
-            : { ...snapshot, params: [...snapshot.params.filter(({ name }) => !own.has(name)), ...params] },
-        target,
-      };
-    }
-    if (recorded !== undefined) return { snapshot: await readSnapshot(recorded) };
-    const { snapshot, missing } = takeSnapshot({
-      plan,
-      execution,
-      lookup: (namespace, name) => caches.workflows.get(namespace, name),
-    });
-    if (missing.length > 0) {
-      return refuse(
-        'WorkflowNotFound',
-        `plan "${plan.metadata.name}" uses DRWorkflows that do not exist: ${missing.join(', ')}; create them or correct the references`,
-      );
-    }
-    return { snapshot };
-  }
-
-  async function readSnapshot(ref: Pick<SnapshotRef, 'name' | 'namespace' | 'digest'>): Promise<Snapshot> {
-    return deps.snapshots.read(ref).catch((error: unknown) => {
-      if (error instanceof Error && error.name !== 'KubeError') {
-        return refuse(
-          'SnapshotUnreadable',
-          `${error.message}; without it the execution cannot be undone automatically`,
-        );
-      }
-      throw error;
-    });
-  }
-
-  async function findTarget(execution: DRPlanExecution): Promise<CachedExecution | undefined> {
-    const { namespace } = execution.metadata;
-    const name = execution.spec.revertExecutionRef;
-    if (name === undefined || name === '') return undefined;
-    // Live: the cache keeps no stages of what has ended.
-    return deps.kube.get<CachedExecution>({
-      apiVersion: API_VERSION,
-      kind: 'DRPlanExecution',
-      ...(namespace !== undefined && { namespace }),
-      name,
-    });
-  }
-
-  function workOf(execution: DRPlanExecution, snapshot: Snapshot, target: DRPlanExecution | undefined): Work {
-    const compiled = compileRun({ snapshot });
-    if (!compiled.ok) throw new Refused(refusalOf(compiled.problems));
-    const { stages, failurePolicy, onFailure, maxConcurrentStages } = compiled;
-    const plan = { failurePolicy, onFailure, maxConcurrentStages };
-    const actions = stages.flatMap((stage) => stage.workflows).flatMap((workflow) => workflow.actions).length;
-    if (target === undefined) {
-      const statuses = stages.map(pendingStage);
-      return { input: { ...plan, stages, undo: [] }, statuses, actions };
-    }
-    const { stageStatuses = [], undone = [], phase } = target.status ?? {};
-    const undo = planUndo({ stages, statuses: stageStatuses, undone });
-    if (phase !== 'Succeeded' && !hasEffects(stageStatuses, undone)) {
-      throw new Refused(nothingToUndo(target.metadata.name, phase));
-    }
-    const steps = new Map(undo.map((stage) => [stage.index, stage.status]));
-    const at = now();
-    const nothing = { reason: 'NothingToUndo', message: 'nothing to undo' };
-    const statuses = stages.map(
-      (stage) =>
-        steps.get(stage.index) ?? closeStage(pendingStage(stage), { at, running: nothing, pending: nothing }),
-    );
-    return {
-      input: { ...plan, stages: [], undo, undoStatuses: statuses },
-      statuses,
-      actions,
-      target: { name: target.metadata.name, uid: target.metadata.uid ?? '' },
-    };
-  }
-
   /** Finalizer, label and stamp in one write: from here on the execution is ours and known to be. */
   async function stamp(execution: CachedExecution): Promise<CachedExecution | undefined> {
     const result = await deps.writer.metadata(caches.executions, refOf(execution), ({ metadata }) => {
@@ -388,43 +268,6 @@ export function createAdmission(deps: DrDeps): ExecutionAdmission {
     return result.object;
   }
 
-  /**
-   * Takes the plan. One write under the plan's resourceVersion decides between any number of executions and replicas.
-   *
-   * @returns false when the plan is not the one any more that was compiled
-   */
-  async function lock(
-    execution: CachedExecution,
-    plan: DRPlan,
-    identity: ExecutionIdentity,
-  ): Promise<boolean> {
-    const key = `DRPlan ${plan.metadata.namespace}/${plan.metadata.name}`;
-    return deps.mutex.run(key, async () => {
-      for (;;) {
-        let busy: DRPlanStatus['currentExecution'];
-        let changed = false;
-        const result = await deps.writer.status(caches.plans, refOf(plan), (current) => {
-          busy = undefined;
-          changed = current.metadata.generation !== plan.metadata.generation;
-          if (changed) return undefined;
-          throwIf(checkPlanPhase(execution, current, identity));
-          const taken = takeLock(current.status, identity, now());
-          if (taken === undefined) busy = current.status?.currentExecution;
-          return taken;
-        });
-        if (result.kind === 'gone')
-          return refuse('PlanNotFound', `DRPlan "${plan.metadata.name}" was deleted`);
-        if (changed) return false;
-        if (busy === undefined) return true;
-        const holder = await inspectHolder(deps, result.object, busy);
-        if (holder.kind === 'live') throw new Refused(planBusy(plan.metadata.name, holder.why));
-        const { uid } = busy;
-        deps.log.warn({ plan: refOf(plan), holder: busy, why: holder.why }, 'freeing a stale lock');
-        await deps.writer.status(caches.plans, refOf(plan), ({ status }) => status && freeLock(status, uid));
-      }
-    });
-  }
-
   async function end(
     execution: DRPlanExecution,
     phase: 'Failed' | 'Cancelled',
@@ -433,7 +276,7 @@ export function createAdmission(deps: DrDeps): ExecutionAdmission {
     const at = now();
     const identity = identityOf(execution);
     // The plan first: an execution that has ended holds nothing.
-    await releasePlan(execution, identity);
+    await plans.giveBack(execution, identity);
     const result = await deps.writer.status(caches.executions, refOf(execution), ({ status, metadata }) =>
       refusedStatus(status, { ...refusal, phase, generation: metadata.generation }, at),
     );
@@ -452,51 +295,9 @@ export function createAdmission(deps: DrDeps): ExecutionAdmission {
     });
   }
 
-  /** Frees the plan of an execution that took it and then did not start: its history row goes with it. */
-  async function releasePlan(execution: DRPlanExecution, identity: ExecutionIdentity): Promise<void> {
-    const plan = caches.plans.get(identity.namespace, execution.spec.planRef);
-    if (plan === undefined || !holds(plan.status?.currentExecution, identity)) return;
-    await deps.mutex.run(`DRPlan ${plan.metadata.namespace}/${plan.metadata.name}`, () =>
-      deps.writer.status(caches.plans, refOf(plan), ({ status }) => {
-        if (status === undefined || !holds(status.currentExecution, identity)) return undefined;
-        const freed = freeLock(status, status.currentExecution?.uid);
-        return {
-          ...freed,
-          executionHistory: (freed.executionHistory ?? []).filter((row) => row.uid !== identity.uid),
-        };
-      }),
-    );
-  }
-
   return { admit, refuse: end };
-}
-
-function throwIf(refusal: Refusal | undefined): void {
-  if (refusal !== undefined) throw new Refused(refusal);
-}
-
-function refusalOf(problems: readonly Problem[]): Refusal {
-  const errors = errorsOf(problems);
-  return { reason: errors[0]?.reason ?? 'Invalid', message: describeProblems(errors) };
 }
 
 /** What to do about a plan that names nobody to act as. */
 export const noServiceAccount = (plan: string): string =>
   `plan "${plan}" names no service account to act as; set spec.serviceAccountName, or start the bridge with --default-service-account NAME or --controller-identity`;
-
-/** An execution as its plan sees it. */
-export function identityOf(execution: DRPlanExecution): ExecutionIdentity {
-  const { name, namespace = 'default', uid = '' } = execution.metadata;
-  return { name, namespace, uid, operation: execution.spec.operationType };
-}
-
-/** What a write to an object is aimed at. */
-export const refOf = ({
-  metadata,
-}: {
-  metadata: { name: string; namespace?: string; uid?: string };
-}): { name: string; namespace: string | undefined; uid: string | undefined } => ({
-  name: metadata.name,
-  namespace: metadata.namespace,
-  uid: metadata.uid,
-});

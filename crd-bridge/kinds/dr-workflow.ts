@@ -3,7 +3,7 @@ import type { Problem } from '../../api/problem.js';
 import type { Condition, DRWorkflow, DRWorkflowStatus } from '../../api/types.js';
 import { validateWorkflow } from '../../api/validate.js';
 import { setCondition } from '../core/conditions.js';
-import { refOf } from '../execution/admission.js';
+import { refOf } from '../execution/identity.js';
 import type { DrDeps } from '../execution/types.js';
 
 /** Checks workflows and keeps what was found, so that a plan's check does not repeat it. */

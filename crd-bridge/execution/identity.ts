@@ -1,0 +1,19 @@
+import type { DRPlanExecution } from '../../api/types.js';
+import type { ExecutionIdentity } from './plan-state.js';
+
+/** An execution as its plan sees it. */
+export function identityOf(execution: DRPlanExecution): ExecutionIdentity {
+  const { name, namespace = 'default', uid = '' } = execution.metadata;
+  return { name, namespace, uid, operation: execution.spec.operationType };
+}
+
+/** What a write to an object is aimed at. */
+export const refOf = ({
+  metadata,
+}: {
+  metadata: { name: string; namespace?: string; uid?: string };
+}): { name: string; namespace: string | undefined; uid: string | undefined } => ({
+  name: metadata.name,
+  namespace: metadata.namespace,
+  uid: metadata.uid,
+});

@@ -1,0 +1,76 @@
+import type { DRPlan, DRPlanExecution, DRPlanStatus } from '../../api/types.js';
+import { refOf } from './identity.js';
+import { inspectHolder } from './lock-holder.js';
+import { checkPlanPhase, planBusy } from './plan-gate.js';
+import { freeLock, holds, takeLock } from './plan-state.js';
+import type { ExecutionIdentity } from './plan-state.js';
+import { refuse, Refused, throwIf } from './refused.js';
+import type { DrDeps } from './types.js';
+
+/** Takes and gives back plans for executions that are about to start. */
+export interface PlanLock {
+  /**
+   * Takes the plan. One write under the plan's resourceVersion decides between any number of executions and replicas.
+   *
+   * @returns false when the plan is not the one any more that was compiled
+   * @throws {@link Refused} when somebody else runs on the plan, or its phase does not allow the operation any more
+   */
+  take(execution: DRPlanExecution, plan: DRPlan, identity: ExecutionIdentity): Promise<boolean>;
+  /** Frees the plan of an execution that took it and then did not start: its history row goes with it. */
+  giveBack(execution: DRPlanExecution, identity: ExecutionIdentity): Promise<void>;
+}
+
+/** Locks over the status of plans. */
+export function createPlanLock(deps: DrDeps): PlanLock {
+  const { caches } = deps;
+  const now = (): string => new Date().toISOString();
+
+  async function take(
+    execution: DRPlanExecution,
+    plan: DRPlan,
+    identity: ExecutionIdentity,
+  ): Promise<boolean> {
+    const key = `DRPlan ${plan.metadata.namespace}/${plan.metadata.name}`;
+    return deps.mutex.run(key, async () => {
+      for (;;) {
+        let busy: DRPlanStatus['currentExecution'];
+        let changed = false;
+        const result = await deps.writer.status(caches.plans, refOf(plan), (current) => {
+          busy = undefined;
+          changed = current.metadata.generation !== plan.metadata.generation;
+          if (changed) return undefined;
+          throwIf(checkPlanPhase(execution, current, identity));
+          const taken = takeLock(current.status, identity, now());
+          if (taken === undefined) busy = current.status?.currentExecution;
+          return taken;
+        });
+        if (result.kind === 'gone')
+          return refuse('PlanNotFound', `DRPlan "${plan.metadata.name}" was deleted`);
+        if (changed) return false;
+        if (busy === undefined) return true;
+        const holder = await inspectHolder(deps, result.object, busy);
+        if (holder.kind === 'live') throw new Refused(planBusy(plan.metadata.name, holder.why));
+        const { uid } = busy;
+        deps.log.warn({ plan: refOf(plan), holder: busy, why: holder.why }, 'freeing a stale lock');
+        await deps.writer.status(caches.plans, refOf(plan), ({ status }) => status && freeLock(status, uid));
+      }
+    });
+  }
+
+  async function giveBack(execution: DRPlanExecution, identity: ExecutionIdentity): Promise<void> {
+    const plan = caches.plans.get(identity.namespace, execution.spec.planRef);
+    if (plan === undefined || !holds(plan.status?.currentExecution, identity)) return;
+    await deps.mutex.run(`DRPlan ${plan.metadata.namespace}/${plan.metadata.name}`, () =>
+      deps.writer.status(caches.plans, refOf(plan), ({ status }) => {
+        if (status === undefined || !holds(status.currentExecution, identity)) return undefined;
+        const freed = freeLock(status, status.currentExecution?.uid);
+        return {
+          ...freed,
+          executionHistory: (freed.executionHistory ?? []).filter((row) => row.uid !== identity.uid),
+        };
+      }),
+    );
+  }
+
+  return { take, giveBack };
+}

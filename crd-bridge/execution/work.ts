@@ -1,0 +1,149 @@
+/** What an execution is to do: from the plan as it is, or from what its target has recorded. */
+import { compileRun } from '../../api/compile.js';
+import { API_VERSION } from '../../api/group.js';
+import { closeStage, pendingStage } from '../../api/progress.js';
+import { takeSnapshot } from '../../api/snapshot.js';
+import type { Snapshot } from '../../api/snapshot.js';
+import type { DRPlan, DRPlanExecution, StageStatus } from '../../api/types.js';
+import { planUndo } from '../../api/undo.js';
+import type { RunInput, SnapshotRef } from '../../workflows/contract.js';
+import { nothingToUndo } from './plan-gate.js';
+import { refusalOf, refuse, Refused, throwIf } from './refused.js';
+import { checkNewest, checkTarget, hasEffects } from './revert-target.js';
+import type { CachedExecution, DrDeps } from './types.js';
+
+/** The stages to execute or to undo, and what status shows of them at first. */
+export interface Work {
+  input: Pick<
+    RunInput,
+    'stages' | 'undo' | 'undoStatuses' | 'failurePolicy' | 'onFailure' | 'maxConcurrentStages'
+  >;
+  statuses: StageStatus[];
+  actions: number;
+  target?: { name: string; uid: string };
+}
+
+/** A snapshot, and for a Revert the execution that is undone. */
+export interface WorkSource {
+  snapshot: Snapshot;
+  target?: DRPlanExecution;
+}
+
+/**
+ * Finds what is to be run.
+ *
+ * @param recorded the snapshot of a run that an interrupted attempt has started already: then that is what it runs
+ * @throws {@link Refused}
+ */
+export async function findWork(
+  deps: Pick<DrDeps, 'kube' | 'caches' | 'snapshots'>,
+  execution: DRPlanExecution,
+  plan: DRPlan,
+  recorded: SnapshotRef | undefined,
+): Promise<WorkSource> {
+  if (execution.spec.operationType === 'Revert') return findUndo(deps, execution, recorded);
+  if (recorded !== undefined) return { snapshot: await readSnapshot(deps, recorded) };
+  const { snapshot, missing } = takeSnapshot({
+    plan,
+    execution,
+    lookup: (namespace, name) => deps.caches.workflows.get(namespace, name),
+  });
+  if (missing.length > 0) {
+    return refuse(
+      'WorkflowNotFound',
+      `plan "${plan.metadata.name}" uses DRWorkflows that do not exist: ${missing.join(', ')}; create them or correct the references`,
+    );
+  }
+  return { snapshot };
+}
+
+async function findUndo(
+  deps: Pick<DrDeps, 'kube' | 'caches' | 'snapshots'>,
+  execution: DRPlanExecution,
+  recorded: SnapshotRef | undefined,
+): Promise<WorkSource> {
+  const target = await findTarget(deps, execution);
+  throwIf(checkTarget(execution, target));
+  if (target?.status?.snapshotRef === undefined) throw new Error('unreachable: the target was checked');
+  throwIf(checkNewest(execution, target, deps.caches.executions.list()));
+  const snapshot = await readSnapshot(
+    deps,
+    recorded ?? { ...target.status.snapshotRef, namespace: execution.metadata.namespace ?? 'default' },
+  );
+  const { params = [] } = execution.spec;
+  // Own parameters of a revert win over those that the target was run with.
+  const own = new Set(params.map((parameter) => parameter.name));
+  return {
+    snapshot:
+      params.length === 0 || recorded !== undefined
+        ? snapshot
+        : { ...snapshot, params: [...snapshot.params.filter(({ name }) => !own.has(name)), ...params] },
+    target,
+  };
+}
+
+async function readSnapshot(
+  deps: Pick<DrDeps, 'snapshots'>,
+  ref: Pick<SnapshotRef, 'name' | 'namespace' | 'digest'>,
+): Promise<Snapshot> {
+  return deps.snapshots.read(ref).catch((error: unknown) => {
+    if (error instanceof Error && error.name !== 'KubeError') {
+      return refuse(
+        'SnapshotUnreadable',
+        `${error.message}; without it the execution cannot be undone automatically`,
+      );
+    }
+    throw error;
+  });
+}
+
+async function findTarget(
+  deps: Pick<DrDeps, 'kube'>,
+  execution: DRPlanExecution,
+): Promise<CachedExecution | undefined> {
+  const { namespace } = execution.metadata;
+  const name = execution.spec.revertExecutionRef;
+  if (name === undefined || name === '') return undefined;
+  // Live: the cache keeps no stages of what has ended.
+  return deps.kube.get<CachedExecution>({
+    apiVersion: API_VERSION,
+    kind: 'DRPlanExecution',
+    ...(namespace !== undefined && { namespace }),
+    name,
+  });
+}
+
+/**
+ * Compiles what was found.
+ *
+ * @throws {@link Refused}
+ */
+export function workOf(snapshot: Snapshot, target: DRPlanExecution | undefined): Work {
+  const compiled = compileRun({ snapshot });
+  if (!compiled.ok) throw new Refused(refusalOf(compiled.problems));
+  const { stages, failurePolicy, onFailure, maxConcurrentStages } = compiled;
+  const plan = { failurePolicy, onFailure, maxConcurrentStages };
+  const actions = stages.flatMap((stage) => stage.workflows).flatMap((workflow) => workflow.actions).length;
+  if (target === undefined) {
+    const statuses = stages.map(pendingStage);
+    return { input: { ...plan, stages, undo: [] }, statuses, actions };
+  }
+  const { stageStatuses = [], undone = [], phase } = target.status ?? {};
+  const undo = planUndo({ stages, statuses: stageStatuses, undone });
+  if (phase !== 'Succeeded' && !hasEffects(stageStatuses, undone)) {
+    throw new Refused(nothingToUndo(target.metadata.name, phase));
+  }
+  const steps = new Map(undo.map((stage) => [stage.index, stage.status]));
+  const at = new Date().toISOString();
+  const nothing = { reason: 'NothingToUndo', message: 'nothing to undo' };
+  const statuses = stages.map(
+    (stage) =>
+      steps.get(stage.index) ?? closeStage(pendingStage(stage), { at, running: nothing, pending: nothing }),
+  );
+  return {
+    input: { ...plan, stages: [], undo, undoStatuses: statuses },
+    statuses,
+    actions,
+    target: { name: target.metadata.name, uid: target.metadata.uid ?? '' },
+  };
+}
