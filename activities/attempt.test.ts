@@ -7,9 +7,11 @@ import type { Impersonation, KubeClient } from '../kube/client.js';
 import { KubeError } from '../kube/error.js';
 import type { ActionOutcome, ActionTask } from '../workflows/contract.js';
 import { captureAction, runAction, settleAction } from './attempt.js';
+import { createEgressPolicy } from './egress.js';
 import type { Attempt, AttemptResult, Handler } from './handler.js';
 import type { AttemptDeps } from './prepare.js';
 import type { SnapshotStore } from './snapshots.js';
+import { createTargets } from './target.js';
 
 const impersonated: Impersonation[] = [];
 const kube = {
@@ -22,6 +24,7 @@ const kube = {
 const deps: AttemptDeps = {
   kube,
   snapshots: { read: () => Promise.reject(new Error('not needed')) } satisfies SnapshotStore,
+  targets: createTargets(createEgressPolicy()),
   log: pino({ level: 'silent' }),
   controllerIdentity: true,
 };

@@ -27,7 +27,16 @@ export interface EgressPolicy {
    * A connector for one request. It fails with {@link EgressRefused} when the host resolves to an address that is not
    * allowed, and tells `onConnect` once bytes can flow.
    */
-  connector(options: { insecure: boolean; onConnect: () => void }): buildConnector.connector;
+  connector(options: ConnectorOptions): buildConnector.connector;
+}
+
+/** How one request is connected. */
+export interface ConnectorOptions {
+  /** Whether the server's certificate goes unchecked. */
+  insecure: boolean;
+  onConnect: () => void;
+  /** Authorities, client certificate and name to check, in PEM; default: those of the system, none, the host's. */
+  tls?: { ca?: string; cert?: string; key?: string; servername?: string };
 }
 
 /** A host that may not be reached. */
@@ -160,7 +169,7 @@ export function createEgressPolicy(options: EgressOptions = {}, resolve: Resolve
       }
       return refuseAddress(host, host, portOf(url), new Set());
     },
-    connector({ insecure, onConnect }) {
+    connector({ insecure, onConnect, tls }) {
       return (target, callback) => {
         const host = normal(target.hostname);
         const port = Number(target.port) || (target.protocol === 'https:' ? 443 : 80);
@@ -168,6 +177,7 @@ export function createEgressPolicy(options: EgressOptions = {}, resolve: Resolve
           (addresses) => {
             const connect = buildConnector({
               timeout: CONNECT_TIMEOUT_MS,
+              ...tls,
               rejectUnauthorized: !insecure,
               lookup: pinned(addresses),
             });

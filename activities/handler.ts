@@ -20,8 +20,10 @@ export interface Attempt {
   signal: AbortSignal;
   /** Milliseconds since the epoch at which this attempt times out. */
   deadline: number;
-  /** The cluster, as the identity that the action acts with. */
+  /** The cluster to act on, as the identity that the action acts with: that of the run, or the action's `target`. */
   kube: KubeClient;
+  /** Whom {@link Attempt.kube} acts as, for messages. */
+  identity: string;
   /** The cluster, as the controller: only for what belongs to the run itself (prior state, secrets of the plan). */
   home: KubeClient;
   log: Logger;

@@ -1,9 +1,10 @@
 import { renderBody, renderHeaderValue, renderString, renderUrl } from '../api/render.js';
 import type { HTTPAction } from '../api/types.js';
-import type { KubeObject } from '../kube/object.js';
 import type { Attempt, AttemptResult } from './handler.js';
 import { secretsOf } from './redact.js';
 import type { Redactor } from './redact.js';
+import { readSecretKey } from './secrets.js';
+import type { SecretKey } from './secrets.js';
 
 /** A request that is ready to be sent. */
 export interface HttpRequest {
@@ -103,42 +104,20 @@ function refuseName(name: string): Failed | undefined {
 }
 
 async function readSecret(
-  ref: { name: string; key: string },
+  ref: SecretKey,
   header: string,
-  attempt: Attempt,
+  { task, kube, signal }: Attempt,
 ): Promise<string | Failed> {
-  const { namespace } = attempt.task.run.plan;
-  const secret = await attempt.kube.get<KubeObject & { data?: Record<string, string> }>(
-    { apiVersion: 'v1', kind: 'Secret', namespace, name: ref.name },
-    { signal: attempt.signal },
-  );
-  const where = `Secret ${namespace}/${ref.name}`;
-  if (secret === undefined) {
-    return invalid(
-      'SecretNotFound',
-      `${where}, which header ${header} comes from, does not exist; create it`,
-    );
-  }
-  const encoded =
-    secret.data !== undefined && Object.hasOwn(secret.data, ref.key) ? secret.data[ref.key] : undefined;
-  if (encoded === undefined) {
-    const keys = Object.keys(secret.data ?? {}).join(', ') || 'none';
-    return invalid(
-      'SecretNotFound',
-      `${where} has no key "${ref.key}", which header ${header} comes from; it has ${keys}`,
-    );
-  }
-  // Files put into a Secret usually end with a line end.
-  const value = Buffer.from(encoded, 'base64')
-    .toString('utf8')
-    .replace(/\r?\n$/, '');
-  if (!/^[\t\x20-\x7e\x80-\xff]*$/.test(value)) {
+  const { namespace } = task.run.plan;
+  const read = await readSecretKey(ref, `which header ${header} comes from`, { kube, namespace, signal });
+  if ('kind' in read) return read;
+  if (!/^[\t\x20-\x7e\x80-\xff]*$/.test(read.text)) {
     return invalid(
       'InvalidHeader',
-      `key "${ref.key}" of ${where} holds characters that header ${header} cannot carry (line ends or characters beyond Latin-1)`,
+      `key "${ref.key}" of Secret ${namespace}/${ref.name} holds characters that header ${header} cannot carry (line ends or characters beyond Latin-1)`,
     );
   }
-  return value;
+  return read.text;
 }
 
 const invalid = (reason: string, message: string): Failed => ({

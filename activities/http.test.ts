@@ -67,6 +67,7 @@ function send(http: HTTPAction, options: Options = {}): Promise<AttemptResult> {
       Promise.resolve(
         key.namespace === 'plans' && options.secrets?.[key.name] !== undefined
           ? {
+              metadata: { name: key.name },
               data: Object.fromEntries(
                 Object.entries(options.secrets[key.name] ?? {}).map(([name, value]) => [
                   name,
@@ -92,6 +93,7 @@ function send(http: HTTPAction, options: Options = {}): Promise<AttemptResult> {
     signal: options.signal ?? new AbortController().signal,
     deadline: Date.now() + 60_000,
     kube,
+    identity: 'the test',
     home: kube,
     log: pino({ level: 'silent' }),
     beforeEffect: () => undefined,

@@ -13,12 +13,13 @@ import { createLocalizationHandler } from './localization.js';
 import type { AttemptDeps } from './prepare.js';
 import { createSnapshotStore } from './snapshots.js';
 import { createSubscriptionHandler } from './subscription.js';
+import { createTargets } from './target.js';
 
 /** What activities are made with. */
 export interface ActivityDeps {
   /** The cluster, as the controller. */
   kube: KubeClient;
-  /** Where HTTP actions may go. */
+  /** Where actions may go: HTTP, and other clusters. */
   egress: EgressPolicy;
   log: Logger;
   /**
@@ -40,6 +41,7 @@ export function createActivities(deps: ActivityDeps): WorkerActivities {
   const frame: AttemptDeps = {
     kube: deps.kube,
     snapshots: createSnapshotStore(deps.kube),
+    targets: createTargets(deps.egress),
     log: deps.log,
     controllerIdentity: deps.controllerIdentity,
   };

@@ -5,7 +5,6 @@ import type { ActionOutputs, ObjectReference } from '../api/types.js';
 import { isAlreadyExists, isRetryable, KubeError } from '../kube/error.js';
 import { mustStop } from './handler.js';
 import type { Attempt, AttemptResult, Handler } from './handler.js';
-import { identityName } from './identity.js';
 import { endOf, explainPods, keyOfJob } from './job-state.js';
 import type { Job, JobEnd } from './job-state.js';
 import { namespaceOf, planJob } from './job-template.js';
@@ -79,7 +78,7 @@ async function createOrAdopt(wanted: Job, attempt: Attempt): Promise<{ job: Job 
   } catch (error) {
     if (!isAlreadyExists(error)) {
       if (!(error instanceof KubeError) || isRetryable(error)) throw error;
-      return fromKubeError(error, { identity: identityName(attempt.task.run), effect: 'None' });
+      return fromKubeError(error, { identity: attempt.identity, effect: 'None' });
     }
   }
   const found = await kube.get<Job>(keyOfJob(wanted), { signal });

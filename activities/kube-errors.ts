@@ -32,10 +32,14 @@ export function fromKubeError(
   };
 }
 
+/** How whoever acts on another cluster is called. */
+export const KUBECONFIG_USER = 'the user of the kubeconfig';
+
 function explain(error: KubeError, identity: string): string {
   if (error.code !== 403) return error.message;
   if (error.message.includes('impersonate')) {
     return `${error.message}; the worker may not act as ${identity}: grant it the verb "impersonate" on this service account`;
   }
+  if (identity.startsWith(KUBECONFIG_USER)) return `${error.message}; grant that to ${identity}`;
   return `${error.message}; grant ${identity} what is named here with a Role and a RoleBinding in that namespace (a ClusterRole for objects outside namespaces), or set another spec.serviceAccountName on the plan`;
 }

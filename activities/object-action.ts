@@ -11,7 +11,6 @@ import type { KubeObject, ObjectKey } from '../kube/object.js';
 import type { CaptureOutcome } from '../workflows/contract.js';
 import type { Attempt, AttemptResult } from './handler.js';
 import { StaleAttempt } from './handler.js';
-import { identityName } from './identity.js';
 import { fromKubeError } from './kube-errors.js';
 import { isMarkedBy } from './marks.js';
 import { carryOut } from './object-effect.js';
@@ -382,7 +381,7 @@ function afterError(
     task?.operation !== 'Replace' &&
     !isUnanswered(error);
   const effect = isCertain ? 'None' : soFar;
-  return fromKubeError(named(error, task), { identity: identityName(attempt.task.run), effect });
+  return fromKubeError(named(error, task), { identity: attempt.identity, effect });
 }
 
 const isUnanswered = (error: KubeError): boolean => error.code === 0 || error.code >= 500;

@@ -14,6 +14,7 @@ import type { Attempt, AttemptResult, Handler, Memo } from './handler.js';
 import { actAs, identityName } from './identity.js';
 import { fromKubeError } from './kube-errors.js';
 import type { Pulse } from './pulse.js';
+import type { Targets } from './target.js';
 import { SnapshotError } from './snapshots.js';
 import type { SnapshotStore } from './snapshots.js';
 
@@ -22,6 +23,7 @@ export interface AttemptDeps {
   /** The cluster, as the controller. */
   kube: KubeClient;
   snapshots: SnapshotStore;
+  targets: Targets;
   log: Logger;
   /** Whether a plan without a service account acts with the controller's identity. */
   controllerIdentity: boolean;
@@ -75,6 +77,15 @@ export async function prepare(
   if (!identity.ok) {
     return { kind: 'failed', reason: 'NoServiceAccount', message: identity.message, effect: 'None' };
   }
+  let { kube } = identity;
+  let who = identityName(run);
+  if (action.target !== undefined) {
+    const reader = { kube, namespace: run.plan.namespace, signal: pulse.signal };
+    const target = await deps.targets.open(action.target, scope, reader);
+    if ('kind' in target) return target;
+    kube = target.kube;
+    who = target.identity;
+  }
   const attempt: Attempt = {
     task,
     action,
@@ -89,7 +100,8 @@ export async function prepare(
     round: inherited.round,
     signal: pulse.signal,
     deadline: pulse.deadline,
-    kube: identity.kube,
+    kube,
+    identity: who,
     home: deps.kube,
     log: deps.log.child({
       execution: `${run.namespace}/${run.name}`,

@@ -80,6 +80,12 @@ export const OPERATIONS_BY_TYPE: Partial<Record<ActionType, readonly string[]>> 
   KubernetesResource: ['Create', 'Apply', 'Patch', 'Replace', 'Delete'],
 };
 
+/** Types that can act on another cluster (plan semantics, §3 target). */
+export const TARGETABLE_TYPES: readonly ActionType[] = ['Job', 'KubernetesResource'];
+
+/** Whether actions of a type can act on another cluster. */
+export const isTargetable = (type: string): boolean => (TARGETABLE_TYPES as readonly string[]).includes(type);
+
 /** Whether a text is the name of an action type that a run can execute. */
 export function isActionType(type: unknown): type is ActionType {
   return typeof type === 'string' && Object.hasOwn(BLOCK_BY_TYPE, type);
@@ -87,14 +93,17 @@ export function isActionType(type: unknown): type is ActionType {
 
 /**
  * The custom rollback of an action as an action of its own: without a `type` it has the action's, without a `name` it
- * is named after it (plan semantics, §5 Revert).
+ * is named after it, and without a `target` it acts where the action did, if its type can (plan semantics, §5 Revert).
  */
 export function rollbackOf(action: Action): Action | undefined {
   if (!isObject(action.rollback)) return undefined;
   const rollback = action.rollback as RollbackAction;
+  const type = rollback.type ?? action.type;
+  const target = rollback.target ?? (isTargetable(type) ? action.target : undefined);
   return {
     ...rollback,
     name: rollback.name ?? `${action.name}-rollback`,
-    type: rollback.type ?? action.type,
+    type,
+    ...(target !== undefined && { target }),
   };
 }

@@ -23,7 +23,7 @@ export interface Mention {
   isRollback: boolean;
 }
 
-/** The places of an action that may hold placeholders: the block of its type, `when`, and its custom rollback. */
+/** The places of an action that may hold placeholders: the block of its type, `target`, `when`, and its custom rollback. */
 export function mentionsOf(action: Action, path: string): Mention[] {
   const mentions = blockMentions(action, path, false);
   if (action.when !== undefined) mentions.push(whenMention(action.when, `${path}.when`));
@@ -38,8 +38,15 @@ function blockMentions(action: Action, path: string, isRollback: boolean): Menti
   if (!isActionType(action.type)) return [];
   const field = BLOCK_BY_TYPE[action.type];
   const where = `${path}.${field}`;
-  const found = referencesOf(action[field], where);
-  return [{ path: where, ...found, phases: NONE, dynamic: NONE, isRollback }];
+  const mention = (value: unknown, at: string): Mention => ({
+    path: at,
+    ...referencesOf(value, at),
+    phases: NONE,
+    dynamic: NONE,
+    isRollback,
+  });
+  const own = mention(action[field], where);
+  return action.target === undefined ? [own] : [own, mention(action.target, `${path}.target`)];
 }
 
 /** What the `when` of an action or a stage refers to. An expression that cannot be read refers to nothing. */

@@ -12,6 +12,7 @@ export type {
 } from './schema/common.js';
 export type {
   Action,
+  ActionTarget,
   ActionType,
   DRWorkflow,
   DRWorkflowSpec,

@@ -3,8 +3,8 @@ import { createDiscovery } from './discovery.js';
 import type { Discovery, ResourceType } from './discovery.js';
 import { isNotFound } from './error.js';
 import type { KubeMeta, KubeObject, ObjectKey } from './object.js';
-import { createTransport } from './transport.js';
-import type { RawRequest, Transport } from './transport.js';
+import { createTransport, endpointOf } from './transport.js';
+import type { Endpoint, RawRequest, Transport } from './transport.js';
 import { readWatch } from './watch.js';
 import type { WatchEvent } from './watch.js';
 
@@ -100,7 +100,12 @@ export interface KubeClient {
 
 /** A client for the current context of a kubeconfig. */
 export function createKubeClient(config: KubeConfig): KubeClient {
-  const transport = createTransport(config);
+  return createEndpointClient(endpointOf(config));
+}
+
+/** A client for an API server. */
+export function createEndpointClient(endpoint: Endpoint): KubeClient {
+  const transport = createTransport(endpoint);
   return build(transport, createDiscovery(transport), {});
 }
 

@@ -32,19 +32,30 @@ export interface Transport {
 /** How long headers made by credential plugins are kept before they are asked again. */
 const CREDENTIALS_TTL_MS = 60_000;
 
-interface Credentials {
+/** What a request is authenticated with. */
+export interface Credentials {
   headers: Record<string, string>;
   dispatcher: Dispatcher | undefined;
-  until: number;
+}
+
+/** An API server, and how to get in. */
+export interface Endpoint {
+  /** Base URL. */
+  server: string;
+  /** What the cluster is called in messages, for one that is not the cluster this program belongs to. */
+  name?: string;
+  /** `renew` asks for fresh credentials after a 401. */
+  authenticate(renew: boolean): Promise<Credentials>;
+  /** What an error of the connection means, where it is more than a server that does not answer. */
+  explain?(error: unknown): KubeError | undefined;
 }
 
 /**
- * A transport over the current context of a kubeconfig. TLS, tokens, exec plugins and proxies are the kubeconfig
- * library's business; requests are plain JSON, because typed clients drop or rename fields that they do not know.
+ * The current context of a kubeconfig. TLS, tokens, exec plugins and proxies are the kubeconfig library's business.
  *
  * @throws Error when the kubeconfig has no current cluster.
  */
-export function createTransport(config: KubeConfig): Transport {
+export function endpointOf(config: KubeConfig): Endpoint {
   const cluster = config.getCurrentCluster();
   if (cluster === null) {
     throw new Error(
@@ -55,23 +66,34 @@ export function createTransport(config: KubeConfig): Transport {
     );
   }
   const server = cluster.server.replace(/\/+$/, '');
-  let credentials: Credentials | undefined;
+  let credentials: (Credentials & { until: number }) | undefined;
+  return {
+    server,
+    async authenticate(renew) {
+      if (!renew && credentials !== undefined && credentials.until > Date.now()) return credentials;
+      const context = new RequestContext(server, HttpMethod.GET);
+      await config.applySecurityAuthentication(context);
+      credentials = {
+        headers: context.getHeaders(),
+        // The first dispatcher is kept: it holds the open connections.
+        dispatcher: renew ? context.getDispatcher() : (credentials?.dispatcher ?? context.getDispatcher()),
+        until: Date.now() + CREDENTIALS_TTL_MS,
+      };
+      return credentials;
+    },
+  };
+}
 
-  async function authenticate(renew: boolean): Promise<Credentials> {
-    if (!renew && credentials !== undefined && credentials.until > Date.now()) return credentials;
-    const context = new RequestContext(server, HttpMethod.GET);
-    await config.applySecurityAuthentication(context);
-    credentials = {
-      headers: context.getHeaders(),
-      // The first dispatcher is kept: it holds the open connections.
-      dispatcher: renew ? context.getDispatcher() : (credentials?.dispatcher ?? context.getDispatcher()),
-      until: Date.now() + CREDENTIALS_TTL_MS,
-    };
-    return credentials;
-  }
+/** A transport to an API server. Requests are plain JSON: typed clients drop or rename fields that they do not know. */
+export function createTransport(endpoint: Endpoint): Transport {
+  const { server } = endpoint;
+  const shown =
+    endpoint.name === undefined
+      ? `Kubernetes API ${server}`
+      : `Kubernetes API of ${endpoint.name} (${server})`;
 
   async function send(raw: RawRequest, renew = false): Promise<Dispatcher.ResponseData> {
-    const { headers, dispatcher } = await authenticate(renew);
+    const { headers, dispatcher } = await endpoint.authenticate(renew);
     const timeout = raw.timeoutMs ?? 30_000;
     let response: Dispatcher.ResponseData;
     try {
@@ -95,7 +117,9 @@ export function createTransport(config: KubeConfig): Transport {
       });
     } catch (error) {
       if (raw.signal?.aborted === true) throw raw.signal.reason ?? error;
-      throw new KubeError(`Kubernetes API ${server} cannot be reached: ${describe(error)}`, {
+      const explained = endpoint.explain?.(error);
+      if (explained !== undefined) throw explained;
+      throw new KubeError(`${shown} cannot be reached: ${describe(error)}`, {
         code: 0,
         reason: 'Unreachable',
         cause: error,
@@ -118,7 +142,7 @@ export function createTransport(config: KubeConfig): Transport {
       } catch (error) {
         if (raw.signal?.aborted === true) throw raw.signal.reason ?? error;
         throw new KubeError(
-          `Kubernetes API ${server} broke off its answer to ${raw.method} ${raw.path}: ${describe(error)}`,
+          `${shown} broke off its answer to ${raw.method} ${raw.path}: ${describe(error)}`,
           {
             code: 0,
             reason: 'Unreachable',

@@ -1,9 +1,11 @@
 import {
   isActionType,
+  isTargetable,
   MAX_RETRY_INTERVAL_MS,
   OPERATIONS_BY_TYPE,
   operationOf,
   rollbackOf,
+  TARGETABLE_TYPES,
 } from '../action-defaults.js';
 import { parseDuration } from '../duration.js';
 import { isObject } from '../json.js';
@@ -15,6 +17,7 @@ import { checkLocalization, checkSubscription } from './clusternet.js';
 import { error, readField, show, warning } from './fields.js';
 import { checkHttp, methodOf } from './http.js';
 import { checkJob } from './job.js';
+import { checkName } from './names.js';
 import { checkResource } from './resource.js';
 import { isTemplated } from './sample.js';
 
@@ -23,7 +26,6 @@ const MAX_TIMEOUT_MS = 30 * 24 * 3_600_000;
 const MAX_MULTIPLIER = 100;
 
 const UNSUPPORTED_FIELDS = {
-  target: 'acting on another cluster',
   hookType: 'hooks',
   hookCleanup: 'hooks',
   clusterExecutionMode: 'execution per cluster',
@@ -50,6 +52,7 @@ function checkStep(action: Action, path: string): Problem[] {
   const { type } = action;
   const common = [
     ...checkUnsupported(action, path),
+    ...checkTarget(action, `${path}.target`),
     ...checkTimes(action, path),
     ...checkRetry(action.retryPolicy, `${path}.retryPolicy`),
   ];
@@ -77,6 +80,15 @@ function checkUnsupported(action: Action, path: string): Problem[] {
           ),
         ],
   );
+}
+
+function checkTarget({ target, type }: Action, path: string): Problem[] {
+  if (target === undefined) return [];
+  if (isActionType(type) && !isTargetable(type)) {
+    const message = `is set, but an action of type ${type} acts on its own cluster only; allowed are ${TARGETABLE_TYPES.join(', ')}: remove it`;
+    return [error(path, 'UnsupportedField', message)];
+  }
+  return checkName(target.kubeconfigSecretRef.name, `${path}.kubeconfigSecretRef.name`, 'subdomain');
 }
 
 const isUnset = (value: unknown): boolean => value === undefined || value === null || value === '';

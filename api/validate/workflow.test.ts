@@ -144,8 +144,30 @@ describe('rules', () => {
       ],
       [
         'error UnsupportedField spec.actions[0].type',
-        'error UnsupportedField spec.actions[1].target',
         'error UnsupportedField spec.actions[1].hookType',
+        'error UnsupportedField spec.actions[1].target',
+      ],
+    ],
+    [
+      'a target belongs to types that can act elsewhere, and names a Secret',
+      [
+        http('a', {
+          type: 'KubernetesResource',
+          http: undefined,
+          resource: { manifest: '{apiVersion: v1, kind: ConfigMap, metadata: {name: x}}' },
+          target: { kubeconfigSecretRef: { name: 'Site B' } },
+        }),
+        http('b', {
+          rollback: {
+            type: 'HTTP',
+            http: { url: 'https://x/' },
+            target: { kubeconfigSecretRef: { name: 'x' } },
+          },
+        }),
+      ],
+      [
+        'error InvalidName spec.actions[0].target.kubeconfigSecretRef.name',
+        'error UnsupportedField spec.actions[1].rollback.target',
       ],
     ],
     [

@@ -124,6 +124,7 @@ function actionNode(action: Action): TreeNode {
     kind: operation === undefined ? action.type : `${action.type} ${operation}`,
     note: remarks([
       action.http === undefined ? '' : `${action.http.method ?? 'GET'} ${action.http.url}`,
+      action.target === undefined ? '' : `on the cluster of Secret ${action.target.kubeconfigSecretRef.name}`,
       action.dependsOn?.length ? `after ${action.dependsOn.join(', ')}` : '',
       action.when === undefined ? '' : `when ${action.when}`,
       action.rollback === undefined ? '' : 'own rollback',

@@ -114,6 +114,7 @@ export function startLife(
     signal: AbortSignal.timeout(timeoutMs),
     deadline: Date.now() + timeoutMs,
     kube: options.kube ?? bench.kube,
+    identity: 'the test',
     home: bench.kube,
     log: pino({ level: 'silent' }),
     beforeEffect: () => undefined,
