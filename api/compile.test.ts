@@ -86,6 +86,7 @@ describe('defaults', () => {
       timeoutMs: 300_000,
       retry: { limit: 3, intervalMs: 5000, backoffMultiplier: 2, maxIntervalMs: 300_000 },
       capture: false,
+      harmless: true,
       interruptible: true,
       uses: [],
       body: { action: http('a'), params: {} },
@@ -152,7 +153,7 @@ describe('capture', () => {
     ['{{ .params.op }}', true],
   ])('operation %s: %s', (operation, capture) => {
     const result = compiled({ actions: [resource(operation)], params: [{ name: 'op', value: 'Apply' }] });
-    expect(actionsOf(result)[0]).toMatchObject({ capture, rollbackType: 'HTTP' });
+    expect(actionsOf(result)[0]).toMatchObject({ capture, rollback: { type: 'HTTP' } });
   });
 
   it('refuses an operation that parameters make wrong', () => {
@@ -165,7 +166,7 @@ describe('capture', () => {
 
   it('lets a rollback without a type inherit the type of its action', () => {
     const action: Action = { ...resource('Patch'), rollback: { resource: { manifest: 'kind: X' } } };
-    expect(actionsOf(compiled({ actions: [action] }))[0]?.rollbackType).toBe('KubernetesResource');
+    expect(actionsOf(compiled({ actions: [action] }))[0]?.rollback?.type).toBe('KubernetesResource');
   });
 });
 

@@ -8,6 +8,7 @@ import {
   operationOf,
   OPERATIONS_BY_TYPE,
   retryOf,
+  rollbackOf,
   timeoutOf,
 } from './action-defaults.js';
 import { parseDuration } from './duration.js';
@@ -232,7 +233,6 @@ function renderOperation(
 
 function compileAction(action: Action, type: ActionType, uses: string[], body: ActionBody): ActionInput {
   const totalTimeoutMs = parseDuration(action.totalTimeout ?? '');
-  const rollbackType = rollbackTypeOf(action);
   return {
     name: action.name,
     type,
@@ -244,9 +244,29 @@ function compileAction(action: Action, type: ActionType, uses: string[], body: A
     interruptible: action.interruptible ?? true,
     uses,
     body,
-    ...(rollbackType !== undefined && { rollbackType }),
+    ...compileRollback(action),
+    ...(isHarmless(action) && { harmless: true }),
   };
 }
+
+function compileRollback(action: Action): Pick<ActionInput, 'rollback'> {
+  const type = rollbackTypeOf(action);
+  const rollback = rollbackOf(action);
+  if (type === undefined || rollback === undefined) return {};
+  const totalTimeoutMs = parseDuration(rollback.totalTimeout ?? '');
+  return {
+    rollback: {
+      type,
+      timeoutMs: timeoutOf(rollback),
+      ...(totalTimeoutMs !== undefined && { totalTimeoutMs }),
+      retry: retryOf(rollback, type),
+    },
+  };
+}
+
+/** An HTTP read leaves nothing behind. A templated method may do anything. */
+const isHarmless = (action: Action): boolean =>
+  action.type === 'HTTP' && ['GET', 'HEAD', 'OPTIONS'].includes((action.http?.method ?? 'GET').toUpperCase());
 
 function checkSize(stages: number, actions: number): Problem[] {
   const problems: Problem[] = [];

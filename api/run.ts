@@ -35,6 +35,14 @@ export interface ActionBody {
   params: Record<string, Scalar>;
 }
 
+/** A custom rollback as workflow code sees it. */
+export interface RollbackInput {
+  type: ActionType;
+  timeoutMs: number;
+  totalTimeoutMs?: number;
+  retry: Retry;
+}
+
 /** An action as workflow code sees it: what decides order, time and retries. */
 export interface ActionInput {
   name: string;
@@ -50,8 +58,10 @@ export interface ActionInput {
   uses: string[];
   /** Absent when the run is too large to carry bodies; then the activity reads the snapshot. */
   body?: ActionBody;
-  /** Type of the custom rollback, when there is one. */
-  rollbackType?: ActionType;
+  /** The custom rollback, when there is one: what decides its time and retries. */
+  rollback?: RollbackInput;
+  /** Changes nothing (an HTTP read), so that there is nothing to undo. */
+  harmless?: true;
 }
 
 /** A use of a workflow. */

@@ -60,9 +60,12 @@ function planStage(
       const initial = { name: forward.name, ...(forward.type !== undefined && { type: forward.type }) };
       const action = input?.actions[a];
       const at = { stage: index, workflow: w, action: a };
-      const skip = skipReason(forward, undone.has(positionOf(at)));
+      const skip =
+        action?.harmless === true && action.rollback === undefined
+          ? { reason: 'NothingToUndo', message: 'the action changed nothing' }
+          : skipReason(forward, undone.has(positionOf(at)));
       if (skip !== undefined || action === undefined) return { ...initial, phase: 'Skipped', ...skip };
-      if (action.type === 'HTTP' && action.rollbackType === undefined) {
+      if (action.type === 'HTTP' && action.rollback === undefined) {
         return {
           ...initial,
           phase: 'Skipped',

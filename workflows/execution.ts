@@ -153,7 +153,11 @@ async function carryOut(context: RunContext, startTime: string): Promise<Verdict
   }
   if (input.run.operation === 'Revert') return revert(context);
   await runStages(context);
-  const verdict = judge(stages, context.isCancelled());
+  const verdict = judge(
+    stages,
+    context.isCancelled(),
+    (index) => input.stages[index]?.failurePolicy !== 'Continue',
+  );
   if (verdict.phase === 'Failed' && input.onFailure === 'Rollback' && stopsPlan(input, stages)) {
     return { ...verdict, ...(await rollBack(context)) };
   }

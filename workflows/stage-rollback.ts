@@ -115,17 +115,22 @@ export async function drStageRollback(input: StageRollbackInput): Promise<StageR
 const ended = (action: ActionStatus): string => action.phase;
 
 function undoStep(input: StageRollbackInput, step: UndoStep): ReturnType<typeof executeAction> {
+  // A custom rollback brings its own times and retries.
+  const { rollback } = step.input;
+  const rule =
+    rollback === undefined ? step.input : { ...step.input, totalTimeoutMs: undefined, ...rollback };
   return executeAction({
-    input: step.input,
+    input: rule,
     task: {
       run: input.run,
       at: step.at,
       direction: 'undo',
       round: 0,
       name: step.input.name,
-      type: step.input.rollbackType ?? step.input.type,
-      timeoutMs: step.input.timeoutMs,
-      retry: step.input.retry,
+      type: rule.type,
+      timeoutMs: rule.timeoutMs,
+      ...(rule.totalTimeoutMs !== undefined && { totalTimeoutMs: rule.totalTimeoutMs }),
+      retry: rule.retry,
       ...(step.input.body !== undefined && { body: step.input.body }),
       outputs: step.outputs,
       phases: {},

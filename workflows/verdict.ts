@@ -2,12 +2,23 @@ import type { StageStatus } from '../api/types.js';
 import type { Verdict } from './run-context.js';
 import { isMeantSkip } from './workflow-runner.js';
 
-/** The phase of a run whose stages have all ended (plan semantics, §4, §5). */
-export function judge(stages: readonly StageStatus[], cancelRequested: boolean): Verdict {
+/**
+ * The phase of a run whose stages have all ended (plan semantics, §4, §5).
+ *
+ * @param stops whether a failure of the stage stops the plan
+ */
+export function judge(
+  stages: readonly StageStatus[],
+  cancelRequested: boolean,
+  stops: (index: number) => boolean,
+): Verdict {
   if (cancelRequested && stages.some(isCut)) {
     return { phase: 'Cancelled', reason: 'Cancelled', message: 'cancelled; what was done can be reverted' };
   }
-  const failed = stages.find((stage) => stage.phase === 'Failed');
+  // The stage that stopped the plan says more than one that was allowed to fail.
+  const failed =
+    stages.find((stage, index) => stage.phase === 'Failed' && stops(index)) ??
+    stages.find((stage) => stage.phase === 'Failed');
   if (failed !== undefined) {
     return {
       phase: 'Failed',

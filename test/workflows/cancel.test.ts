@@ -9,6 +9,7 @@ import {
 } from '../support/scripted.js';
 import type { ScriptedRun, ScriptedWorker } from '../support/scripted.js';
 
+const ROLLBACK = { type: 'HTTP', timeoutMs: 60_000, retry: action('a').retry } as const;
 let scripted: ScriptedWorker;
 beforeAll(async () => {
   scripted = await startScriptedWorker(inject('temporal'), inject('temporalNamespace'));
@@ -197,7 +198,7 @@ describe('rollback', () => {
     stages(
       {
         name: 'one',
-        workflows: [workflow([action('a', { rollbackType: 'HTTP' }), action('b', { type: 'Job' })])],
+        workflows: [workflow([action('a', { rollback: ROLLBACK }), action('b', { type: 'Job' })])],
       },
       { name: 'two', workflows: [workflow([action('c', { type: 'Job' }), 'plain', 'bad'])] },
     );
