@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { ANNOTATIONS, FINALIZERS, LABELS } from '../../api/group.js';
+import { ANNOTATIONS, API_VERSION, FINALIZERS, LABELS } from '../../api/group.js';
 import type { DRPlanExecution } from '../../api/types.js';
 import { actionAt, condition, http, openStack, poll, unique } from '../support/stack.js';
 import type { Stack } from '../support/stack.js';
@@ -7,13 +7,19 @@ import { startRecorder } from '../support/recorder.js';
 import type { Recorder } from '../support/recorder.js';
 
 let stack: Stack;
+/** For what admission refuses before the bridge can. */
+let ungated: Stack;
 let recorder: Recorder;
 beforeAll(async () => {
-  [stack, recorder] = await Promise.all([openStack('run'), startRecorder()]);
+  [stack, ungated, recorder] = await Promise.all([
+    openStack('run'),
+    openStack('run-ungated', { admission: 'disabled' }),
+    startRecorder(),
+  ]);
 });
 afterAll(async () => {
   await recorder.close();
-  await stack.close();
+  await Promise.all([stack.close(), ungated.close()]);
 });
 
 async function eventReasons(name: string): Promise<string[]> {
@@ -117,49 +123,49 @@ describe('an execution', () => {
   });
 
   it('of a busy plan fails and names the holder; nothing queues', async () => {
-    await stack.simplePlan('busy', [http('slow', `${recorder.url}/busy?delay=2000`)]);
-    const first = await stack.execute('busy');
-    await stack.until(first, (now) => now.status?.phase === 'Running');
-    const second = await stack.ended(await stack.execute('busy'));
+    await ungated.simplePlan('busy', [http('slow', `${recorder.url}/busy?delay=2000`)]);
+    const first = await ungated.execute('busy');
+    await ungated.until(first, (now) => now.status?.phase === 'Running');
+    const second = await ungated.ended(await ungated.execute('busy'));
     expect(second.status).toMatchObject({ phase: 'Failed', reason: 'PlanBusy' });
     expect(second.status?.message).toContain(first.metadata.name);
-    expect((await stack.ended(first)).status?.phase).toBe('Succeeded');
+    expect((await ungated.ended(first)).status?.phase).toBe('Succeeded');
     expect(recorder.of('/busy')).toHaveLength(1);
   });
 
   it('created twice at once runs exactly once', async () => {
-    await stack.simplePlan('race', [http('once', `${recorder.url}/race?delay=500`)]);
-    const both = await Promise.all([stack.execute('race'), stack.execute('race')]);
-    const ended = await Promise.all(both.map((execution) => stack.ended(execution)));
+    await ungated.simplePlan('race', [http('once', `${recorder.url}/race?delay=500`)]);
+    const both = await Promise.all([ungated.execute('race'), ungated.execute('race')]);
+    const ended = await Promise.all(both.map((execution) => ungated.ended(execution)));
     expect(ended.map((execution) => execution.status?.reason).sort()).toEqual(['Completed', 'PlanBusy']);
     expect(recorder.of('/race')).toHaveLength(1);
   });
 
   it('runs from its snapshot when plan and workflow are changed or deleted meanwhile', async () => {
-    await stack.simplePlan('snap', [
+    await ungated.simplePlan('snap', [
       http('slow', `${recorder.url}/snap-1?delay=1500`),
       http('next', `${recorder.url}/snap-2`),
     ]);
-    const execution = await stack.execute('snap');
+    const execution = await ungated.execute('snap');
     await poll(
       () => Promise.resolve(recorder.of('/snap-1').length),
       (count) => count > 0,
       10_000,
     );
-    await stack.kube.delete({
+    await ungated.kube.delete({
       apiVersion: 'dr.bkbcs.tencent.com/v1alpha1',
       kind: 'DRWorkflow',
-      namespace: stack.namespace,
+      namespace: ungated.namespace,
       name: 'snap',
     });
     await poll(
-      () => stack.getPlan('snap'),
+      () => ungated.getPlan('snap'),
       (plan) => plan.status?.phase === 'Invalid',
       10_000,
     );
-    expect((await stack.ended(execution)).status?.phase).toBe('Succeeded');
+    expect((await ungated.ended(execution)).status?.phase).toBe('Succeeded');
     expect(recorder.of('/snap-2')).toHaveLength(1);
-    const plan = await stack.getPlan('snap');
+    const plan = await ungated.getPlan('snap');
     expect(plan.status?.currentExecution).toBeUndefined();
   });
 
@@ -196,14 +202,32 @@ describe('an execution', () => {
   });
 
   it('needs a Ready plan, unless a rerun is allowed', async () => {
-    await stack.simplePlan('again', [http('a', `${recorder.url}/again`)]);
-    await stack.ended(await stack.execute('again'));
-    const refused = await stack.ended(await stack.execute('again'));
+    await ungated.simplePlan('again', [http('a', `${recorder.url}/again`)]);
+    await ungated.ended(await ungated.execute('again'));
+    const refused = await ungated.ended(await ungated.execute('again'));
     expect(refused.status).toMatchObject({ phase: 'Failed' });
     expect(refused.status?.message).toMatch(/was executed by .*rerun: Allowed/);
-    const allowed = await stack.ended(await stack.execute('again', { rerun: 'Allowed' }));
+    const allowed = await ungated.ended(await ungated.execute('again', { rerun: 'Allowed' }));
     expect(allowed.status?.phase).toBe('Succeeded');
     expect(recorder.of('/again')).toHaveLength(2);
+  });
+
+  it('created in one go with its plan and workflow waits until they are seen', async () => {
+    const created = await Promise.all(
+      Array.from({ length: 10 }, async (_, index) => {
+        const name = `at-once-${index}`;
+        await stack.workflow(name, { actions: [http('a', `${recorder.url}/${name}`)] });
+        await stack.create({
+          apiVersion: API_VERSION,
+          kind: 'DRPlan',
+          metadata: { name, namespace: stack.namespace },
+          spec: { stages: [{ name: 's', workflows: [{ workflowRef: { name } }] }] },
+        });
+        return stack.execute(name);
+      }),
+    );
+    const ended = await Promise.all(created.map((execution) => stack.ended(execution)));
+    expect(ended.map((execution) => execution.status?.message)).toEqual(Array(10).fill('1 stage completed'));
   });
 
   it('runs workflows of a parallel stage at once, and the same workflow twice in a stage', async () => {
@@ -267,7 +291,7 @@ describe('an execution', () => {
 
 describe('revert', () => {
   it('runs custom rollbacks in reverse, frees the plan for another run, and cannot be done twice', async () => {
-    await stack.simplePlan('back', [
+    await ungated.simplePlan('back', [
       http('a', `${recorder.url}/back-a`, {
         rollback: { http: { url: `${recorder.url}/undo-a`, method: 'POST' } },
       }),
@@ -275,22 +299,22 @@ describe('revert', () => {
         rollback: { type: 'HTTP', http: { url: `${recorder.url}/undo-b`, method: 'POST' } },
       }),
     ]);
-    const execution = await stack.execute('back');
-    await stack.ended(execution);
-    const revert = await stack.ended(await stack.revert(execution));
+    const execution = await ungated.execute('back');
+    await ungated.ended(execution);
+    const revert = await ungated.ended(await ungated.revert(execution));
     expect(revert.status).toMatchObject({ phase: 'Succeeded', reason: 'Reverted' });
     expect(condition(revert, 'FullyReverted')).toMatchObject({ status: 'True' });
     const order = recorder.requests
       .filter((request) => request.path.startsWith('/undo-'))
       .map((request) => request.path);
     expect(order).toEqual(['/undo-b', '/undo-a']);
-    expect((await stack.get(execution)).status?.revertedBy).toMatchObject({ name: revert.metadata.name });
-    expect((await stack.getPlan('back')).status).toMatchObject({
+    expect((await ungated.get(execution)).status?.revertedBy).toMatchObject({ name: revert.metadata.name });
+    expect((await ungated.getPlan('back')).status).toMatchObject({
       phase: 'Ready',
       lastExecutionRef: revert.metadata.name,
     });
 
-    const twice = await stack.ended(await stack.revert(execution));
+    const twice = await ungated.ended(await ungated.revert(execution));
     expect(twice.status?.phase).toBe('Failed');
     expect(recorder.requests.filter((request) => request.path.startsWith('/undo-'))).toHaveLength(2);
   });
