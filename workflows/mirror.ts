@@ -65,7 +65,9 @@ export function startMirror(setup: MirrorSetup): Mirror {
     for (;;) {
       await condition(() => dirty || closed);
       if (closed) return;
-      await condition(() => closed, Math.max(debounceMs, earliest - Date.now()));
+      await condition(() => closed, Math.max(debounceMs, earliest - Date.now()), {
+        summary: 'gather changes',
+      });
       if (closed) return;
       earliest = Date.now() + intervalMs;
       dirty = false;
