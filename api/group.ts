@@ -29,6 +29,8 @@ export const LABELS = {
   action: `${GROUP}/action`,
   /** On snapshot revisions: the content digest, shortened to a label value. */
   snapshot: `${GROUP}/snapshot`,
+  /** On namespaces: `disabled` keeps admission webhooks away from what is in them. */
+  admission: `${GROUP}/admission`,
 } as const;
 
 /** Annotations that Drover reads or sets. */
@@ -43,6 +45,10 @@ export const ANNOTATIONS = {
   forceDelete: `${GROUP}/force-delete`,
   /** On objects that an action made: the full idempotency key. */
   key: `${GROUP}/key`,
+  /** On executions, by admission: the user who created it. */
+  requestedBy: `${GROUP}/requested-by`,
+  /** On executions, by admission: the user who set the cancel annotation. */
+  cancelRequestedBy: `${GROUP}/cancel-requested-by`,
 } as const;
 
 /** Finalizers. */

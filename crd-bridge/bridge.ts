@@ -26,6 +26,8 @@ import type { CachedExecution, DrDeps } from './execution/types.js';
 import { createExecutionKind, trimExecution } from './kinds/dr-plan-execution.js';
 import { createPlanKind } from './kinds/dr-plan.js';
 import { createWorkflowKind } from './kinds/dr-workflow.js';
+import { setUpWebhook } from './webhook/setup.js';
+import type { AdmissionWebhook } from './webhook/webhook.js';
 
 /** What a bridge is built from. */
 export interface BridgeOptions {
@@ -268,6 +270,16 @@ export async function startBridge(options: BridgeOptions): Promise<Bridge> {
     }
   }, config.resync);
 
+  // Reviews need complete caches too.
+  let webhook: AdmissionWebhook | undefined;
+  const admitting = synced.then(async () => {
+    if (abort.signal.aborted) return;
+    webhook = await setUpWebhook(config, deps, { workflows: workflowKind, plans: planKind }, metrics);
+  });
+  admitting.catch((error: unknown) => {
+    log.error({ err: error }, 'cannot start the admission webhook');
+  });
+
   return {
     notReady() {
       const missing = informers
@@ -278,6 +290,10 @@ export async function startBridge(options: BridgeOptions): Promise<Bridge> {
         );
       if (missing.length === 0 && worker.getState() !== 'RUNNING')
         missing.push(`Temporal worker: ${worker.getState()}`);
+      const admission =
+        config['webhook-port'] === undefined ? undefined : 'admission webhook: not started yet';
+      const unserved = webhook === undefined ? admission : webhook.missing();
+      if (unserved !== undefined) missing.push(unserved);
       return missing;
     },
     whenSynced: () => synced,
@@ -292,6 +308,8 @@ export async function startBridge(options: BridgeOptions): Promise<Bridge> {
       await Promise.all(Object.values(queues).map((queue) => queue.stop()));
       await events.flush();
       abort.abort();
+      await admitting.catch(() => undefined);
+      await webhook?.stop();
       await Promise.all([...running, sweeping]);
     },
   };

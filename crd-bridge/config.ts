@@ -17,10 +17,11 @@ const duration = (fallback: string) =>
     });
 const count = (fallback: number) => z.coerce.number().int().min(1).default(fallback);
 const port = z.coerce.number().int().min(0).max(65535);
-const flag = z
-  .enum(['true', 'false', '1', '0', ''])
-  .default('false')
-  .transform((text) => text === 'true' || text === '1');
+const isOn = (text: string): boolean => text === 'true' || text === '1';
+const flag = z.enum(['true', 'false', '1', '0', '']).default('false').transform(isOn);
+
+const path = z.string().min(1).optional();
+const serviceName = /^[a-z0-9]([-a-z0-9]*[a-z0-9])?(:[0-9]{1,5})?$/;
 
 const schema = z.object({
   kubeconfig: z.string().optional(),
@@ -44,7 +45,26 @@ const schema = z.object({
   'undo-step': duration('15m'),
   settle: duration('5m'),
   'pause-reminder': duration('10m'),
+  namespace: z.string().min(1).optional(),
+  'webhook-port': port.optional(),
+  'webhook-host': z.string().default('127.0.0.1'),
+  'webhook-url': z.url({ protocol: /^https$/, error: 'must be a URL that begins with https://' }).optional(),
+  'webhook-service': z
+    .string()
+    .regex(serviceName, 'must be NAME or NAME:PORT of a Service')
+    .default('drover-webhook:443'),
+  'webhook-cert': path,
+  'webhook-key': path,
+  'webhook-ca': path,
+  'webhook-register': z.enum(['true', 'false', '1', '0']).default('true').transform(isOn),
+  'webhook-certificate-life': duration('2160h'),
+  'webhook-check': duration('60s'),
 });
+
+const pairs = schema.refine(
+  ({ 'webhook-cert': cert, 'webhook-key': key }) => (cert === undefined) === (key === undefined),
+  { path: ['webhook-key'], error: 'webhook-cert and webhook-key are given together or not at all' },
+);
 
 /** Names of the flags; each can also be given as `DROVER_<NAME>`. */
 export type BridgeConfig = z.output<typeof schema>;
@@ -72,6 +92,20 @@ const HELP: Record<keyof BridgeConfig, string> = {
   'undo-step': 'longest time of one undo step with all its attempts (15m)',
   settle: 'longest time of settling an interrupted action (5m)',
   'pause-reminder': 'time between two reminders of a paused stage (10m)',
+  namespace:
+    "the bridge's own namespace, for the Secret of its certificates (that of its pod, else drover-system)",
+  'webhook-port': 'port of the admission webhooks; without it there is no admission',
+  'webhook-host': 'address that the webhooks are served on (127.0.0.1; 0.0.0.0 in a pod)',
+  'webhook-url': 'https URL by which the API server reaches the webhooks, instead of the Service',
+  'webhook-service':
+    "Service in the bridge's namespace by which the API server reaches them (drover-webhook:443)",
+  'webhook-cert': 'certificate file, for certificates that somebody else makes; with webhook-key',
+  'webhook-key': 'key file of webhook-cert',
+  'webhook-ca': 'file of the authorities of webhook-cert; without it their injection is left to others',
+  'webhook-register':
+    'keep the webhook configurations; false fills authorities into those that are there (true)',
+  'webhook-certificate-life': 'life of the certificates the bridge makes; renewed after two thirds (2160h)',
+  'webhook-check': 'time between two looks at certificates and configurations (60s)',
 };
 
 /** The configuration, what is wrong with it, or a request for help. */
@@ -97,7 +131,7 @@ export function readConfig(argv: readonly string[], env: NodeJS.ProcessEnv): Con
   }
   if (values.help === true) return { kind: 'help', text: helpText(names) };
   const raw = Object.fromEntries(names.map((name) => [name, values[name] ?? env[variable(name)]]));
-  const parsed = schema.safeParse(raw);
+  const parsed = pairs.safeParse(raw);
   if (parsed.success) return { kind: 'config', config: parsed.data };
   return {
     kind: 'invalid',

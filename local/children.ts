@@ -4,6 +4,7 @@ import type { ChildCommand } from './options.js';
 import type { DataPaths } from './paths.js';
 import type { ProcessSpec } from './processes.js';
 import type { PortName } from './state.js';
+import { systemNamespace } from './system-namespace.js';
 
 /** What the bridge and the worker are told about their surroundings. */
 export interface ChildContext {
@@ -12,6 +13,8 @@ export interface ChildContext {
   namespace: string;
   /** True on the embedded control plane. */
   embedded: boolean;
+  /** True when the bridge is to serve admission. */
+  webhook: boolean;
   paths: DataPaths;
   ports: Record<PortName, number>;
 }
@@ -37,6 +40,7 @@ export function childSpec(
       // Only here, where everything is the user's own machine, may plans act as the controller and reach loopback.
       DROVER_CONTROLLER_IDENTITY: context.embedded ? 'true' : undefined,
       DROVER_EGRESS_ALLOW_LOOPBACK: context.embedded ? 'true' : undefined,
+      ...(name === 'bridge' && context.webhook && webhookEnvironment(context.ports.bridgeWebhook)),
       ...child.env,
     },
     log: join(context.paths.logs, `${name}.log`),
@@ -48,5 +52,14 @@ export function childSpec(
       return response.status === 200;
     },
     readyTimeoutMs: 60_000,
+  };
+}
+
+/** The API server of the embedded control plane reaches the bridge without a Service. */
+function webhookEnvironment(port: number): Record<string, string> {
+  return {
+    DROVER_NAMESPACE: systemNamespace,
+    DROVER_WEBHOOK_PORT: String(port),
+    DROVER_WEBHOOK_URL: `https://127.0.0.1:${port}`,
   };
 }

@@ -30,6 +30,8 @@ export interface UpOptions {
   extraObjects?: KubeObject[];
   /** Not started when absent. */
   bridge?: ChildCommand;
+  /** False: the bridge of the embedded control plane serves no admission. Default true. */
+  webhook?: boolean;
   /** Not started when absent. */
   worker?: ChildCommand;
   progress: Progress;

@@ -9,6 +9,7 @@ import type { DataPaths } from './paths.js';
 import { allOf } from './progress.js';
 import { embeddedRbac } from './rbac.js';
 import type { Runner } from './runner.js';
+import { removeWebhooks, systemNamespace } from './system-namespace.js';
 
 /**
  * Starts the control plane, the fake node and the Clusternet simulator, applies
@@ -34,6 +35,8 @@ export async function startControlPlane(
     runner.ensure(plane.specs.controllerManager),
     runner.ensure(plane.specs.scheduler),
     ensureFakeNode(admin, applier),
+    applier.apply({ apiVersion: 'v1', kind: 'Namespace', metadata: { name: systemNamespace } }),
+    options.webhook === false ? removeWebhooks(admin) : Promise.resolve(),
     applyCustomResources(options, applier).then(() =>
       runner.ensure(simulatorSpec(paths, plane.kubeconfigs.clusternet, admin)),
     ),

@@ -29,6 +29,7 @@ export const portNames = [
   'temporalMetrics',
   'bridgeMetrics',
   'bridgeHealth',
+  'bridgeWebhook',
   'workerMetrics',
   'workerHealth',
 ] as const;

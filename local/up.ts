@@ -50,6 +50,7 @@ const portOwner: Readonly<Record<PortName, ProcessName>> = {
   temporalMetrics: 'temporal',
   bridgeMetrics: 'bridge',
   bridgeHealth: 'bridge',
+  bridgeWebhook: 'bridge',
   workerMetrics: 'worker',
   workerHealth: 'worker',
 };
@@ -127,7 +128,14 @@ async function bringUp(options: UpOptions, paths: DataPaths): Promise<Omit<UpRes
       (['bridge', 'worker'] as const).map(async (name) => {
         const child = options[name];
         if (child === undefined) return;
-        const common = { kubeconfig: kubeconfigs[name], temporal, namespace, embedded: embeddedCluster };
+        const webhook = embeddedCluster && options.webhook !== false;
+        const common = {
+          kubeconfig: kubeconfigs[name],
+          temporal,
+          namespace,
+          embedded: embeddedCluster,
+          webhook,
+        };
         await runner.ensure(childSpec(name, child, { ...common, paths, ports }));
       }),
     );

@@ -9,6 +9,7 @@ export interface BridgeMetrics {
   errors: Counter<'kind'>;
   reconcile: Histogram<'kind'>;
   reviews: Histogram<'kind' | 'operation' | 'result'>;
+  certificateExpiry: Gauge;
   onWrite: OnWrite;
   /** Reports the depth of a queue whenever it is asked. */
   watchDepth(kind: string, depth: () => number): void;
@@ -68,6 +69,11 @@ export function createMetrics(): BridgeMetrics {
       help: 'Time of one admission review, by kind of object, operation and result (allowed, refused, error).',
       labelNames: ['kind', 'operation', 'result'] as const,
       buckets: [0.001, 0.003, 0.01, 0.03, 0.1, 0.3, 1, 3],
+      registers,
+    }),
+    certificateExpiry: new Gauge({
+      name: 'drover_bridge_webhook_certificate_expiry_timestamp_seconds',
+      help: 'When the certificate that admission is served with runs out; 0 while none is served.',
       registers,
     }),
     onWrite: (write) => {

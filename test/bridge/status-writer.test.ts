@@ -9,7 +9,7 @@ import type { Stack } from '../support/stack.js';
 
 let stack: Stack;
 beforeAll(async () => {
-  stack = await openStack('writer');
+  stack = await openStack('writer', { admission: 'disabled' });
 });
 afterAll(() => stack.close());
 

@@ -1,4 +1,7 @@
-/** Everything a plan can have wrong: a clear message in status or at create, and nothing half-recorded. */
+/**
+ * Everything a plan can have wrong: refused at create with a clear message; and where admission is off, the same message
+ * in status, and nothing half-recorded.
+ */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { API_VERSION } from '../../api/group.js';
 import type { Action, DRPlan, DRPlanSpec, DRWorkflow } from '../../api/types.js';
@@ -8,15 +11,32 @@ import type { Recorder } from '../support/recorder.js';
 import { actionAt, condition, http, openStack, poll } from '../support/stack.js';
 import type { Stack } from '../support/stack.js';
 
+/** Where admission is off: what the bridge itself finds. */
 let stack: Stack;
+let gated: Stack;
 let recorder: Recorder;
 beforeAll(async () => {
-  [stack, recorder] = await Promise.all([openStack('bad'), startRecorder()]);
+  [stack, gated, recorder] = await Promise.all([
+    openStack('bad', { admission: 'disabled' }),
+    openStack('bad-gated'),
+    startRecorder(),
+  ]);
 });
 afterAll(async () => {
   await recorder.close();
-  await stack.close();
+  await Promise.all([stack.close(), gated.close()]);
 });
+
+/** Expects that admission does not let an object in, and says why. */
+async function refused(attempt: Promise<unknown>, message: RegExp | string): Promise<void> {
+  const error = await attempt.then(
+    () => undefined,
+    (reason: unknown) => reason,
+  );
+  expect(error).toBeInstanceOf(KubeError);
+  expect((error as KubeError).message).toMatch(/denied the request/);
+  expect((error as KubeError).message).toMatch(message);
+}
 
 const settled = (kind: 'DRWorkflow' | 'DRPlan', name: string): Promise<DRWorkflow | DRPlan> =>
   poll(
@@ -76,6 +96,7 @@ describe('a workflow', () => {
     ['with a field of a later release', [http('a', 'http://x/', { hookType: 'pre-install' })], /hookType/],
   ])('%s is Invalid and says where', async (title, actions, message) => {
     const name = nameOf(title);
+    await refused(gated.workflow(name, { actions }), message);
     await stack.workflow(name, { actions });
     const workflow = await settled('DRWorkflow', name);
     expect(workflow.status?.phase).toBe('Invalid');
@@ -93,13 +114,22 @@ describe('a workflow', () => {
 });
 
 describe('a plan', () => {
+  beforeAll(async () => {
+    for (const into of [stack, gated]) {
+      await into.workflow('ok', { actions: [http('a', `${recorder.url}/ok`)] });
+      await into.workflow('typed', {
+        parameters: [{ name: 'count', type: 'number' }],
+        actions: [http('a', `${recorder.url}/{{ .params.count }}`)],
+      });
+      await into.workflow('open', { actions: [http('a', `${recorder.url}/{{ .params.who }}`)] });
+    }
+  });
   const stage = (name: string, workflow: string, more: object = {}) => ({
     name,
     workflows: [{ workflowRef: { name: workflow } }],
     ...more,
   });
   it.each<[string, DRPlanSpec, RegExp]>([
-    ['of an unknown workflow', { stages: [stage('s', 'nowhere')] }, /stages\[0\]\.workflows\[0\].*nowhere/s],
     [
       'whose stages wait for each other',
       { stages: [stage('s', 'ok', { dependsOn: ['t'] }), stage('t', 'ok', { dependsOn: ['s'] })] },
@@ -118,28 +148,16 @@ describe('a plan', () => {
     ],
     ['that leaves a placeholder undefined', { stages: [stage('s', 'open')] }, /who/],
   ])('%s is Invalid and says where', async (title, spec, message) => {
-    if (
-      (await stack.kube.get({
-        apiVersion: API_VERSION,
-        kind: 'DRWorkflow',
-        namespace: stack.namespace,
-        name: 'ok',
-      })) === undefined
-    ) {
-      await stack.workflow('ok', { actions: [http('a', `${recorder.url}/ok`)] });
-      await stack.workflow('typed', {
-        parameters: [{ name: 'count', type: 'number' }],
-        actions: [http('a', `${recorder.url}/{{ .params.count }}`)],
-      });
-      await stack.workflow('open', { actions: [http('a', `${recorder.url}/{{ .params.who }}`)] });
-    }
     const name = nameOf(title);
-    await stack.create({
-      apiVersion: API_VERSION,
-      kind: 'DRPlan',
-      metadata: { name, namespace: stack.namespace },
-      spec,
-    });
+    const create = (into: Stack) =>
+      into.create({
+        apiVersion: API_VERSION,
+        kind: 'DRPlan',
+        metadata: { name, namespace: into.namespace },
+        spec,
+      });
+    await refused(create(gated), message);
+    await create(stack);
     const plan = await poll(
       () => settled('DRPlan', name),
       (now) => message.test(condition(now, 'Ready')?.message ?? ''),
@@ -149,6 +167,22 @@ describe('a plan', () => {
     expect(condition(plan, 'Ready')).toMatchObject({ status: 'False' });
   });
 
+  it('of an unknown workflow is let in, as objects are applied in any order, and is Invalid', async () => {
+    await gated.create({
+      apiVersion: API_VERSION,
+      kind: 'DRPlan',
+      metadata: { name: 'early', namespace: gated.namespace },
+      spec: { stages: [stage('s', 'nowhere')] },
+    });
+    const plan = await poll(
+      () => gated.getPlan('early'),
+      (now) => now.status?.phase !== undefined,
+      10_000,
+    );
+    expect(plan.status?.phase).toBe('Invalid');
+    expect(condition(plan, 'Ready')?.message).toMatch(/stages\[0\]\.workflows\[0\].*nowhere/s);
+  });
+
   it('becomes Ready when its workflow appears, and Invalid when it goes', async () => {
     await stack.create({
       apiVersion: API_VERSION,
@@ -156,7 +190,8 @@ describe('a plan', () => {
       metadata: { name: 'follows', namespace: stack.namespace },
       spec: { stages: [stage('s', 'late')] },
     });
-    expect((await settled('DRPlan', 'follows')).status?.phase).toBe('Invalid');
+    const early = await settled('DRPlan', 'follows');
+    expect(early.status?.phase).toBe('Invalid');
     await stack.workflow('late', { actions: [http('a', `${recorder.url}/late`)] });
     await poll(
       () => stack.getPlan('follows'),
@@ -180,22 +215,24 @@ describe('a plan', () => {
 
 describe('an execution', () => {
   it('of an unknown plan fails and names it', async () => {
+    await refused(gated.execute('nowhere'), /nowhere/);
     const ended = await stack.ended(await stack.execute('nowhere'));
     expect(ended.status).toMatchObject({ phase: 'Failed', completionTime: expect.any(String) });
     expect(ended.status?.message).toContain('nowhere');
   });
 
   it('without a required parameter fails before any action, and runs with it', async () => {
-    await stack.simplePlan(
-      'required',
-      [
-        http('first', `${recorder.url}/required-first`),
-        http('a', `${recorder.url}/required/{{ .params.site }}`),
-      ],
-      {
-        workflow: { parameters: [{ name: 'site', required: true }] },
-      },
-    );
+    for (const into of [stack, gated]) {
+      await into.simplePlan(
+        'required',
+        [
+          http('first', `${recorder.url}/required-first`),
+          http('a', `${recorder.url}/required/{{ .params.site }}`),
+        ],
+        { workflow: { parameters: [{ name: 'site', required: true }] } },
+      );
+    }
+    await refused(gated.execute('required'), /site/);
     const failed = await stack.ended(await stack.execute('required'));
     expect(failed.status?.phase).toBe('Failed');
     expect(failed.status?.message).toContain('site');
@@ -210,6 +247,7 @@ describe('an execution', () => {
   });
 
   it('with a mode of a later release fails and says so', async () => {
+    await refused(gated.execute('required', { mode: 'Install' }), /spec\.mode.*Install/);
     const ended = await stack.ended(await stack.execute('required', { mode: 'Install' }));
     expect(ended.status).toMatchObject({ phase: 'Failed', reason: 'UnsupportedField' });
   });

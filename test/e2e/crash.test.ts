@@ -14,14 +14,20 @@ import { http, openStack, poll } from '../support/stack.js';
 import type { Stack } from '../support/stack.js';
 
 let stack: Stack;
+/** Where nobody is needed to let an execution in. */
+let ungated: Stack;
 let recorder: Recorder;
 beforeAll(async () => {
-  [stack, recorder] = await Promise.all([openStack('crash'), startRecorder()]);
+  [stack, ungated, recorder] = await Promise.all([
+    openStack('crash'),
+    openStack('crash-ungated', { admission: 'disabled' }),
+    startRecorder(),
+  ]);
 });
 afterAll(async () => {
   await heal();
   await recorder.close();
-  await stack.close();
+  await Promise.all([stack.close(), ungated.close()]);
 });
 
 const endpoints = async (): Promise<Endpoints> =>
@@ -95,11 +101,11 @@ describe('a run', () => {
   });
 
   it('created while the bridge is away starts when it is back', async () => {
-    await stack.simplePlan('later', [http('a', `${recorder.url}/later`)]);
+    await ungated.simplePlan('later', [http('a', `${recorder.url}/later`)]);
     await kill('bridge');
-    const execution = await stack.execute('later');
+    const execution = await ungated.execute('later');
     await heal();
-    expect((await stack.ended(execution, 45_000)).status?.phase).toBe('Succeeded');
+    expect((await ungated.ended(execution, 45_000)).status?.phase).toBe('Succeeded');
     expect(recorder.of('/later')).toHaveLength(1);
   });
 

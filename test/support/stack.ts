@@ -3,7 +3,7 @@ import { randomBytes } from 'node:crypto';
 import { Client, Connection } from '@temporalio/client';
 import { inject } from 'vitest';
 import { parseAllDocuments } from 'yaml';
-import { API_VERSION } from '../../api/group.js';
+import { API_VERSION, LABELS } from '../../api/group.js';
 import { isTerminalExecution } from '../../api/phase.js';
 import type {
   Action,
@@ -52,12 +52,20 @@ export interface Stack {
 
 export const unique = (prefix: string): string => `${prefix}-${randomBytes(4).toString('hex')}`;
 
-export async function openStack(prefix = 't'): Promise<Stack> {
+/**
+ * Opens the stack with a namespace of its own.
+ *
+ * @param options.admission `disabled` labels the namespace so that no webhook looks at what is created in it: for tests
+ * of what the bridge itself does about objects that admission would refuse
+ */
+export async function openStack(prefix = 't', options: { admission?: 'disabled' } = {}): Promise<Stack> {
   const kube = createKubeClient(loadKubeConfig({ file: inject('kubeconfig') }));
   const connection = await Connection.connect({ address: inject('temporal') });
   const temporal = new Client({ connection, namespace: inject('temporalNamespace') });
   const namespace = unique(prefix);
-  await kube.create({ apiVersion: 'v1', kind: 'Namespace', metadata: { name: namespace } });
+  const labels: Record<string, string> =
+    options.admission === undefined ? {} : { [LABELS.admission]: options.admission };
+  await kube.create({ apiVersion: 'v1', kind: 'Namespace', metadata: { name: namespace, labels } });
 
   const create = async <T>(object: unknown): Promise<T> => kube.create<T>(object as KubeObject);
   const dr = (kind: string, name: string, spec: unknown): unknown => ({

@@ -1,0 +1,115 @@
+import { readFile } from 'node:fs/promises';
+import type { KubeClient } from '../../kube/client.js';
+import { isAlreadyExists, isConflict } from '../../kube/error.js';
+import type { KubeObject } from '../../kube/object.js';
+import { renew } from './certificates.js';
+import type { Lifetimes, Material } from './certificates.js';
+
+/** What a server serves with, and whom its callers have to trust. */
+export interface Serving {
+  cert: string;
+  key: string;
+  /** Absent when somebody else tells the API server whom to trust. */
+  caBundle?: string;
+}
+
+/** Where certificates come from. Asked again and again: each time the answer is good now. */
+export interface CertificateSource {
+  read(): Promise<Serving>;
+}
+
+/** Name of the Secret that all replicas share. */
+export const TLS_SECRET = 'drover-webhook-tls';
+
+const ATTEMPTS = 5;
+
+/**
+ * Certificates that the bridge makes itself, kept in a Secret so that all replicas serve the same. Whoever finds a part
+ * past two thirds of its life renews it; the Secret's resourceVersion decides between replicas.
+ */
+export function ownCertificates(options: {
+  kube: KubeClient;
+  namespace: string;
+  hosts: readonly string[];
+  lifetimes: Lifetimes;
+  now?: () => Date;
+}): CertificateSource {
+  const { kube, namespace, hosts, lifetimes, now = () => new Date() } = options;
+  const key = { apiVersion: 'v1', kind: 'Secret', namespace, name: TLS_SECRET };
+
+  async function attempt(): Promise<Serving | undefined> {
+    const secret = await kube.get<KubeObject & { data?: Record<string, string> }>(key);
+    const { material, changed } = await renew(decode(secret?.data), { hosts, lifetimes, now: now() });
+    if (!changed) return material;
+    const wanted = {
+      apiVersion: 'v1',
+      kind: 'Secret',
+      type: 'kubernetes.io/tls',
+      metadata: {
+        namespace,
+        name: TLS_SECRET,
+        ...(secret?.metadata.resourceVersion !== undefined && {
+          resourceVersion: secret.metadata.resourceVersion,
+        }),
+      },
+      data: encode(material),
+    };
+    try {
+      await (secret === undefined ? kube.create(wanted) : kube.replace(wanted));
+      return material;
+    } catch (error) {
+      // Another replica was faster: what it made is as good.
+      if (isAlreadyExists(error) || isConflict(error)) return undefined;
+      throw error;
+    }
+  }
+
+  return {
+    async read() {
+      for (let n = 0; n < ATTEMPTS; n += 1) {
+        const serving = await attempt();
+        if (serving !== undefined) return serving;
+      }
+      throw new Error(`Secret ${namespace}/${TLS_SECRET} was changed by others ${ATTEMPTS} times in a row`);
+    },
+  };
+}
+
+/** Certificates that somebody else keeps in files, such as a mounted Secret of cert-manager. */
+export function certificateFiles(files: { cert: string; key: string; ca?: string }): CertificateSource {
+  return {
+    async read() {
+      const [cert, key, caBundle] = await Promise.all([
+        readFile(files.cert, 'utf8'),
+        readFile(files.key, 'utf8'),
+        files.ca === undefined ? undefined : readFile(files.ca, 'utf8'),
+      ]);
+      return { cert, key, ...(caBundle !== undefined && { caBundle }) };
+    },
+  };
+}
+
+const FIELDS = {
+  caBundle: 'ca.crt',
+  caKey: 'ca.key',
+  cert: 'tls.crt',
+  key: 'tls.key',
+} as const satisfies Record<keyof Material, string>;
+
+function decode(data: Record<string, string> | undefined): Partial<Material> {
+  const read = (field: string): string => Buffer.from(data?.[field] ?? '', 'base64').toString('utf8');
+  return {
+    caBundle: read(FIELDS.caBundle),
+    caKey: read(FIELDS.caKey),
+    cert: read(FIELDS.cert),
+    key: read(FIELDS.key),
+  };
+}
+
+const encode = (material: Material): Record<string, string> =>
+  Object.fromEntries(
+    (Object.keys(FIELDS) as (keyof Material)[]).map((part) => [
+      FIELDS[part],
+      Buffer.from(material[part]).toString('base64'),
+    ]),
+  );

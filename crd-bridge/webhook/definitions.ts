@@ -1,0 +1,91 @@
+/** Reviews of workflows and plans that are created or changed. */
+import { errorsOf } from '../../api/problem.js';
+import type { Problem } from '../../api/problem.js';
+import type { DRPlan, DRWorkflow } from '../../api/types.js';
+import { validatePlan, validateWorkflow } from '../../api/validate.js';
+import { references } from '../kinds/dr-plan.js';
+import type { PlanKind } from '../kinds/dr-plan.js';
+import type { WorkflowKind } from '../kinds/dr-workflow.js';
+import type { DrDeps } from '../execution/types.js';
+import type { Lookups } from './lookups.js';
+import { verdictOn, warningsOf } from './review.js';
+import type { ReviewedObject, ReviewRequest, Verdict } from './review.js';
+
+/** What the reviews need. */
+export interface DefinitionDeps {
+  caches: DrDeps['caches'];
+  workflows: WorkflowKind;
+  plans: PlanKind;
+  lookups: Lookups;
+}
+
+/**
+ * What depends on things that may still come or on how the installation is set up: objects are applied in any order, so
+ * these make a plan Invalid in its status and are warnings here.
+ */
+const CIRCUMSTANCES: ReadonlySet<string> = new Set(['WorkflowNotFound', 'NoServiceAccount']);
+/** Plans of a changed workflow are looked at for so long, for warnings only. */
+const PLANS_BUDGET_MS = 50;
+
+/** Reviews a workflow by what the bridge itself will say about it. */
+export function reviewWorkflow(
+  deps: DefinitionDeps,
+  request: ReviewRequest,
+  object: ReviewedObject,
+): Verdict {
+  const verdict = verdictOn(validateWorkflow(object));
+  if (!verdict.allowed || request.operation !== 'UPDATE') return verdict;
+  return { ...verdict, warnings: [...warnUsers(deps, object as unknown as DRWorkflow), ...verdict.warnings] };
+}
+
+/** Reviews a plan, with the workflows that are there. */
+export async function reviewPlan(
+  deps: DefinitionDeps,
+  request: ReviewRequest,
+  object: ReviewedObject,
+): Promise<Verdict> {
+  // Only the spec is new: whatever a status says belongs to the object that is stored.
+  const plan = object as unknown as DRPlan;
+  await deps.lookups.learnWorkflows(plan, false);
+  let problems = check(deps, plan);
+  if (errorsOf(problems).some((problem) => problem.path.includes('workflow'))) {
+    await deps.lookups.learnWorkflows(plan, true);
+    problems = check(deps, plan);
+  }
+  const verdict = verdictOn(problems);
+  const holder = (request.oldObject as DRPlan | undefined)?.status?.currentExecution?.name;
+  if (holder === undefined) return verdict;
+  const busy = `execution "${holder}" goes on with the plan as it was when it started; this change counts from the next one on`;
+  return { ...verdict, warnings: [busy, ...verdict.warnings] };
+}
+
+const check = (deps: DefinitionDeps, plan: DRPlan): Problem[] =>
+  deps.plans
+    .problems(plan)
+    .map((problem) => (CIRCUMSTANCES.has(problem.reason) ? { ...problem, severity: 'warning' } : problem));
+
+/** A valid change of a workflow can still make plans invalid that were not. */
+function warnUsers(deps: DefinitionDeps, workflow: DRWorkflow): string[] {
+  const { caches, workflows } = deps;
+  const { name, namespace } = workflow.metadata;
+  const until = Date.now() + PLANS_BUDGET_MS;
+  const warnings: string[] = [];
+  for (const plan of caches.plans.list()) {
+    if (Date.now() > until) break;
+    if (plan.status?.phase === 'Invalid') continue;
+    if (!references(plan).some((ref) => ref.name === name && ref.namespace === namespace)) continue;
+    const errors = errorsOf(
+      validatePlan(
+        plan,
+        (ns, other) => (ns === namespace && other === name ? workflow : caches.workflows.get(ns, other)),
+        { workflowProblems: (used) => (used === workflow ? [] : workflows.problems(used)) },
+      ),
+    );
+    if (errors.length === 0) continue;
+    const [first] = errors.map((problem) => ({ ...problem, severity: 'warning' as const }));
+    warnings.push(
+      `makes DRPlan "${plan.metadata.namespace}/${plan.metadata.name}" Invalid: ${warningsOf(first === undefined ? [] : [first]).join('')}`,
+    );
+  }
+  return warnings;
+}

@@ -1,0 +1,54 @@
+/** Reviews of deletions: what somebody still needs is not deleted (plan semantics, §5 Delete). */
+import type { DRPlan } from '../../api/types.js';
+import { inspectHolder } from '../execution/lock-holder.js';
+import type { DrDeps } from '../execution/types.js';
+import { references } from '../kinds/dr-plan.js';
+import type { Lookups } from './lookups.js';
+import { allowed, refusedBy } from './review.js';
+import type { ReviewedObject, Verdict } from './review.js';
+
+/** What the reviews need. */
+export interface DeletionDeps {
+  dr: Pick<DrDeps, 'kube' | 'caches' | 'runs' | 'cluster'>;
+  lookups: Lookups;
+}
+
+/** Plans that are named in a refusal. */
+const NAMED_PLANS = 3;
+
+/** A workflow that plans use stays, plans of other namespaces included; not when its namespace goes. */
+export async function reviewWorkflowDeletion(deps: DeletionDeps, workflow: ReviewedObject): Promise<Verdict> {
+  const { name, namespace = '' } = workflow.metadata;
+  const uses = (plan: DRPlan): boolean =>
+    references(plan).some((ref) => ref.name === name && ref.namespace === namespace);
+  const candidates = deps.dr.caches.plans
+    .list()
+    .filter((plan) => plan.metadata.deletionTimestamp === undefined && uses(plan));
+  const users: DRPlan[] = [];
+  for (const candidate of candidates) {
+    if (users.length === NAMED_PLANS) break;
+    const live = await deps.lookups.livePlan(candidate.metadata.namespace ?? '', candidate.metadata.name);
+    if (live !== undefined && uses(live)) users.push(live);
+  }
+  if (users.length === 0 || (await deps.lookups.isTerminating(namespace))) return allowed();
+  const named = users.map((plan) => `"${plan.metadata.namespace}/${plan.metadata.name}"`).join(', ');
+  const more = candidates.length > NAMED_PLANS ? ` and up to ${candidates.length - NAMED_PLANS} more` : '';
+  return refusedBy({
+    reason: 'WorkflowInUse',
+    message: `DRWorkflow "${namespace}/${name}" is used by DRPlan ${named}${more}; delete these plans or take the workflow out of them first`,
+  });
+}
+
+/** A plan that somebody runs on stays; not when its namespace goes. */
+export async function reviewPlanDeletion(deps: DeletionDeps, object: ReviewedObject): Promise<Verdict> {
+  const plan = object as unknown as DRPlan;
+  const holder = plan.status?.currentExecution;
+  if (holder === undefined) return allowed();
+  const state = await inspectHolder(deps.dr, plan, holder);
+  const { name, namespace = '' } = plan.metadata;
+  if (state.kind === 'over' || (await deps.lookups.isTerminating(namespace))) return allowed();
+  return refusedBy({
+    reason: 'PlanInUse',
+    message: `DRPlan "${namespace}/${name}" is in use: ${state.why}; then delete the plan`,
+  });
+}

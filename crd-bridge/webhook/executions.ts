@@ -1,0 +1,159 @@
+/** Reviews of executions: of the gates before a start, those that can be told when one is created. */
+import { setTimeout as sleep } from 'node:timers/promises';
+import { API_VERSION } from '../../api/group.js';
+import { compileRun } from '../../api/compile.js';
+import { errorsOf } from '../../api/problem.js';
+import type { Problem } from '../../api/problem.js';
+import { takeSnapshot } from '../../api/snapshot.js';
+import type { DRPlan, DRPlanExecution } from '../../api/types.js';
+import { validateExecutionSpec } from '../../api/validate.js';
+import { identityOf } from '../execution/identity.js';
+import { checkNameReused, checkRestored } from '../execution/gates.js';
+import type { Refusal } from '../execution/gates.js';
+import { inspectHolder } from '../execution/lock-holder.js';
+import {
+  checkPlanPhase,
+  nothingToUndo,
+  planBusy,
+  planInvalid,
+  planNotFound,
+} from '../execution/plan-gate.js';
+import { holds } from '../execution/plan-state.js';
+import { checkNewest, checkTarget, hasEffects } from '../execution/revert-target.js';
+import type { CachedExecution, DrDeps } from '../execution/types.js';
+import type { PlanKind } from '../kinds/dr-plan.js';
+import type { Lookups } from './lookups.js';
+import { allowed, refusedBy, verdictOn } from './review.js';
+import type { ReviewedObject, ReviewRequest, Verdict } from './review.js';
+
+/** What the reviews need. */
+export interface ExecutionDeps {
+  dr: Pick<DrDeps, 'kube' | 'caches' | 'runs' | 'cluster' | 'snapshots' | 'log'>;
+  plans: PlanKind;
+  lookups: Lookups;
+}
+
+/** A plan that was just applied is given so long to be looked at. */
+const PLAN_WAIT_MS = 2000;
+const PLAN_LOOK_MS = 50;
+
+/**
+ * Reviews an execution. What the bridge records as a failed execution on purpose, a restored copy or a name used again,
+ * is let in with a warning: it never starts, and its record is what tells people so.
+ */
+export async function reviewExecution(
+  deps: ExecutionDeps,
+  request: ReviewRequest,
+  object: ReviewedObject,
+): Promise<Verdict> {
+  if (request.operation === 'UPDATE') return reviewChange(request, object);
+  const execution = object as unknown as DRPlanExecution;
+  const restored = checkRestored(execution);
+  if (restored !== undefined) return allowed([restored.message]);
+  const checked = verdictOn(validateExecutionSpec(execution));
+  if (!checked.allowed) return checked;
+  const { warnings } = checked;
+
+  const { namespace, name: planName } = { namespace: request.namespace, name: execution.spec.planRef };
+  const known = await deps.lookups.plan(namespace, planName);
+  if (known === undefined) return refusedBy(planNotFound(namespace, planName), warnings);
+  const reused = checkNameReused(execution, known.status);
+  if (reused !== undefined) return allowed([reused.message, ...warnings]);
+
+  const plan = await settled(deps, known);
+  if (plan === undefined) return refusedBy(planNotFound(namespace, planName), warnings);
+  const refusal = checkPlan(deps, execution, plan) ?? (await checkBusy(deps, execution, plan));
+  if (refusal !== undefined) return refusedBy(refusal, warnings);
+  if (execution.spec.operationType === 'Revert') {
+    const target = await checkRevert(deps, execution);
+    return target === undefined ? checked : refusedBy(target, warnings);
+  }
+  const verdict = checkRun(deps, execution, plan);
+  return { ...verdict, warnings: [...verdict.warnings, ...warnings] };
+}
+
+/** The definition says the same; this holds where a cluster has an older one. */
+function reviewChange({ oldObject }: ReviewRequest, object: ReviewedObject): Verdict {
+  if (oldObject?.metadata.generation === object.metadata.generation) return allowed();
+  const problem: Problem = {
+    severity: 'error',
+    path: 'spec',
+    reason: 'Immutable',
+    message: 'spec of an execution cannot be changed; create a new execution',
+  };
+  return verdictOn([problem]);
+}
+
+const isObserved = ({ status, metadata }: DRPlan): boolean =>
+  (status?.phase ?? '') !== '' && status?.observedGeneration === metadata.generation;
+
+/** Gives the plan a moment when its status may be about to change, and reads it anew when it would be refused. */
+async function settled(deps: ExecutionDeps, first: DRPlan): Promise<DRPlan | undefined> {
+  const { name, namespace = '' } = first.metadata;
+  const until = Date.now() + PLAN_WAIT_MS;
+  let plan: DRPlan | undefined = first;
+  const isPending = (now: DRPlan): boolean =>
+    !isObserved(now) || (now.status?.phase === 'Invalid' && errorsOf(deps.plans.problems(now)).length === 0);
+  while (plan !== undefined && isPending(plan) && Date.now() < until) {
+    await sleep(PLAN_LOOK_MS);
+    plan = deps.dr.caches.plans.get(namespace, name) ?? plan;
+  }
+  const { phase, currentExecution } = plan?.status ?? {};
+  return phase === 'Ready' && currentExecution === undefined ? plan : deps.lookups.livePlan(namespace, name);
+}
+
+function checkPlan(deps: ExecutionDeps, execution: DRPlanExecution, plan: DRPlan): Refusal | undefined {
+  if (isObserved(plan)) return checkPlanPhase(execution, plan, identityOf(execution));
+  if (execution.spec.operationType === 'Revert') return undefined;
+  const [error] = errorsOf(deps.plans.problems(plan));
+  return error && planInvalid(plan.metadata.name, error.reason, `${error.path}: ${error.message}`);
+}
+
+async function checkBusy(
+  deps: ExecutionDeps,
+  execution: DRPlanExecution,
+  plan: DRPlan,
+): Promise<Refusal | undefined> {
+  const holder = plan.status?.currentExecution;
+  if (holder === undefined || holds(holder, identityOf(execution))) return undefined;
+  try {
+    const state = await inspectHolder(deps.dr, plan, holder);
+    return state.kind === 'live' ? planBusy(plan.metadata.name, state.why) : undefined;
+  } catch (error) {
+    // Temporal cannot say; the start itself asks again.
+    deps.dr.log.warn({ holder, err: error }, 'could not find out about the holder of a plan');
+    return undefined;
+  }
+}
+
+async function checkRevert(deps: ExecutionDeps, revert: DRPlanExecution): Promise<Refusal | undefined> {
+  const { namespace } = revert.metadata;
+  const target = await deps.dr.kube.get<CachedExecution>({
+    apiVersion: API_VERSION,
+    kind: 'DRPlanExecution',
+    ...(namespace !== undefined && { namespace }),
+    name: revert.spec.revertExecutionRef ?? '',
+  });
+  const refusal = checkTarget(revert, target);
+  if (refusal !== undefined || target === undefined) return refusal;
+  const newer = checkNewest(revert, target, deps.dr.caches.executions.list());
+  if (newer !== undefined) return newer;
+  const { phase, stageStatuses, undone } = target.status ?? {};
+  return phase === 'Succeeded' || hasEffects(stageStatuses, undone)
+    ? undefined
+    : nothingToUndo(target.metadata.name, phase);
+}
+
+/** Compiles the run as its start will: parameters that are missing or wrong are told now. */
+function checkRun({ dr }: ExecutionDeps, execution: DRPlanExecution, plan: DRPlan): Verdict {
+  const { snapshot, missing } = takeSnapshot({
+    plan,
+    execution,
+    lookup: (namespace, name) => dr.caches.workflows.get(namespace, name),
+  });
+  if (missing.length > 0) return allowed();
+  const compiled = compileRun({ snapshot });
+  if (!compiled.ok) return verdictOn(compiled.problems);
+  const located = dr.snapshots.locate(snapshot);
+  return located.ok ? allowed() : refusedBy(located.refusal);
+}

@@ -1,0 +1,72 @@
+import { API_VERSION } from '../../api/group.js';
+import type { DRPlan, DRWorkflow } from '../../api/types.js';
+import type { KubeClient } from '../../kube/client.js';
+import type { Cacheable, Informer } from '../../kube/informer.js';
+import { references } from '../kinds/dr-plan.js';
+import type { DrDeps } from '../execution/types.js';
+
+/**
+ * Reads behind the caches. A cache may be a moment late: what is missing in it is looked up, and nobody is refused
+ * before what the refusal rests on was read anew.
+ */
+export interface Lookups {
+  /** A plan that is there and not being deleted. */
+  plan(namespace: string, name: string): Promise<DRPlan | undefined>;
+  livePlan(namespace: string, name: string): Promise<DRPlan | undefined>;
+  /** Takes in workflows of a plan that the cache does not have; with `all`, also those it has. */
+  learnWorkflows(plan: DRPlan, all: boolean): Promise<void>;
+  isTerminating(namespace: string): Promise<boolean>;
+}
+
+const TIMEOUT_MS = 2000;
+const MOST_READS = 30;
+
+/** Lookups over caches and client. */
+export function createLookups(deps: Pick<DrDeps, 'kube' | 'caches'>): Lookups {
+  const { kube, caches } = deps;
+
+  async function live<T extends Cacheable>(
+    informer: Informer<T>,
+    namespace: string,
+    name: string,
+  ): Promise<T | undefined> {
+    const { kind } = informer;
+    const object = await kube.get<T>(
+      { apiVersion: API_VERSION, kind, namespace, name },
+      { timeoutMs: TIMEOUT_MS },
+    );
+    if (object !== undefined) informer.learn(object);
+    return object;
+  }
+
+  const usable = (plan: DRPlan | undefined): DRPlan | undefined =>
+    plan?.metadata.deletionTimestamp === undefined ? plan : undefined;
+
+  async function livePlan(namespace: string, name: string): Promise<DRPlan | undefined> {
+    return usable(await live(caches.plans, namespace, name));
+  }
+
+  return {
+    async plan(namespace, name) {
+      return usable(caches.plans.get(namespace, name)) ?? livePlan(namespace, name);
+    },
+    livePlan,
+    async learnWorkflows(plan, all) {
+      const wanted = new Map(references(plan).map((ref) => [`${ref.namespace}/${ref.name}`, ref]));
+      const reads = [...wanted.values()]
+        .filter(({ namespace, name }) => all || caches.workflows.get(namespace, name) === undefined)
+        .slice(0, MOST_READS);
+      await Promise.all(
+        reads.map(({ namespace, name }) => live<DRWorkflow>(caches.workflows, namespace, name)),
+      );
+    },
+    async isTerminating(namespace) {
+      return isGoing(kube, namespace);
+    },
+  };
+}
+
+async function isGoing(kube: KubeClient, name: string): Promise<boolean> {
+  const namespace = await kube.get({ apiVersion: 'v1', kind: 'Namespace', name }, { timeoutMs: TIMEOUT_MS });
+  return namespace === undefined || namespace.metadata.deletionTimestamp !== undefined;
+}

@@ -1,0 +1,176 @@
+/** AdmissionReviews of the API server: read from any JSON, answered in one form. */
+import { isObject } from '../../api/json.js';
+import { describeProblems, errorsOf } from '../../api/problem.js';
+import type { Problem } from '../../api/problem.js';
+
+/** An object under review: its metadata has the right shape, the rest is anyone's guess. */
+export interface ReviewedObject {
+  metadata: {
+    name: string;
+    namespace?: string;
+    uid?: string;
+    generation?: number;
+    labels?: Record<string, string>;
+    annotations?: Record<string, string>;
+    deletionTimestamp?: string;
+  };
+  [field: string]: unknown;
+}
+
+/** A request for a review. */
+export interface ReviewRequest {
+  uid: string;
+  kind: string;
+  operation: string;
+  user: string;
+  namespace: string;
+  object?: ReviewedObject;
+  oldObject?: ReviewedObject;
+}
+
+/** One reason among those for a refusal, as `details.causes` of a Status. */
+export interface Cause {
+  field: string;
+  reason: string;
+  message: string;
+}
+
+/** A verdict. */
+export type Verdict =
+  | { allowed: true; warnings: string[]; patch?: JsonPatch }
+  | { allowed: false; code: number; reason: string; message: string; causes: Cause[]; warnings: string[] };
+
+/** Operations of a JSON patch. */
+export type JsonPatch = (
+  { op: 'add' | 'replace'; path: string; value: unknown } | { op: 'remove'; path: string }
+)[];
+
+const MOST_PROBLEMS = 20;
+const LONGEST_MESSAGE = 4000;
+/** The API server may cut longer ones, and all of them when they are many. */
+const LONGEST_WARNING = 250;
+const MOST_WARNINGS = 15;
+
+/**
+ * Reads an AdmissionReview.
+ *
+ * @returns why it cannot be read, as text, when it is none
+ */
+export function readReview(value: unknown): ReviewRequest | string {
+  if (!isObject(value) || !isObject(value.request)) return 'not an AdmissionReview: it has no request';
+  const { uid, kind, operation, userInfo, namespace, object, oldObject } = value.request;
+  if (typeof uid !== 'string') return 'request.uid is not text';
+  if (!isObject(kind) || typeof kind.kind !== 'string') return 'request.kind.kind is not text';
+  if (typeof operation !== 'string') return 'request.operation is not text';
+  const user = isObject(userInfo) && typeof userInfo.username === 'string' ? userInfo.username : '';
+  const readObjects = { object: readObject(object), oldObject: readObject(oldObject) };
+  for (const [field, result] of Object.entries(readObjects)) {
+    if (typeof result === 'string') return `request.${field} ${result}`;
+  }
+  return {
+    uid,
+    kind: kind.kind,
+    operation,
+    user,
+    namespace: typeof namespace === 'string' ? namespace : '',
+    ...(typeof readObjects.object === 'object' && { object: readObjects.object }),
+    ...(typeof readObjects.oldObject === 'object' && { oldObject: readObjects.oldObject }),
+  };
+}
+
+function readObject(value: unknown): ReviewedObject | string | undefined {
+  if (value === undefined || value === null) return undefined;
+  if (!isObject(value)) return 'is not an object';
+  const { metadata = {} } = value;
+  if (!isObject(metadata)) return 'has metadata that are not an object';
+  for (const field of ['name', 'namespace', 'uid', 'deletionTimestamp'] as const) {
+    if (!['string', 'undefined'].includes(typeof metadata[field]))
+      return `has a metadata.${field} that is not text`;
+  }
+  for (const field of ['labels', 'annotations'] as const) {
+    if (metadata[field] !== undefined && !isTextMap(metadata[field]))
+      return `has metadata.${field} that are not a map of text`;
+  }
+  return { ...value, metadata: { name: '', ...metadata } };
+}
+
+const isTextMap = (value: unknown): boolean =>
+  isObject(value) && Object.values(value).every((text) => typeof text === 'string');
+
+/** The verdict on an object with these problems. */
+export function verdictOn(problems: readonly Problem[]): Verdict {
+  const errors = errorsOf(problems);
+  const warnings = warningsOf(problems);
+  if (errors.length === 0) return { allowed: true, warnings };
+  const shown = errors.slice(0, MOST_PROBLEMS);
+  const more = errors.length > shown.length ? `; and ${errors.length - shown.length} more` : '';
+  return {
+    allowed: false,
+    code: 422,
+    reason: 'Invalid',
+    message: `${clip(describeProblems(shown), LONGEST_MESSAGE)}${more}`,
+    causes: shown.map(({ path, reason, message }) => ({
+      field: path,
+      reason,
+      message: clip(message, LONGEST_MESSAGE / MOST_PROBLEMS),
+    })),
+    warnings,
+  };
+}
+
+/** The verdict that the state of other objects does not allow what is asked. */
+export function refusedBy(refusal: { reason: string; message: string }, warnings: string[] = []): Verdict {
+  return {
+    allowed: false,
+    code: 403,
+    reason: 'Forbidden',
+    message: clip(refusal.message, LONGEST_MESSAGE),
+    causes: [{ field: '', reason: refusal.reason, message: clip(refusal.message, 1000) }],
+    warnings,
+  };
+}
+
+/** The verdict that there is nothing to object to. */
+export const allowed = (warnings: string[] = []): Verdict => ({ allowed: true, warnings });
+
+/** Warnings, each in one short line. */
+export function warningsOf(problems: readonly Problem[]): string[] {
+  return problems
+    .filter((problem) => problem.severity === 'warning')
+    .map((problem) => describeProblems([problem]));
+}
+
+/** The answer to a review. */
+export function answer(uid: string, verdict: Verdict): object {
+  const { warnings } = verdict;
+  const shown = warnings.slice(0, MOST_WARNINGS).map((text) => clip(oneLine(text), LONGEST_WARNING));
+  if (warnings.length > shown.length) shown.push(`and ${warnings.length - shown.length} more warnings`);
+  return {
+    apiVersion: 'admission.k8s.io/v1',
+    kind: 'AdmissionReview',
+    response: {
+      uid,
+      allowed: verdict.allowed,
+      ...(shown.length > 0 && { warnings: shown }),
+      ...(verdict.allowed
+        ? verdict.patch !== undefined &&
+          verdict.patch.length > 0 && {
+            patchType: 'JSONPatch',
+            patch: Buffer.from(JSON.stringify(verdict.patch)).toString('base64'),
+          }
+        : {
+            status: {
+              code: verdict.code,
+              reason: verdict.reason,
+              message: verdict.message,
+              details: { causes: verdict.causes },
+            },
+          }),
+    },
+  };
+}
+
+const clip = (text: string, max: number): string => (text.length > max ? `${text.slice(0, max - 1)}…` : text);
+
+// eslint-disable-next-line no-control-regex -- headers, which warnings travel in, hold no control characters
+const oneLine = (text: string): string => text.replaceAll(/[\u0000-\u001f\u007f]+/g, ' ');

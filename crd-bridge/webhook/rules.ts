@@ -1,0 +1,46 @@
+import type { PlanKind } from '../kinds/dr-plan.js';
+import type { WorkflowKind } from '../kinds/dr-workflow.js';
+import type { DrDeps } from '../execution/types.js';
+import { PATHS } from './configuration.js';
+import { reviewPlan, reviewWorkflow } from './definitions.js';
+import { reviewPlanDeletion, reviewWorkflowDeletion } from './deletions.js';
+import { reviewExecution } from './executions.js';
+import { createLookups } from './lookups.js';
+import { allowed } from './review.js';
+import type { ReviewRequest, Verdict } from './review.js';
+import { stamp } from './stamp.js';
+
+/** Decides about a request that came in at a path of the server; undefined when there is no such path. */
+export type Rules = (path: string, request: ReviewRequest) => Promise<Verdict> | Verdict | undefined;
+
+/** The rules of all kinds, over the bridge's own caches and checks. */
+export function createRules(dr: DrDeps, kinds: { workflows: WorkflowKind; plans: PlanKind }): Rules {
+  const lookups = createLookups(dr);
+  const definitions = { ...kinds, caches: dr.caches, lookups };
+
+  function validate(request: ReviewRequest): Promise<Verdict> | Verdict {
+    const { kind, operation, object, oldObject } = request;
+    if (operation === 'DELETE') {
+      if (oldObject === undefined) return allowed();
+      if (kind === 'DRWorkflow') return reviewWorkflowDeletion({ dr, lookups }, oldObject);
+      if (kind === 'DRPlan') return reviewPlanDeletion({ dr, lookups }, oldObject);
+      return allowed();
+    }
+    if (object === undefined) return allowed();
+    switch (kind) {
+      case 'DRWorkflow':
+        return reviewWorkflow(definitions, request, object);
+      case 'DRPlan':
+        return reviewPlan(definitions, request, object);
+      case 'DRPlanExecution':
+        return reviewExecution({ dr, plans: kinds.plans, lookups }, request, object);
+      default:
+        return allowed();
+    }
+  }
+
+  return (path, request) => {
+    if (path === PATHS.validate) return validate(request);
+    return path === PATHS.stamp ? stamp(request) : undefined;
+  };
+}

@@ -1,0 +1,115 @@
+import { readFile } from 'node:fs/promises';
+import type { KubeClient } from '../../kube/client.js';
+import type { BridgeConfig } from '../config.js';
+import type { BridgeMetrics } from '../core/metrics.js';
+import type { DrDeps } from '../execution/types.js';
+import type { PlanKind } from '../kinds/dr-plan.js';
+import type { WorkflowKind } from '../kinds/dr-workflow.js';
+import { certificateFiles, ownCertificates } from './certificate-source.js';
+import type { CertificateSource } from './certificate-source.js';
+import type { Reach } from './configuration.js';
+import { foreignRegistration, ownRegistration } from './registration.js';
+import { createRules } from './rules.js';
+import { startWebhook } from './webhook.js';
+import type { AdmissionWebhook } from './webhook.js';
+
+const DEFAULT_NAMESPACE = 'drover-system';
+const POD_NAMESPACE_FILE = '/var/run/secrets/kubernetes.io/serviceaccount/namespace';
+/** Authorities outlive many serving certificates: about ten years by default. */
+const AUTHORITY_LIVES = 40;
+const LONGEST_SETTLE_MS = 5000;
+
+/**
+ * Starts the webhook that the configuration asks for.
+ *
+ * @returns undefined when it asks for none
+ */
+export async function setUpWebhook(
+  config: BridgeConfig,
+  dr: DrDeps,
+  kinds: { workflows: WorkflowKind; plans: PlanKind },
+  metrics: BridgeMetrics,
+): Promise<AdmissionWebhook | undefined> {
+  const port = config['webhook-port'];
+  if (port === undefined) return undefined;
+  const { kube, log } = dr;
+  const namespace = config.namespace ?? (await podNamespace()) ?? DEFAULT_NAMESPACE;
+  const reach = reachOf(config, namespace);
+  const servingMs = config['webhook-certificate-life'];
+  const options = { reach, account: memoize(() => whoAmI(kube)) };
+  return startWebhook({
+    server: {
+      host: config['webhook-host'],
+      port,
+      rules: createRules(dr, kinds),
+      log,
+      reviews: metrics.reviews,
+    },
+    certificates:
+      certificatesOf(config) ??
+      ownCertificates({
+        kube,
+        namespace,
+        hosts: hostsOf(reach),
+        lifetimes: { servingMs, authorityMs: servingMs * AUTHORITY_LIVES },
+      }),
+    registration: config['webhook-register']
+      ? ownRegistration(kube, options)
+      : foreignRegistration(kube, options),
+    checkMs: Math.min(config['webhook-check'], servingMs / 20),
+    settleMs: Math.min(LONGEST_SETTLE_MS, servingMs / 10),
+    log,
+    onCertificate: (expires) => {
+      if (expires !== undefined) metrics.certificateExpiry.set(expires.getTime() / 1000);
+    },
+  });
+}
+
+function certificatesOf(config: BridgeConfig): CertificateSource | undefined {
+  const { 'webhook-cert': cert, 'webhook-key': key, 'webhook-ca': ca } = config;
+  if (cert === undefined || key === undefined) return undefined;
+  return certificateFiles({ cert, key, ...(ca !== undefined && { ca }) });
+}
+
+function reachOf(config: BridgeConfig, namespace: string): Reach {
+  const url = config['webhook-url'];
+  if (url !== undefined) return { kind: 'url', url };
+  const [name = '', port = '443'] = config['webhook-service'].split(':');
+  return { kind: 'service', namespace, name, port: Number(port) };
+}
+
+/** Names that the API server may expect in the certificate. */
+function hostsOf(reach: Reach): string[] {
+  if (reach.kind === 'url') return [new URL(reach.url).hostname.replace(/^\[|\]$/g, '')];
+  const host = `${reach.name}.${reach.namespace}.svc`;
+  return [host, `${host}.cluster.local`, `${reach.name}.${reach.namespace}`];
+}
+
+async function podNamespace(): Promise<string | undefined> {
+  const text = await readFile(POD_NAMESPACE_FILE, 'utf8').catch(() => '');
+  return text.trim() === '' ? undefined : text.trim();
+}
+
+/** The user that the API server takes the bridge for. */
+async function whoAmI(kube: KubeClient): Promise<string> {
+  const review = await kube.raw<{ status?: { userInfo?: { username?: string } } }>({
+    method: 'POST',
+    path: '/apis/authentication.k8s.io/v1/selfsubjectreviews',
+    body: { apiVersion: 'authentication.k8s.io/v1', kind: 'SelfSubjectReview' },
+  });
+  const name = review.status?.userInfo?.username;
+  if (name === undefined || name === '') throw new Error('the API server does not say who the bridge is');
+  return name;
+}
+
+/** Asks until there is an answer, then never again. */
+function memoize<T>(ask: () => Promise<T>): () => Promise<T> {
+  let known: Promise<T> | undefined;
+  return () => {
+    known ??= ask().catch((error: unknown) => {
+      known = undefined;
+      throw error;
+    });
+    return known;
+  };
+}

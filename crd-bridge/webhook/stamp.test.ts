@@ -1,0 +1,70 @@
+import { expect, it } from 'vitest';
+import { ANNOTATIONS } from '../../api/group.js';
+import type { ReviewRequest } from './review.js';
+import { stamp } from './stamp.js';
+
+const { cancel, cancelRequestedBy, requestedBy } = ANNOTATIONS;
+type Annotations = Record<string, string> | undefined;
+
+/** Annotations after the patch, as the API server applies it. */
+function stamped(operation: 'CREATE' | 'UPDATE', after: Annotations, before?: Annotations): Annotations {
+  const object = (annotations: Annotations) => ({
+    metadata: { name: 'e', ...(annotations !== undefined && { annotations }) },
+  });
+  const request: ReviewRequest = {
+    uid: 'u',
+    kind: 'DRPlanExecution',
+    operation,
+    user: 'alice',
+    namespace: 'ns',
+    object: object(after),
+    ...(operation === 'UPDATE' && { oldObject: object(before) }),
+  };
+  const verdict = stamp(request);
+  if (!verdict.allowed) throw new Error('a stamp refuses nothing');
+  let result = after && { ...after };
+  for (const step of verdict.patch ?? []) {
+    const key = step.path.slice('/metadata/annotations'.length + 1).replaceAll('~1', '/');
+    if (key === '' && step.op !== 'remove') result = step.value as Annotations;
+    else if (result === undefined) throw new Error(`${step.path} is in nothing`);
+    else if (step.op === 'remove') {
+      expect(result).toHaveProperty([key]);
+      delete result[key];
+    } else result[key] = step.value as string;
+  }
+  return result;
+}
+
+it('says who created an execution, whatever the object claims', () => {
+  expect(stamped('CREATE', undefined)).toEqual({ [requestedBy]: 'alice' });
+  expect(stamped('CREATE', { x: 'y', [requestedBy]: 'root', [cancelRequestedBy]: 'root' })).toEqual({
+    x: 'y',
+    [requestedBy]: 'alice',
+  });
+  expect(stamped('CREATE', { [cancel]: 'true' })).toEqual({
+    [cancel]: 'true',
+    [requestedBy]: 'alice',
+    [cancelRequestedBy]: 'alice',
+  });
+});
+
+it('says who cancelled, and keeps what was said before', () => {
+  const before = { [requestedBy]: 'bob' };
+  expect(stamped('UPDATE', { ...before, [cancel]: 'true' }, before)).toEqual({
+    [requestedBy]: 'bob',
+    [cancel]: 'true',
+    [cancelRequestedBy]: 'alice',
+  });
+  const cancelled = { ...before, [cancel]: 'true', [cancelRequestedBy]: 'carol' };
+  expect(stamped('UPDATE', { ...cancelled, x: 'y' }, cancelled)).toEqual({ ...cancelled, x: 'y' });
+  expect(stamped('UPDATE', { ...before, [cancelRequestedBy]: 'carol' }, cancelled)).toEqual(before);
+});
+
+it('lets nobody change or remove a stamp', () => {
+  const before = { [requestedBy]: 'bob', [cancel]: 'true', [cancelRequestedBy]: 'bob' };
+  expect(stamped('UPDATE', undefined, { [requestedBy]: 'bob' })).toEqual({ [requestedBy]: 'bob' });
+  expect(
+    stamped('UPDATE', { ...before, [requestedBy]: 'root', [cancelRequestedBy]: 'root' }, before),
+  ).toEqual(before);
+  expect(stamped('UPDATE', { [requestedBy]: 'root' }, {})).toEqual({});
+});
