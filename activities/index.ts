@@ -3,6 +3,7 @@ import type { ActionType } from '../api/types.js';
 import type { KubeClient } from '../kube/client.js';
 import type { ActionTask, WorkerActivities } from '../workflows/contract.js';
 import { captureAction, runAction, settleAction } from './attempt.js';
+import { decideStep } from './decide.js';
 import type { EgressPolicy } from './egress.js';
 import { evaluateStage } from './evaluate.js';
 import type { Handler } from './handler.js';
@@ -14,6 +15,7 @@ import type { AttemptDeps } from './prepare.js';
 import { createSnapshotStore } from './snapshots.js';
 import { createSubscriptionHandler } from './subscription.js';
 import { createTargets } from './target.js';
+import { waitHandler } from './wait.js';
 
 /** What activities are made with. */
 export interface ActivityDeps {
@@ -37,6 +39,7 @@ export function createActivities(deps: ActivityDeps): WorkerActivities {
     Localization: createLocalizationHandler(),
     Subscription: createSubscriptionHandler(),
     KubernetesResource: createKubernetesResourceHandler(),
+    Wait: waitHandler,
   };
   const frame: AttemptDeps = {
     kube: deps.kube,
@@ -52,6 +55,8 @@ export function createActivities(deps: ActivityDeps): WorkerActivities {
     localization: act('Localization'),
     subscription: act('Subscription'),
     kubernetesResource: act('KubernetesResource'),
+    wait: act('Wait'),
+    decide: (task) => decideStep(task, frame.snapshots),
     capture: (task) => captureAction(task, handlers[task.type], frame),
     settle: (task) => settleAction(task, handlers[task.type], frame),
     evaluate: (task) => Promise.resolve(evaluateStage(task)),

@@ -54,20 +54,9 @@ export async function prepare(
   inherited: Inherited,
   deps: AttemptDeps,
 ): Promise<{ attempt: Attempt } | Final> {
-  const body = task.body ?? (await readBody(task, deps.snapshots));
-  const rollback = task.direction === 'undo' ? rollbackOf(body.action) : undefined;
-  const action: Action = rollback ?? body.action;
+  const { action, scope, custom } = await readAction(task, deps.snapshots);
   const { run } = task;
-  const scope: RenderScope = {
-    params: body.params,
-    planName: run.plan.name,
-    executionName: run.name,
-    operation: run.operation,
-    ...(run.mode !== undefined && { mode: run.mode }),
-    outputs: task.outputs,
-  };
-
-  const conditional = method !== 'settle' && (task.direction === 'forward' || rollback !== undefined);
+  const conditional = method !== 'settle' && (task.direction === 'forward' || custom);
   if (conditional && action.when !== undefined) {
     const verdict = judge(action.when, task, scope);
     if (verdict !== undefined) return verdict;
@@ -89,7 +78,7 @@ export async function prepare(
   const attempt: Attempt = {
     task,
     action,
-    custom: rollback !== undefined,
+    custom,
     scope,
     key: idempotencyKey({
       uid: task.direction === 'undo' ? (run.target?.uid ?? run.uid) : run.uid,
@@ -115,11 +104,31 @@ export async function prepare(
   return { attempt };
 }
 
+/** The action that a task carries out, its rollback where the task undoes by one, and the values for its placeholders. */
+export async function readAction(
+  task: ActionTask,
+  snapshots: SnapshotStore,
+): Promise<{ action: Action; scope: RenderScope; custom: boolean }> {
+  const body = task.body ?? (await readBody(task, snapshots));
+  const rollback = task.direction === 'undo' ? rollbackOf(body.action) : undefined;
+  const { run } = task;
+  const scope: RenderScope = {
+    params: body.params,
+    planName: run.plan.name,
+    executionName: run.name,
+    operation: run.operation,
+    ...(run.mode !== undefined && { mode: run.mode }),
+    outputs: task.outputs,
+  };
+  return { action: rollback ?? body.action, scope, custom: rollback !== undefined };
+}
+
 async function readBody(task: ActionTask, snapshots: SnapshotStore): Promise<ActionBody> {
   return resolveBody(await snapshots.read(task.run.snapshot), task.at);
 }
 
-function judge(expression: string, task: ActionTask, scope: RenderScope): Final | undefined {
+/** How an action ends because of its `when`; undefined when it goes on. */
+export function judge(expression: string, task: ActionTask, scope: RenderScope): Final | undefined {
   const result = evaluateWhen(expression, {
     params: scope.params,
     outputs: task.outputs,

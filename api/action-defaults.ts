@@ -81,7 +81,7 @@ export const OPERATIONS_BY_TYPE: Partial<Record<ActionType, readonly string[]>> 
 };
 
 /** Types that can act on another cluster (plan semantics, §3 target). */
-export const TARGETABLE_TYPES: readonly ActionType[] = ['Job', 'KubernetesResource'];
+export const TARGETABLE_TYPES: readonly ActionType[] = ['Job', 'KubernetesResource', 'Wait'];
 
 /** Whether actions of a type can act on another cluster. */
 export const isTargetable = (type: string): boolean => (TARGETABLE_TYPES as readonly string[]).includes(type);

@@ -327,3 +327,34 @@ describe('refusals', () => {
     expect(reasons({ actions })).toEqual([]);
   });
 });
+
+describe('waits for a time', () => {
+  const wait = (duration: string, more: Partial<Action> = {}): Action => ({
+    name: 'pause',
+    type: 'Wait',
+    wait: { duration },
+    ...more,
+  });
+  const step = (action: Action): unknown =>
+    actionsOf(compiled({ actions: [http('a'), action], params: [{ name: 'ttl', value: '90s' }] }))[1]?.step;
+
+  it('are timers, whose length is known unless an output or a condition decides', () => {
+    expect(step(wait('5s'))).toEqual({ kind: 'timer', ms: 5000 });
+    expect(step(wait('{{ .params.ttl }}'))).toEqual({ kind: 'timer', ms: 90_000 });
+    expect(step(wait('{{ .outputs.a.httpResponse.body }}'))).toEqual({ kind: 'timer' });
+    expect(step(wait('5s', { when: 'outputs.a.phase == "Succeeded"' }))).toEqual({ kind: 'timer' });
+    expect(step(http('b'))).toBeUndefined();
+  });
+
+  it('can stand in a rollback', () => {
+    const action = { ...http('b'), rollback: { type: 'Wait', wait: { duration: '5s' } } };
+    const [, compiledAction] = actionsOf(compiled({ actions: [http('a'), action] }));
+    expect(compiledAction?.step).toBeUndefined();
+    expect(compiledAction?.rollback).toMatchObject({ type: 'Wait', step: { kind: 'timer', ms: 5000 } });
+  });
+
+  it('are refused before anything runs when a parameter makes them no duration', () => {
+    const actions = [wait('{{ .params.ttl }}')];
+    expect(reasons({ actions, params: [{ name: 'ttl', value: 'soon' }] })).toEqual(['InvalidField']);
+  });
+});

@@ -13,6 +13,7 @@ import {
 } from './action-defaults.js';
 import { parseDuration } from './duration.js';
 import { mergeParameters } from './parameters.js';
+import { findPlaceholders } from './placeholders.js';
 import { dedupeProblems, errorsOf } from './problem.js';
 import type { Problem } from './problem.js';
 import {
@@ -153,6 +154,7 @@ function compileUse(
         }
         const own = mentions[index] ?? [];
         problems.push(...checkOperation(action, action.type, snapshot, merged.values, `${where}[${index}]`));
+        problems.push(...checkDuration(action, merged.values, `${where}[${index}]`));
         const uses = outputsUsed(own, action, actions);
         return [compileAction(action, action.type, uses, bodyOf(action, merged.values, own))];
       }),
@@ -244,12 +246,13 @@ function compileAction(action: Action, type: ActionType, uses: string[], body: A
     interruptible: action.interruptible ?? true,
     uses,
     body,
-    ...compileRollback(action),
+    ...compileStep(action, body.params),
+    ...compileRollback(action, body.params),
     ...(isHarmless(action) && { harmless: true }),
   };
 }
 
-function compileRollback(action: Action): Pick<ActionInput, 'rollback'> {
+function compileRollback(action: Action, params: Record<string, Scalar>): Pick<ActionInput, 'rollback'> {
   const type = rollbackTypeOf(action);
   const rollback = rollbackOf(action);
   if (type === undefined || rollback === undefined) return {};
@@ -260,13 +263,44 @@ function compileRollback(action: Action): Pick<ActionInput, 'rollback'> {
       timeoutMs: timeoutOf(rollback),
       ...(totalTimeoutMs !== undefined && { totalTimeoutMs }),
       retry: retryOf(rollback, type),
+      ...compileStep({ ...rollback, type }, params),
     },
   };
 }
 
-/** An HTTP read leaves nothing behind. A templated method may do anything. */
+/** A wait for a time is a timer of the workflow. Its length is known unless outputs or a condition decide. */
+function compileStep(action: Action, params: Record<string, Scalar>): Pick<ActionInput, 'step'> {
+  const duration = action.type === 'Wait' ? action.wait?.duration : undefined;
+  if (duration === undefined) return {};
+  const ms = action.when === undefined ? parseDuration(renderKnown(duration, params) ?? '') : undefined;
+  return { step: { kind: 'timer', ...(ms !== undefined && { ms }) } };
+}
+
+/** A duration that parameters give must be one now. */
+function checkDuration({ wait }: Action, params: Record<string, Scalar>, path: string): Problem[] {
+  const text = wait?.duration === undefined ? undefined : renderKnown(wait.duration, params);
+  if (text === undefined || (parseDuration(text) ?? 0) > 0) return [];
+  const message = `becomes "${text}" with these parameters; must be a duration above 0, such as 30s, 5m or 1h30m`;
+  return [{ severity: 'error', path: `${path}.wait.duration`, reason: 'InvalidField', message }];
+}
+
+/** A text whose placeholders are all parameters; else undefined. */
+function renderKnown(text: string, params: Record<string, Scalar>): string | undefined {
+  const { placeholders } = findPlaceholders(text);
+  if (placeholders.some(({ reference }) => reference.kind !== 'param')) return undefined;
+  try {
+    return renderString(text, { params, planName: '', executionName: '', operation: '', outputs: {} });
+  } catch (error) {
+    if (error instanceof RenderError) return undefined;
+    throw error;
+  }
+}
+
+/** A wait and an HTTP read leave nothing behind. A templated method may do anything. */
 const isHarmless = (action: Action): boolean =>
-  action.type === 'HTTP' && ['GET', 'HEAD', 'OPTIONS'].includes((action.http?.method ?? 'GET').toUpperCase());
+  action.type === 'Wait' ||
+  (action.type === 'HTTP' &&
+    ['GET', 'HEAD', 'OPTIONS'].includes((action.http?.method ?? 'GET').toUpperCase()));
 
 function checkSize(stages: number, actions: number): Problem[] {
   const problems: Problem[] = [];

@@ -35,12 +35,19 @@ export interface ActionBody {
   params: Record<string, Scalar>;
 }
 
+/**
+ * What workflow code carries out itself, without an activity that waits (plan semantics, §3 added types). `ms` is there
+ * when nothing is left to find out before the wait.
+ */
+export type StepInput = { kind: 'timer'; ms?: number };
+
 /** A custom rollback as workflow code sees it. */
 export interface RollbackInput {
   type: ActionType;
   timeoutMs: number;
   totalTimeoutMs?: number;
   retry: Retry;
+  step?: StepInput;
 }
 
 /** An action as workflow code sees it: what decides order, time and retries. */
@@ -60,7 +67,9 @@ export interface ActionInput {
   body?: ActionBody;
   /** The custom rollback, when there is one: what decides its time and retries. */
   rollback?: RollbackInput;
-  /** Changes nothing (an HTTP read), so that there is nothing to undo. */
+  /** Absent: an activity carries it out. */
+  step?: StepInput;
+  /** Changes nothing (an HTTP read, a wait), so that there is nothing to undo. */
   harmless?: true;
 }
 

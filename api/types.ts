@@ -25,6 +25,7 @@ export type {
   RetryPolicy,
   RollbackAction,
   SubscriptionAction,
+  WaitAction,
 } from './schema/workflow.js';
 export type {
   DRPlan,

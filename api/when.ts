@@ -1,6 +1,14 @@
-import vm from 'node:vm';
-import { Environment, EvaluationError, ParseError, TypeError as CelTypeError } from '@marcbachmann/cel-js';
-import type { ASTNode } from '@marcbachmann/cel-js';
+import type { ASTNode, Environment } from '@marcbachmann/cel-js';
+import {
+  bounded,
+  boundedEnvironment,
+  celReason,
+  describeValue,
+  MAX_CONDITION_LENGTH,
+  refusal,
+  shownCondition,
+  toCel,
+} from './cel.js';
 import type { Problem } from './problem.js';
 import type { OutputViews } from './run.js';
 import type { Scalar } from './types.js';
@@ -37,12 +45,6 @@ export interface WhenReferences {
   dynamic: Set<'params' | 'outputs' | 'phases'>;
 }
 
-/** Longest condition, in characters. */
-const MAX_LENGTH = 4096;
-/** Longest evaluation; ordinary ones take microseconds. */
-const TIMEOUT_MS = 1000;
-/** Concatenations let a short condition build a huge text. */
-const MAX_ADDITIONS = 32;
 const ROOTS = ['params', 'outputs', 'phases'] as const;
 const ALLOWED =
   'a CEL condition over params, outputs, mode, runMode, operation and phases, such as outputs["step1"].phase == "Succeeded"';
@@ -82,9 +84,11 @@ export function evaluateWhen(expression: string, scope: WhenScope): WhenResult {
     const evaluate = environment().parse(adapted);
     const value = bounded(() => evaluate(context) as unknown);
     if (typeof value === 'boolean') return { value };
-    return { error: `${shown(expression)} gives ${describe(value)}; a condition must give true or false` };
+    return {
+      error: `${shownCondition(expression)} gives ${describeValue(value)}; a condition must give true or false`,
+    };
   } catch (error) {
-    return { error: `${shown(expression)}: ${reasonOf(error)}` };
+    return { error: `${shownCondition(expression)}: ${celReason(error)}` };
   }
 }
 
@@ -105,33 +109,33 @@ export function whenReferences(expression: string): WhenReferences {
 type Compiled = { ast: ASTNode; text: string } | { error: string };
 
 function compile(expression: string): Compiled {
-  if (expression.length > MAX_LENGTH) {
-    return { error: `the condition has ${expression.length} characters; allowed are ${MAX_LENGTH}` };
+  if (expression.length > MAX_CONDITION_LENGTH) {
+    return {
+      error: `the condition has ${expression.length} characters; allowed are ${MAX_CONDITION_LENGTH}`,
+    };
   }
   const normal = normaliseWhen(expression);
-  if ('error' in normal) return { error: `${shown(expression)}: ${normal.error}; write ${ALLOWED}` };
+  if ('error' in normal) return { error: `${shownCondition(expression)}: ${normal.error}; write ${ALLOWED}` };
   try {
     const parsed = environment().parse(normal.text);
-    const refused = refusal(parsed.ast);
-    if (refused !== undefined) return { error: `${shown(expression)}: ${refused}` };
+    const refused = refusal(parsed.ast, RESERVED);
+    if (refused !== undefined) return { error: `${shownCondition(expression)}: ${refused}` };
     const checked = parsed.check();
     if (!checked.valid)
-      return { error: `${shown(expression)}: ${reasonOf(checked.error)}; write ${ALLOWED}` };
+      return { error: `${shownCondition(expression)}: ${celReason(checked.error)}; write ${ALLOWED}` };
     if (checked.type !== 'bool' && checked.type !== 'dyn') {
       return {
-        error: `${shown(expression)} gives ${checked.type ?? 'something else'}; a condition must give true or false`,
+        error: `${shownCondition(expression)} gives ${checked.type ?? 'something else'}; a condition must give true or false`,
       };
     }
     return { ast: parsed.ast, text: normal.text };
   } catch (error) {
-    return { error: `${shown(expression)}: ${reasonOf(error)}; write ${ALLOWED}` };
+    return { error: `${shownCondition(expression)}: ${celReason(error)}; write ${ALLOWED}` };
   }
 }
 
 function environment(): Environment {
-  return new Environment({
-    limits: { maxAstNodes: 1000, maxDepth: 50, maxListElements: 500, maxMapEntries: 100 },
-  })
+  return boundedEnvironment()
     .registerVariable('params', 'map<string, dyn>')
     .registerVariable('outputs', 'map<string, dyn>')
     .registerVariable('phases', 'map<string, string>')
@@ -140,32 +144,6 @@ function environment(): Environment {
     .registerVariable('operation', 'string');
 }
 
-/** Runs a function of ours under V8's own time limit, which also stops loops inside the CEL library and its regular expressions. */
-function bounded<T>(run: () => T): T {
-  return vm.runInNewContext('run()', { run }, { timeout: TIMEOUT_MS }) as T;
-}
-
-function refusal(ast: ASTNode): string | undefined {
-  let additions = 0;
-  for (const node of nodesOf(ast)) {
-    if (node.op === '+') additions += 1;
-    const macro = node.op === 'rcall' ? node.args[0] : undefined;
-    if (macro === 'map' || macro === 'bind') {
-      return `${macro} is not allowed in a condition; use exists, all or exists_one`;
-    }
-    if (macro !== undefined && MACROS.has(macro) && node.op === 'rcall' && node.args[2].length > 1) {
-      const [variable] = node.args[2];
-      if (variable?.op === 'id' && RESERVED.has(variable.args)) {
-        return `"${variable.args}" cannot be the variable of ${macro}; use another name`;
-      }
-    }
-  }
-  return additions > MAX_ADDITIONS
-    ? `it has ${additions} additions; allowed in a condition are ${MAX_ADDITIONS}`
-    : undefined;
-}
-
-const MACROS = new Set(['all', 'exists', 'exists_one', 'filter']);
 const RESERVED = new Set(['params', 'outputs', 'phases', 'mode', 'runMode', 'operation']);
 
 function collect(ast: ASTNode, into: WhenReferences): void {
@@ -200,37 +178,4 @@ function collect(ast: ASTNode, into: WhenReferences): void {
 
 function literal(node: ASTNode): string | undefined {
   return node.op === 'value' && typeof node.args === 'string' ? node.args : undefined;
-}
-
-/** JSON as CEL sees it: whole numbers are integers, objects have no prototype. */
-function toCel(value: unknown): unknown {
-  if (typeof value === 'number') return Number.isSafeInteger(value) ? BigInt(value) : value;
-  if (Array.isArray(value)) return value.map(toCel);
-  if (typeof value !== 'object' || value === null) return value;
-  return Object.fromEntries(
-    Object.entries(value)
-      .filter(([, item]) => item !== undefined)
-      .map(([key, item]) => [key, toCel(item)]),
-  );
-}
-
-function reasonOf(error: unknown): string {
-  if (error instanceof ParseError || error instanceof EvaluationError || error instanceof CelTypeError) {
-    return error.summary;
-  }
-  const code = (error as { code?: unknown } | undefined)?.code;
-  if (code === 'ERR_SCRIPT_EXECUTION_TIMEOUT') {
-    return `the evaluation took longer than ${TIMEOUT_MS} ms; simplify the condition`;
-  }
-  return error instanceof Error ? error.message : String(error);
-}
-
-function describe(value: unknown): string {
-  if (value === null) return 'null';
-  return typeof value === 'bigint' ? 'a number' : `a ${typeof value}`;
-}
-
-function shown(expression: string): string {
-  const text = expression.trim();
-  return `condition ${JSON.stringify(text.length > 200 ? `${text.slice(0, 200)}…` : text)}`;
 }

@@ -8,7 +8,9 @@ import {
 import type { ActionInput } from '../api/run.js';
 import { ACTIVITY_BY_TYPE } from './contract.js';
 import type { ActionOutcome, ActionTask, PriorRef, RunBounds } from './contract.js';
+import { innermost } from './failure.js';
 import { actionActivities, helperActivities } from './options.js';
+import { carryOutStep } from './step.js';
 
 /** What one series of attempts is made of. */
 export interface Series {
@@ -18,6 +20,8 @@ export interface Series {
   bounds: RunBounds;
   /** Bound on all attempts of an undo, in milliseconds. */
   totalMs?: number;
+  /** Shows what a step waits for while it does. */
+  say?: (message: string) => void;
 }
 
 /**
@@ -27,6 +31,7 @@ export interface Series {
  */
 export async function executeAction(series: Series): Promise<ActionOutcome> {
   const { input, task } = series;
+  if (input.step !== undefined) return carryOutStep(series, input.step);
   const shielded = input.interruptible ? run : CancellationScope.nonCancellable.bind(CancellationScope);
 
   let prior: PriorRef | undefined;
@@ -114,7 +119,3 @@ async function settle(series: Series, task: ActionTask, cause: Error): Promise<A
 }
 
 const isTimeout = (error: Error): boolean => error.cause instanceof TimeoutFailure;
-
-function innermost(error: Error): string {
-  return error.cause instanceof Error ? innermost(error.cause) : error.message;
-}

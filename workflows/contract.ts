@@ -187,6 +187,12 @@ export type CaptureOutcome =
   | { kind: 'skipped'; reason: string; message: string }
   | { kind: 'failed'; reason: string; message: string };
 
+/** What has to be known before workflow code carries a step out itself; or how the action ends without it. */
+export type Decision =
+  | { kind: 'timer'; ms: number }
+  | { kind: 'skipped'; reason: string; message: string }
+  | { kind: 'failed'; reason: string; message: string };
+
 /** Input of `evaluate`: a stage's `when`. */
 export interface EvaluateTask {
   run: RunIdentity;
@@ -205,6 +211,9 @@ export interface WorkerActivities {
   localization: (task: ActionTask) => Promise<ActionOutcome>;
   subscription: (task: ActionTask) => Promise<ActionOutcome>;
   kubernetesResource: (task: ActionTask) => Promise<ActionOutcome>;
+  wait: (task: ActionTask) => Promise<ActionOutcome>;
+  /** Evaluates `when` and fills in the placeholders of a step that workflow code carries out itself. */
+  decide: (task: ActionTask) => Promise<Decision>;
   /** Records the state before the effect. */
   capture: (task: ActionTask) => Promise<CaptureOutcome>;
   /** Finds an effect whose attempt ended without an outcome, stops it, and says what became of it. */
@@ -219,6 +228,7 @@ export const ACTIVITY_BY_TYPE = {
   Localization: 'localization',
   Subscription: 'subscription',
   KubernetesResource: 'kubernetesResource',
+  Wait: 'wait',
 } as const satisfies Record<ActionType, keyof WorkerActivities>;
 
 /** A stage on its way into status. */

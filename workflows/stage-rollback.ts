@@ -118,7 +118,9 @@ function undoStep(input: StageRollbackInput, step: UndoStep): ReturnType<typeof 
   // A custom rollback brings its own times and retries.
   const { rollback } = step.input;
   const rule =
-    rollback === undefined ? step.input : { ...step.input, totalTimeoutMs: undefined, ...rollback };
+    rollback === undefined
+      ? step.input
+      : { ...step.input, totalTimeoutMs: undefined, step: undefined, ...rollback };
   return executeAction({
     input: rule,
     task: {

@@ -129,6 +129,10 @@ async function runAction(runner: WorkflowRunner, index: number): Promise<void> {
     input: action,
     task: taskOf(runner, index, action, own),
     bounds: runner.bounds,
+    say: (message) => {
+      own.message = message;
+      runner.touch();
+    },
   });
   applyOutcome(own, outcome);
   if (outcome.phase !== 'Skipped') own.order = runner.nextOrder();

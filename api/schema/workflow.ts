@@ -4,7 +4,14 @@ import type { CelRule } from './common.js';
 import type { KubernetesObject } from './common.js';
 
 /** The action types that a run can execute. */
-export const ACTION_TYPES = ['HTTP', 'Job', 'Localization', 'Subscription', 'KubernetesResource'] as const;
+export const ACTION_TYPES = [
+  'HTTP',
+  'Job',
+  'Localization',
+  'Subscription',
+  'KubernetesResource',
+  'Wait',
+] as const;
 /** Type of an action (seed: Action). */
 export type ActionType = (typeof ACTION_TYPES)[number];
 /** Action types of the original's later releases: accepted by the schema, refused with UnsupportedField. */
@@ -204,6 +211,51 @@ export const resourceActionSchema = z
 /** KubernetesResource action (seed: KubernetesResourceAction). */
 export type KubernetesResourceAction = z.infer<typeof resourceActionSchema>;
 
+export const waitActionSchema = z
+  .object({
+    duration: z
+      .string()
+      .min(1)
+      .max(256)
+      .optional()
+      .describe('Time to wait, such as 30s or 5m. May be a placeholder of a parameter. Excludes `for`.'),
+    for: z
+      .object({
+        apiVersion: z.string().min(1).max(253).describe('API version of the object.'),
+        kind: z.string().min(1).max(253).describe('Kind of the object.'),
+        namespace: z
+          .string()
+          .max(253)
+          .optional()
+          .describe("Namespace of the object (default: the execution's)."),
+        name: z.string().min(1).max(253).describe('Name of the object.'),
+      })
+      .optional()
+      .describe('The object to watch. It need not exist yet. Placeholders are filled in.'),
+    condition: z
+      .string()
+      .min(1)
+      .max(4096)
+      .optional()
+      .describe(
+        'CEL condition over `object`, which is null while there is none, such as object.status.readyReplicas >= 2.',
+      ),
+    jsonPath: z
+      .string()
+      .min(1)
+      .max(1024)
+      .optional()
+      .describe('Instead of condition: a path as kubectl knows it, such as {.status.phase}.'),
+    value: z
+      .string()
+      .max(1024)
+      .optional()
+      .describe('Value that jsonPath must find; absent: any value. Placeholders are filled in.'),
+  })
+  .describe('A wait: for a time, or until an object is as it should be. Changes nothing.');
+/** Wait action (added). */
+export type WaitAction = z.infer<typeof waitActionSchema>;
+
 export const targetSchema = z
   .object({
     kubeconfigSecretRef: z
@@ -220,19 +272,23 @@ export const targetSchema = z
       ),
   })
   .describe(
-    'Another cluster to act on (Job, KubernetesResource). Read as the identity of the action; that cluster is acted on as the user of its kubeconfig. A rollback without a target has the one of its action.',
+    'Another cluster to act on (Job, KubernetesResource, Wait for an object). Read as the identity of the action; that cluster is acted on as the user of its kubeconfig. A rollback without a target has the one of its action.',
   );
 /** The other cluster of an action (added). */
 export type ActionTarget = z.infer<typeof targetSchema>;
 
 const actionFields = {
   name: z.string().min(1).max(253).describe('Name of the action, unique in its workflow.'),
-  type: z.string().min(1).describe('HTTP, Job, Localization, Subscription or KubernetesResource.'),
+  type: z
+    .string()
+    .min(1)
+    .describe(`One of ${ACTION_TYPES.join(', ')}.`),
   http: httpActionSchema.optional().describe('The request (type HTTP).'),
   job: jobActionSchema.optional().describe('The Job (type Job).'),
   localization: localizationActionSchema.optional().describe('The Localization (type Localization).'),
   subscription: subscriptionActionSchema.optional().describe('The Subscription (type Subscription).'),
   resource: resourceActionSchema.optional().describe('The objects (type KubernetesResource).'),
+  wait: waitActionSchema.optional().describe('What is waited for (type Wait).'),
   globalization: z
     .looseObject({})
     .optional()
@@ -288,6 +344,7 @@ export const BLOCK_BY_TYPE = {
   Localization: 'localization',
   Subscription: 'subscription',
   KubernetesResource: 'resource',
+  Wait: 'wait',
 } as const satisfies Record<ActionType, string>;
 
 const blockRules = Object.entries(BLOCK_BY_TYPE).map(([type, field]): CelRule => ({

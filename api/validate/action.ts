@@ -20,6 +20,7 @@ import { checkJob } from './job.js';
 import { checkName } from './names.js';
 import { checkResource } from './resource.js';
 import { isTemplated } from './sample.js';
+import { checkWait } from './wait.js';
 
 /** Longest timeout: 30 days. Beyond it a typing mistake is likelier than a wish. */
 const MAX_TIMEOUT_MS = 30 * 24 * 3_600_000;
@@ -123,6 +124,8 @@ function checkBlock(action: Action, type: ActionType, path: string): Problem[] {
       return action.subscription === undefined ? [] : checkSubscription(action.subscription, path);
     case 'KubernetesResource':
       return action.resource === undefined ? [] : checkResource(action.resource, path);
+    case 'Wait':
+      return action.wait === undefined ? [] : checkWait(action.wait, action, path);
   }
 }
 

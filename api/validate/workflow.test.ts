@@ -122,10 +122,13 @@ describe('shape', () => {
     expect(timeout?.message).toBe('is "5 minutes"; must be a duration such as 30s, 5m or 1h30m');
     const [type] = check(http('a', { type: 'Http' }));
     expect(type?.message).toBe(
-      'is "Http"; allowed are HTTP, Job, Localization, Subscription, KubernetesResource',
+      'is "Http"; allowed are HTTP, Job, Localization, Subscription, KubernetesResource, Wait',
     );
   });
 });
+
+const watched = { apiVersion: 'v1', kind: 'Pod', name: 'x' };
+const wait = (name: string, block: Loose): Loose => ({ name, type: 'Wait', wait: block });
 
 describe('rules', () => {
   const cases: [string, Loose[], string[]][] = [
@@ -168,6 +171,60 @@ describe('rules', () => {
       [
         'error InvalidName spec.actions[0].target.kubeconfigSecretRef.name',
         'error UnsupportedField spec.actions[1].rollback.target',
+      ],
+    ],
+    [
+      'a wait is for a time or for an object',
+      [
+        wait('a', { duration: '30s' }),
+        wait('b', {}),
+        wait('c', { duration: '30s', for: watched }),
+        wait('d', { duration: 'soon' }),
+        wait('e', { duration: '{{ .params.t | default "5s" }}' }),
+        wait('f', { duration: '{{ .planName }}' }),
+        wait('g', { duration: '5s', condition: 'true' }),
+        { ...wait('h', { duration: '5s' }), timeout: '1m', target: { kubeconfigSecretRef: { name: 'x' } } },
+      ],
+      [
+        'error InvalidField spec.actions[1].wait',
+        'error InvalidField spec.actions[2].wait',
+        'error InvalidField spec.actions[3].wait.duration',
+        'error InvalidField spec.actions[5].wait.duration',
+        'error InvalidField spec.actions[6].wait.condition',
+        'error UnsupportedField spec.actions[7].target',
+        'warning IgnoredField spec.actions[7].timeout',
+      ],
+    ],
+    [
+      'a wait for an object has one condition, which can be evaluated',
+      [
+        wait('a', { for: watched, condition: 'object.status.phase == "Running"' }),
+        wait('b', { for: watched, condition: 'object == null' }),
+        wait('c', {
+          for: watched,
+          jsonPath: '{.status.phase}',
+          value: '{{ .params.p | default "Running" }}',
+        }),
+        wait('d', { for: watched }),
+        wait('e', { for: watched, condition: 'true', jsonPath: '.a' }),
+        wait('f', { for: watched, condition: 'object.status.' }),
+        wait('g', { for: watched, condition: 'pod.status.phase == "Running"' }),
+        wait('h', { for: watched, condition: '"a" + "b"' }),
+        wait('i', { for: watched, jsonPath: '{..phase}' }),
+        wait('j', { for: watched, condition: 'true', value: 'x' }),
+        wait('k', { for: watched, condition: 'object.metadata.name == "{{ .params.p | default "x" }}"' }),
+        wait('l', { for: { ...watched, name: 'Not a name' }, condition: 'true' }),
+      ],
+      [
+        'error InvalidField spec.actions[3].wait',
+        'error InvalidField spec.actions[4].wait',
+        'error InvalidCondition spec.actions[5].wait.condition',
+        'error InvalidCondition spec.actions[6].wait.condition',
+        'error InvalidCondition spec.actions[7].wait.condition',
+        'error InvalidField spec.actions[8].wait.jsonPath',
+        'error InvalidField spec.actions[9].wait.value',
+        'error InvalidCondition spec.actions[10].wait.condition',
+        'error InvalidName spec.actions[11].wait.for.name',
       ],
     ],
     [

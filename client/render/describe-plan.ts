@@ -1,4 +1,11 @@
-import type { Action, DRPlan, DRWorkflow, Parameter, WorkflowReference } from '../../api/types.js';
+import type {
+  Action,
+  DRPlan,
+  DRWorkflow,
+  Parameter,
+  WaitAction,
+  WorkflowReference,
+} from '../../api/types.js';
 import { operationOf } from '../../api/action-defaults.js';
 import { describeCondition } from './attention.js';
 import type { DescribeOptions } from './describe-execution.js';
@@ -124,6 +131,7 @@ function actionNode(action: Action): TreeNode {
     kind: operation === undefined ? action.type : `${action.type} ${operation}`,
     note: remarks([
       action.http === undefined ? '' : `${action.http.method ?? 'GET'} ${action.http.url}`,
+      action.wait === undefined ? '' : waitText(action.wait),
       action.target === undefined ? '' : `on the cluster of Secret ${action.target.kubeconfigSecretRef.name}`,
       action.dependsOn?.length ? `after ${action.dependsOn.join(', ')}` : '',
       action.when === undefined ? '' : `when ${action.when}`,
@@ -131,6 +139,13 @@ function actionNode(action: Action): TreeNode {
     ]),
     children: [],
   };
+}
+
+/** What a Wait waits for. */
+function waitText({ duration, for: object, condition, jsonPath, value }: WaitAction): string {
+  if (object === undefined) return `for ${duration ?? 'nothing'}`;
+  const what = condition ?? `${jsonPath ?? ''}${value === undefined ? '' : ` is ${value}`}`;
+  return `until ${object.kind} ${object.name}: ${what}`;
 }
 
 function readyMessage(object: DRWorkflow): string {

@@ -17,6 +17,7 @@ import type {
   ActionTask,
   BridgeActivities,
   CaptureOutcome,
+  Decision,
   EvaluateOutcome,
   FinishUpdate,
   MirrorUpdate,
@@ -25,10 +26,13 @@ import type {
   WorkerActivities,
 } from '../../workflows/contract.js';
 
-/** What an action does: an outcome, or a function of the attempt. Unnamed actions succeed. */
+/**
+ * What an action does: an outcome, or a function of the attempt. Unnamed actions succeed. `decide NAME` is what is
+ * decided before a step of the workflow's own.
+ */
 export type Script = Record<
   string,
-  Partial<ActionOutcome> | ((task: ActionTask) => Promise<Partial<ActionOutcome>>)
+  Partial<ActionOutcome> | Decision | ((task: ActionTask) => Promise<Partial<ActionOutcome>>)
 >;
 
 /** What happened, in order. */
@@ -96,6 +100,14 @@ export async function startScriptedWorker(address: string, namespace: string): P
     localization: act,
     subscription: act,
     kubernetesResource: act,
+    wait: act,
+    decide: (task): Promise<Decision> => {
+      const { script, recording } = of(task.run.uid);
+      recording.events.push(`decide ${task.name}`);
+      const decision = script[`decide ${task.name}`];
+      if (decision === undefined) throw new Error(`no decision for ${task.name}`);
+      return Promise.resolve(decision as unknown as Decision);
+    },
     capture: (task): Promise<CaptureOutcome> => {
       of(task.run.uid).recording.events.push(`capture ${task.name}`);
       return Promise.resolve({ kind: 'captured', prior: { name: 'prior', key: task.name, digest: 'd' } });

@@ -1,0 +1,43 @@
+import { parseDuration } from '../api/duration.js';
+import { RenderError, renderString } from '../api/render.js';
+import type { RenderScope } from '../api/render.js';
+import type { Action } from '../api/types.js';
+import type { ActionTask, Decision } from '../workflows/contract.js';
+import { judge, readAction } from './prepare.js';
+import { SnapshotError } from './snapshots.js';
+import type { SnapshotStore } from './snapshots.js';
+
+/**
+ * What has to be known before workflow code carries a step out itself: whether `when` lets it run, and its texts with
+ * every placeholder filled in.
+ *
+ * @throws KubeError when the snapshot cannot be read now
+ */
+export async function decideStep(task: ActionTask, snapshots: SnapshotStore): Promise<Decision> {
+  try {
+    const { action, scope } = await readAction(task, snapshots);
+    const verdict = action.when === undefined ? undefined : judge(action.when, task, scope);
+    if (verdict !== undefined)
+      return { kind: verdict.kind, reason: verdict.reason, message: verdict.message };
+    return decideWait(action, scope);
+  } catch (error) {
+    if (error instanceof RenderError) {
+      return { kind: 'failed', reason: error.reason, message: error.message };
+    }
+    if (error instanceof SnapshotError) {
+      return { kind: 'failed', reason: 'SnapshotLost', message: error.message };
+    }
+    throw error;
+  }
+}
+
+function decideWait({ name, wait }: Action, scope: RenderScope): Decision {
+  const text = renderString(wait?.duration ?? '', scope);
+  const ms = parseDuration(text);
+  if (ms !== undefined) return { kind: 'timer', ms };
+  return {
+    kind: 'failed',
+    reason: 'InvalidAction',
+    message: `action "${name}": wait.duration is ${JSON.stringify(text.slice(0, 100))}; must be a duration such as 30s, 5m or 1h30m`,
+  };
+}
