@@ -46,7 +46,7 @@ export function renderYamlText(text: string, scope: RenderScope): string {
     at = edit.end;
   }
   result += documents.text.slice(at);
-  const [broken] = guard(documents.reason, () => parseAllDocuments(result, OPTIONS)).flatMap(
+  const [broken] = guard(documents.reason, () => parseAllDocuments(result, KUBECTL_YAML)).flatMap(
     (one) => one.errors,
   );
   if (broken !== undefined) {
@@ -108,7 +108,7 @@ function parse(source: string, reason: RenderReason): Parsed {
     },
     list: [],
   };
-  const documents = guard(reason, () => parseAllDocuments(text, OPTIONS));
+  const documents = guard(reason, () => parseAllDocuments(text, KUBECTL_YAML));
   parsed.list = Array.isArray(documents) ? documents : [];
   for (const document of parsed.list) {
     const [problem] = [...document.errors, ...document.warnings];
@@ -268,7 +268,8 @@ function integer(text: string): bigint {
   return text.startsWith('-') ? -value : value;
 }
 
-const OPTIONS: ParseOptions & DocumentOptions & SchemaOptions = {
+/** Options with which the YAML library reads text as kubectl does. Keys that stand twice are for the caller to find. */
+export const KUBECTL_YAML: ParseOptions & DocumentOptions & SchemaOptions = {
   version: '1.2',
   schema: 'core',
   merge: true,

@@ -13,6 +13,7 @@ import { addRun } from './commands/run.js';
 import type { Perform } from './commands/shared.js';
 import { addStatus } from './commands/status.js';
 import { addUp } from './commands/up.js';
+import { addValidate } from './commands/validate.js';
 import { addWatch } from './commands/watch.js';
 import { createContext, type GlobalOptions } from './context.js';
 import { EXIT_CODE_HELP } from './exit-codes.js';
@@ -69,6 +70,8 @@ export function buildProgram(parts: ProgramParts): Command {
   for (const add of [addRun, addWatch, addCancel, addRevert, addResolve]) add(program, perform);
   program.commandsGroup('Looking:');
   for (const add of [addGet, addDescribe, addLogs, addKubectl]) add(program, perform);
+  program.commandsGroup('Files:');
+  for (const add of [addValidate]) add(program, perform);
   for (const command of program.commands) command.copyInheritedSettings(program);
 
   return program.addHelpText('after', () => rootHelp(name, environment.asKubectlPlugin));

@@ -1,0 +1,114 @@
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { afterEach, beforeEach, expect, it } from 'vitest';
+import { buildProgram } from '../program.js';
+import { createStyle } from '../render/style.js';
+
+const style = createStyle({ color: false, unicode: true });
+let folder = '';
+beforeEach(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'drover-validate-'));
+});
+afterEach(() => rm(folder, { recursive: true }));
+
+async function run(...args: string[]): Promise<{ code: number | undefined; out: string[]; notes: string[] }> {
+  const out: string[] = [];
+  const notes: string[] = [];
+  let code: number | undefined;
+  const program = buildProgram({
+    version: '1',
+    environment: { env: {}, asKubectlPlugin: false },
+    terminal: () => ({
+      out: (text) => void out.push(text),
+      note: (text) => void notes.push(text),
+      outStyle: style,
+      noteStyle: style,
+      interactive: false,
+      screen: undefined,
+      width: undefined,
+    }),
+    exit: (value) => {
+      code = value;
+    },
+  });
+  await program.parseAsync(['validate', ...args], { from: 'user' });
+  return { code, out, notes };
+}
+
+const plan = (more: string): string =>
+  `apiVersion: dr.bkbcs.tencent.com/v1alpha1\nkind: DRPlan\nmetadata: {name: p}\nspec:\n  stages:\n    - name: a\n      ${more}\n`;
+
+it('finds the examples in order', async () => {
+  const { code, out, notes } = await run(fileURLToPath(new URL('../../examples', import.meta.url)));
+  // The minimal example leaves the account to the installation.
+  expect(out.filter((line) => !line.includes('NoServiceAccount'))).toEqual([]);
+  expect(code).toBe(0);
+  expect(notes.at(-1)).toMatch(/workflows, \d plans, \d executions: 0 errors/);
+});
+
+it('tells each problem with its place and ends with 1', async () => {
+  const file = join(folder, 'plan.yaml');
+  await writeFile(file, plan('failurePolicy: Ignore'));
+  const { code, out, notes } = await run(file);
+  expect(code).toBe(1);
+  expect(out).toContain(
+    `${file}:7:7: error InvalidField spec.stages[0].failurePolicy: is "Ignore"; allowed are Stop, Continue, FailFast`,
+  );
+  expect(notes.at(-1)).toContain('1 plan');
+});
+
+it('counts warnings only when asked to', async () => {
+  await writeFile(join(folder, 'w.yaml'), workflowWithWarning);
+  expect((await run(folder)).code).toBe(0);
+  expect((await run(folder, '--strict')).code).toBe(1);
+});
+
+const workflowWithWarning = `apiVersion: dr.bkbcs.tencent.com/v1alpha1
+kind: DRWorkflow
+metadata: {name: w}
+spec:
+  actions:
+    - {name: a, type: HTTP, http: {url: "http://gslb.example/"}}
+`;
+
+it('writes everything for programs', async () => {
+  await writeFile(join(folder, 'w.yaml'), `${workflowWithWarning}---\nkind: ConfigMap\n---\na: [`);
+  const { code, out } = await run(folder, '-o', 'json');
+  expect(code).toBe(1);
+  expect(JSON.parse(out.join('\n'))).toMatchObject({
+    objects: [
+      {
+        kind: 'DRWorkflow',
+        name: 'w',
+        namespace: 'default',
+        problems: [{ reason: 'InsecureTransport', line: 6 }],
+      },
+    ],
+    faults: [{ line: 10 }],
+    ignored: { ConfigMap: 1 },
+    errors: 1,
+    warnings: 1,
+  });
+});
+
+it('never lets a file move the cursor or flood the screen', async () => {
+  const name = `\\u001b[2J${'n'.repeat(10_000)}`;
+  await writeFile(join(folder, 'p.yaml'), plan(`"${name}": 1`));
+  const { out } = await run(folder);
+  for (const line of out) {
+    expect(line).not.toContain('\u001b');
+    expect(line.length).toBeLessThan(1000);
+  }
+});
+
+it('says when there is nothing to check', async () => {
+  await writeFile(join(folder, 'c.yaml'), 'kind: ConfigMap');
+  const { code, notes } = await run(folder);
+  expect(code).toBe(1);
+  expect(notes).toEqual([
+    'left out: 1 ConfigMap',
+    'there is no workflow, plan or execution in what was given',
+  ]);
+});

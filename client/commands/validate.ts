@@ -1,0 +1,119 @@
+import type { Command } from 'commander';
+import type { CommandContext } from '../context.js';
+import { EXIT } from '../exit-codes.js';
+import { type CheckedObject, checkObjects, NO_SURROUNDINGS, pickObjects } from '../manifests/check.js';
+import { parseManifests } from '../manifests/parse.js';
+import { readSources, readStdin, type SourceFault } from '../manifests/sources.js';
+import { surroundingsIn } from '../manifests/surroundings.js';
+import { type OutputFormat, printValue } from '../output.js';
+import { cut, oneLine } from '../render/text.js';
+import { addExamples, outputOption, type Perform } from './shared.js';
+
+interface ValidateOptions {
+  strict?: boolean;
+  cluster?: boolean;
+  output?: OutputFormat;
+}
+
+/** Longer messages and paths can only come from hostile names. */
+const MAX_LINE = 600;
+
+/** `drover validate FILE…`. */
+export function addValidate(program: Command, perform: Perform): void {
+  const command = program
+    .command('validate')
+    .summary('check files of plans, workflows and executions')
+    .description(
+      'Checks YAML or JSON files as admission would, without a cluster: workflows, plans against the workflows in the files, executions against their plans. Each problem is told with file, line and column. Ends with 1 when there are errors.',
+    )
+    .argument('<file...>', 'files, folders, or - for standard input')
+    .option('--strict', 'end with 1 on warnings too')
+    .option('--cluster', 'look up in the cluster what the files do not hold')
+    .addOption(outputOption())
+    .action((files: string[], options: ValidateOptions, self: Command) =>
+      perform(self, (context) => validate(context, files, options)),
+    );
+  addExamples(command, [
+    ['validate plans/', 'a folder, before it is committed'],
+    ['validate plan.yaml --cluster --context site-a', 'a plan that uses workflows of a cluster'],
+    ['validate - -o json < plan.yaml', 'for a program'],
+  ]);
+}
+
+async function validate(
+  context: CommandContext,
+  paths: readonly string[],
+  options: ValidateOptions,
+): Promise<number> {
+  const { terminal } = context;
+  const { texts, faults } = await readSources(paths, () => readStdin(process.stdin));
+  const parsed = texts.map(parseManifests);
+  const allFaults = [...faults, ...parsed.flatMap((file) => file.faults)];
+  const cluster = options.cluster === true ? await context.openCluster() : undefined;
+  const namespace = context.options.namespace ?? cluster?.namespace ?? 'default';
+  const { objects, others } = pickObjects(
+    parsed.flatMap((file) => file.objects),
+    namespace,
+  );
+  const around = cluster === undefined ? NO_SURROUNDINGS : await surroundingsIn(cluster.kube, objects);
+  const checked = checkObjects(objects, around);
+
+  const problems = checked.flatMap((object) => object.problems);
+  const errors = allFaults.length + problems.filter(({ severity }) => severity === 'error').length;
+  const warnings = problems.length - problems.filter(({ severity }) => severity === 'error').length;
+  if (options.output === undefined) {
+    for (const line of describe(checked, allFaults, context)) terminal.out(line);
+    if (others.size > 0) terminal.note(`left out: ${describeOthers(others)}`);
+    terminal.note(summaryOf(checked, errors, warnings));
+  } else {
+    printValue(
+      terminal,
+      { objects: checked, faults: allFaults, ignored: Object.fromEntries(others), errors, warnings },
+      options.output,
+    );
+  }
+  const nothing = checked.length === 0 && allFaults.length === 0;
+  return errors > 0 || nothing || (options.strict === true && warnings > 0) ? EXIT.invalid : EXIT.ok;
+}
+
+function describe(
+  checked: readonly CheckedObject[],
+  faults: readonly SourceFault[],
+  context: CommandContext,
+): string[] {
+  const { outStyle } = context.terminal;
+  const line = (
+    at: { file: string; line: number; column: number },
+    severity: 'error' | 'warning',
+    text: string,
+  ): string => {
+    const tone = severity === 'error' ? outStyle.bad : outStyle.warn;
+    return `${outStyle.bold(`${oneLine(at.file)}:${at.line}:${at.column}:`)} ${tone(severity)} ${cut(oneLine(text), MAX_LINE)}`;
+  };
+  return [
+    ...faults.map((fault) => line(fault, 'error', `Unreadable: ${fault.message}`)),
+    ...checked.flatMap(({ problems }) =>
+      problems.map((problem) =>
+        line(problem, problem.severity, `${problem.reason} ${cut(problem.path, 300)}: ${problem.message}`),
+      ),
+    ),
+  ];
+}
+
+/** How many of each, most first. */
+function describeOthers(others: ReadonlyMap<string, number>): string {
+  const SHOWN = 5;
+  const sorted = [...others].sort(([, a], [, b]) => b - a);
+  const shown = sorted.slice(0, SHOWN).map(([kind, count]) => `${count} ${cut(oneLine(kind), 60)}`);
+  if (sorted.length > SHOWN) shown.push(`${sorted.length - SHOWN} more kinds`);
+  return shown.join(', ');
+}
+
+function summaryOf(checked: readonly CheckedObject[], errors: number, warnings: number): string {
+  const count = (number: number, word: string): string => `${number} ${word}${number === 1 ? '' : 's'}`;
+  const of = (kind: string): number => checked.filter((object) => object.kind === kind).length;
+  const what = `${count(of('DRWorkflow'), 'workflow')}, ${count(of('DRPlan'), 'plan')}, ${count(of('DRPlanExecution'), 'execution')}`;
+  if (checked.length === 0 && errors === 0)
+    return 'there is no workflow, plan or execution in what was given';
+  return `${what}: ${count(errors, 'error')}, ${count(warnings, 'warning')}`;
+}

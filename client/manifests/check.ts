@@ -1,0 +1,224 @@
+import { compileRun } from '../../api/compile.js';
+import { API_VERSION, GROUP, type Kind, PLURALS } from '../../api/group.js';
+import { isObject } from '../../api/json.js';
+import { errorsOf, type Problem } from '../../api/problem.js';
+import { takeSnapshot } from '../../api/snapshot.js';
+import type { DRPlan, DRPlanExecution, DRWorkflow } from '../../api/types.js';
+import { unknownFields, validateExecutionSpec, validatePlan, validateWorkflow } from '../../api/validate.js';
+import { checkName } from '../../api/validate/names.js';
+import type { Position } from './locate.js';
+import type { ManifestObject } from './parse.js';
+
+/** A problem with its place. */
+export interface LocatedProblem extends Problem, Position {
+  file: string;
+}
+
+/** One of the three kinds in a file. */
+export interface DrObject {
+  kind: Kind;
+  namespace: string;
+  name: string;
+  source: ManifestObject;
+  /** With the namespace it would get. */
+  object: Record<string, unknown> & { metadata: Record<string, unknown> };
+}
+
+/** An object with what was found. */
+export interface CheckedObject {
+  kind: Kind;
+  namespace: string;
+  name: string;
+  file: string;
+  line: number;
+  problems: LocatedProblem[];
+}
+
+/** Objects that are not among the files. */
+export interface Surroundings {
+  workflow(namespace: string, name: string): DRWorkflow | undefined;
+  plan(namespace: string, name: string): DRPlan | undefined;
+}
+
+/** Nothing but the files. */
+export const NO_SURROUNDINGS: Surroundings = { workflow: () => undefined, plan: () => undefined };
+
+/** Picks the objects of the three kinds, and counts the others by kind. */
+export function pickObjects(
+  sources: readonly ManifestObject[],
+  defaultNamespace: string,
+): { objects: DrObject[]; others: Map<string, number> } {
+  const objects: DrObject[] = [];
+  const others = new Map<string, number>();
+  for (const source of sources) {
+    const { kind, apiVersion } = source.value;
+    const isOurs = typeof kind === 'string' && Object.hasOwn(PLURALS, kind);
+    // One of our kinds in another group is most likely a mistake; a foreign group has its own meaning.
+    const foreign =
+      typeof apiVersion === 'string' && apiVersion.includes('/') && !apiVersion.startsWith(`${GROUP}/`);
+    if (!isOurs || foreign) {
+      const name = typeof kind === 'string' && kind !== '' ? kind : 'without a kind';
+      others.set(name, (others.get(name) ?? 0) + 1);
+      continue;
+    }
+    const metadata = isObject(source.value.metadata) ? source.value.metadata : {};
+    const namespace = textOr(metadata.namespace, defaultNamespace);
+    objects.push({
+      kind: kind as Kind,
+      namespace,
+      name: textOr(metadata.name, textOr(metadata.generateName, '')),
+      source,
+      object: { ...source.value, metadata: { ...metadata, namespace } },
+    });
+  }
+  return { objects, others };
+}
+
+const textOr = (value: unknown, fallback: string): string =>
+  typeof value === 'string' && value !== '' ? value : fallback;
+
+/**
+ * Checks objects of files together, with the functions that admission and the bridge use: workflows, plans against the
+ * workflows, executions against their plans. Every problem has its place in a file; one about a workflow that a plan
+ * uses stands where the workflow is written.
+ */
+export function checkObjects(objects: readonly DrObject[], around: Surroundings): CheckedObject[] {
+  const index = new Map<string, DrObject>();
+  const keyOf = (kind: Kind, namespace: string, name: string): string => `${kind}/${namespace}/${name}`;
+  const twice = new Map<DrObject, DrObject>();
+  for (const entry of objects) {
+    const key = keyOf(entry.kind, entry.namespace, entry.name);
+    const first = index.get(key);
+    if (first === undefined) index.set(key, entry);
+    else if (entry.name !== '') twice.set(entry, first);
+  }
+  const find = (kind: Kind, namespace: string, name: string): DrObject | undefined =>
+    index.get(keyOf(kind, namespace, name));
+  const workflow = (namespace: string, name: string): DRWorkflow | undefined =>
+    (find('DRWorkflow', namespace, name)?.object as DRWorkflow | undefined) ??
+    around.workflow(namespace, name);
+  const plan = (namespace: string, name: string): DRPlan | undefined =>
+    (find('DRPlan', namespace, name)?.object as DRPlan | undefined) ?? around.plan(namespace, name);
+  const known = new Map<unknown, readonly Problem[]>();
+  const workflowProblems = (object: DRWorkflow): readonly Problem[] => {
+    const found = known.get(object) ?? validateWorkflow(object);
+    known.set(object, found);
+    return found;
+  };
+
+  function problemsOf({ kind, namespace, object }: DrObject): Problem[] {
+    switch (kind) {
+      case 'DRWorkflow':
+        return [...workflowProblems(object as unknown as DRWorkflow)];
+      case 'DRPlan':
+        return [...validatePlan(object, workflow, { workflowProblems }), ...checkAccount(object)];
+      case 'DRPlanExecution': {
+        const problems = validateExecutionSpec(object);
+        if (errorsOf(problems).length > 0) return problems;
+        return [...problems, ...checkStart(object as unknown as DRPlanExecution, namespace)];
+      }
+    }
+  }
+
+  function checkStart(execution: DRPlanExecution, namespace: string): Problem[] {
+    const { planRef, operationType } = execution.spec;
+    const found = plan(namespace, planRef);
+    if (found === undefined) {
+      const message = `plan "${namespace}/${planRef}" is not among what was read, so its parameters could not be checked`;
+      return [{ severity: 'warning', path: 'spec.planRef', reason: 'PlanNotFound', message }];
+    }
+    if (operationType === 'Revert') return [];
+    if (errorsOf(validatePlan(found, workflow, { workflowProblems })).length > 0) {
+      const message = `plan "${namespace}/${planRef}" is invalid, so the execution would fail; see what is said about it`;
+      return [{ severity: 'error', path: 'spec.planRef', reason: 'PlanInvalid', message }];
+    }
+    const { snapshot } = takeSnapshot({ plan: found, execution, lookup: workflow });
+    const compiled = compileRun({ snapshot });
+    const problems = compiled.ok ? [] : errorsOf(compiled.problems);
+    return problems.map((problem) =>
+      problem.path.startsWith('execution.')
+        ? { ...problem, path: problem.path.slice('execution.'.length) }
+        : problem,
+    );
+  }
+
+  const place = (entry: DrObject, problem: Problem): LocatedProblem => {
+    const { source, path } = owner(entry, problem.path);
+    const at = source === undefined ? undefined : source.locate(path, problem.message);
+    const file = source?.file ?? entry.source.file;
+    return { ...problem, file, ...(at ?? entry.source.locate('spec')) };
+  };
+
+  /** The object that a path leads into, and the path inside it. */
+  function owner(entry: DrObject, path: string): { source: ManifestObject | undefined; path: string } {
+    const inside = /^(.*?)\.workflowRef\(([^/()]*)\/([^()]*)\)\.(.*)$/s.exec(path);
+    const planPath = entry.kind === 'DRPlanExecution' && /^(plan\.)?spec\.(stages|globalParams)/.test(path);
+    const holder = planPath ? planOf(entry) : entry;
+    if (inside !== null) {
+      const [, before = '', namespace = '', name = '', rest = ''] = inside;
+      const used = find('DRWorkflow', namespace, name);
+      return used === undefined
+        ? { source: holder?.source, path: `${before}.workflowRef` }
+        : { source: used.source, path: rest };
+    }
+    return { source: holder?.source, path: path.replace(/^plan\./, '') };
+  }
+
+  function planOf({ object, namespace }: DrObject): DrObject | undefined {
+    const spec = isObject(object.spec) ? object.spec : {};
+    return typeof spec.planRef === 'string' ? find('DRPlan', namespace, spec.planRef) : undefined;
+  }
+
+  return objects.map((entry) => {
+    const found = [...checkIdentity(entry, twice.get(entry)), ...problemsOf(entry)];
+    // What is too deep to be checked is too deep to be walked.
+    if (!found.some(({ reason }) => reason === 'TooComplex')) {
+      found.push(...unknownFields(entry.kind, entry.object.spec));
+    }
+    const { kind, namespace, name, source } = entry;
+    return {
+      kind,
+      namespace,
+      name,
+      file: source.file,
+      line: source.locate('').line,
+      problems: found.map((problem) => place(entry, problem)),
+    };
+  });
+}
+
+function checkIdentity(entry: DrObject, first: DrObject | undefined): Problem[] {
+  const { source, kind } = entry;
+  const { apiVersion } = source.value;
+  const metadata = isObject(source.value.metadata) ? source.value.metadata : {};
+  const problems: Problem[] = [];
+  const fail = (path: string, reason: string, message: string): void =>
+    void problems.push({ severity: 'error', path, reason, message });
+  if (apiVersion !== API_VERSION) {
+    const found = typeof apiVersion === 'string' ? JSON.stringify(apiVersion.slice(0, 100)) : 'no text';
+    fail('apiVersion', 'InvalidField', `is ${found}; a ${kind} has ${API_VERSION}`);
+  }
+  const { name, generateName, namespace } = metadata;
+  if (typeof name === 'string' && name !== '')
+    problems.push(...checkName(name, 'metadata.name', 'subdomain'));
+  else if (typeof generateName !== 'string' || generateName === '') {
+    fail('metadata.name', 'InvalidField', 'is missing; must be text');
+  }
+  if (typeof namespace === 'string') problems.push(...checkName(namespace, 'metadata.namespace', 'label'));
+  else if (namespace !== undefined && namespace !== null) {
+    fail('metadata.namespace', 'InvalidField', 'must be text');
+  }
+  if (first !== undefined) {
+    const at = `${first.source.file}:${first.source.locate('').line}`;
+    fail('metadata.name', 'DuplicateObject', `${kind} "${entry.name}" is written at ${at} already; keep one`);
+  }
+  return problems;
+}
+
+/** Whether this is an error depends on how the installation is set up (plan semantics, §1). */
+function checkAccount(plan: Record<string, unknown>): Problem[] {
+  if (!isObject(plan.spec) || Boolean(plan.spec.serviceAccountName)) return [];
+  const message =
+    'is missing: the plan is Ready only where the installation sets --default-service-account or --controller-identity; name the ServiceAccount that the actions act as';
+  return [{ severity: 'warning', path: 'spec.serviceAccountName', reason: 'NoServiceAccount', message }];
+}

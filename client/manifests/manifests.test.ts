@@ -1,0 +1,271 @@
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { checkObjects, type LocatedProblem, NO_SURROUNDINGS, pickObjects } from './check.js';
+import { segmentsOf } from './locate.js';
+import { parseManifests } from './parse.js';
+import { readSources, readStdin } from './sources.js';
+
+const WORKFLOW = `apiVersion: dr.bkbcs.tencent.com/v1alpha1
+kind: DRWorkflow
+metadata: {name: w}
+spec:
+  parameters:
+    - name: site
+      default: a
+  actions:
+    - name: switch
+      type: HTTP
+      http:
+        url: https://gslb.example/{{ .params.site }}
+`;
+const PLAN = `apiVersion: dr.bkbcs.tencent.com/v1alpha1
+kind: DRPlan
+metadata:
+  name: p
+spec:
+  serviceAccountName: dr
+  stages:
+    - name: one
+      workflows:
+        - workflowRef: {name: w}
+`;
+const EXECUTION = `apiVersion: dr.bkbcs.tencent.com/v1alpha1
+kind: DRPlanExecution
+metadata: {name: p-1}
+spec:
+  planRef: p
+  operationType: Execute
+  params:
+    - name: site
+      value: b
+`;
+
+function check(...texts: string[]): { problems: LocatedProblem[]; brief: string[]; faults: string[] } {
+  const files = texts.map((text, index) => parseManifests({ file: `f${index}`, text }));
+  const { objects } = pickObjects(
+    files.flatMap((file) => file.objects),
+    'dr',
+  );
+  const problems = checkObjects(objects, NO_SURROUNDINGS).flatMap((object) => object.problems);
+  return {
+    problems,
+    brief: problems.map((one) => `${one.file}:${one.line}:${one.column} ${one.severity} ${one.reason}`),
+    faults: files
+      .flatMap((file) => file.faults)
+      .map((one) => `${one.file}:${one.line}:${one.column} ${one.message}`),
+  };
+}
+
+describe('objects of files', () => {
+  it('are checked together, in whatever files they stand', () => {
+    expect(check(`${WORKFLOW}---\n${PLAN}---\n${EXECUTION}`).brief).toEqual([]);
+    expect(check(EXECUTION, PLAN, WORKFLOW).brief).toEqual([]);
+  });
+
+  it('are opened in Lists, as kubectl get writes them', () => {
+    const list = {
+      apiVersion: 'v1',
+      kind: 'List',
+      items: [
+        { apiVersion: 'dr.bkbcs.tencent.com/v1alpha1', kind: 'DRPlan', metadata: { name: 'p' }, spec: {} },
+      ],
+    };
+    const text = JSON.stringify(list, null, '\t');
+    const [first] = check(text).problems;
+    expect(first).toMatchObject({ path: 'spec.stages', line: 11, reason: 'InvalidField' });
+  });
+
+  it('tell where a missing plan, workflow or value would stand', () => {
+    expect(check(PLAN).brief).toEqual(['f0:10:11 error WorkflowNotFound']);
+    expect(check(EXECUTION).brief).toEqual(['f0:5:3 warning PlanNotFound']);
+    // The execution gives no value: the parameter is where the workflow declares it.
+    const required = WORKFLOW.replace('default: a', 'required: true');
+    expect(check(EXECUTION, PLAN, required).brief).toEqual(['f2:6:7 warning MissingParameter']);
+    const bare = EXECUTION.replace(/ {2}params[^]*$/, '');
+    expect(check(bare, PLAN, required).brief).toContain('f2:6:7 error MissingParameter');
+  });
+
+  it('tell problems of a workflow where it is written, and its plan where it uses it', () => {
+    const { brief } = check(PLAN, WORKFLOW.replace('type: HTTP', 'type: Http'));
+    expect(brief).toContain('f1:10:7 error InvalidField');
+    expect(brief).toContain('f0:10:11 error WorkflowInvalid');
+  });
+
+  it('name the line inside a manifest', () => {
+    const action = `  actions:
+    - name: apply
+      type: KubernetesResource
+      resource:
+        manifest: |
+          apiVersion: v1
+          kind: ConfigMap
+          metadata:
+            name: x
+          data: {a: 1, a: 2}
+`;
+    const text = WORKFLOW.replace(/ {2}parameters[^]*$/, action);
+    const [problem] = check(text).problems;
+    expect(problem).toMatchObject({
+      reason: 'InvalidManifest',
+      line: 14,
+      path: 'spec.actions[0].resource.manifest',
+    });
+  });
+
+  it('have one version, a name, and stand once', () => {
+    expect(check(PLAN.replace('v1alpha1', 'v1'), WORKFLOW).brief).toEqual(['f0:1:1 error InvalidField']);
+    expect(check(PLAN.replace('  name: p\n', '  labels: {}\n'), WORKFLOW).brief).toEqual([
+      'f0:3:1 error InvalidField',
+    ]);
+    expect(check(PLAN, PLAN, WORKFLOW).brief).toEqual(['f1:4:3 error DuplicateObject']);
+    expect(check(PLAN.replace('name: p', 'name: P_1'), WORKFLOW).brief).toEqual(['f0:4:3 error InvalidName']);
+  });
+
+  it('have fields that are misspelt', () => {
+    const { brief, problems } = check(
+      PLAN.replace('    - name: one', '    - name: one\n      paralel: true'),
+      WORKFLOW,
+    );
+    expect(brief).toEqual(['f0:9:7 warning UnknownField']);
+    expect(problems[0]?.message).toContain('did you mean parallel?');
+  });
+
+  it('warn where the installation decides whom a plan acts as', () => {
+    expect(check(PLAN.replace('  serviceAccountName: dr\n', ''), WORKFLOW).brief).toEqual([
+      'f0:5:1 warning NoServiceAccount',
+    ]);
+  });
+
+  it('of other kinds are left out', () => {
+    const files = [
+      parseManifests({ file: 'f', text: `kind: ConfigMap\n---\nkind: ConfigMap\n---\n${PLAN}` }),
+    ];
+    const { objects, others } = pickObjects(files[0]!.objects, 'dr');
+    expect(objects.map(({ kind, name }) => `${kind}/${name}`)).toEqual(['DRPlan/p']);
+    expect([...others]).toEqual([['ConfigMap', 2]]);
+  });
+});
+
+describe('hostile files', () => {
+  const nested = (open: string, close: string, depth: number): string =>
+    open.repeat(depth) + close.repeat(depth);
+  const aliasBomb = ['a: &a [x, x, x, x, x, x, x, x, x]']
+    .concat(
+      [...'bcdefghij'].map(
+        (name, at) => `${name}: &${name} [${Array(9).fill(`*${'abcdefghij'[at]}`).join(',')}]`,
+      ),
+    )
+    .join('\n');
+
+  it.each<[string, string, string]>([
+    ['an alias bomb', aliasBomb, 'write out what they stand for'],
+    [
+      'many aliases',
+      `a: &a 1\n${'b: *a\n'.repeat(1)}c: [${Array(30_000).fill('*a').join(',')}]`,
+      'more than 100 aliases',
+    ],
+    ['an alias without an anchor', 'a: *b', 'b'],
+    ['a key that stands twice', 'kind: DRPlan\nspec: 1\nkind: x', 'key "kind" stands twice'],
+    ['a NUL', 'kind: "a\0"', 'control character \\x00'],
+    ['open brackets', '['.repeat(200_000), 'nested more than 500'],
+    ['deep lists', '- '.repeat(200_000), 'nested more than 500'],
+    [
+      'deep maps',
+      Array.from({ length: 2500 }, (_, at) => `${' '.repeat(at)}a:`).join('\n'),
+      'nested too deeply',
+    ],
+    ['a text that never ends', `a: "${'x'.repeat(100_000)}`, 'quote'],
+    ['a list', '- a', 'is no object'],
+    ['a number that JSON cannot hold', 'a: 123456789012345678901234567890', 'cannot be kept exactly'],
+  ])('%s', (_, text, message) => {
+    const started = performance.now();
+    const { faults } = check(text);
+    expect(faults.join('\n')).toContain(message);
+    expect(faults.length).toBeLessThanOrEqual(20);
+    expect(performance.now() - started).toBeLessThan(20_000);
+  });
+
+  it('that are deep but readable are refused by the check, at their place', () => {
+    const text = PLAN.replace('serviceAccountName: dr', `description: ${nested('[', ']', 400)}`);
+    expect(check(text, WORKFLOW).brief).toContain('f0:5:1 error TooComplex');
+  });
+
+  it('with names of 10,000 characters are refused in short messages', () => {
+    const name = 'n'.repeat(10_000);
+    const { problems } = check(PLAN.replace('name: p', `name: ${name}`).replace('name: w', `name: ${name}`));
+    expect(problems.map(({ reason }) => reason)).toEqual(['InvalidName', 'InvalidField']);
+    for (const { message } of problems) expect(message.length).toBeLessThan(400);
+  });
+
+  it('keep their lines with CRLF, and their values with emoji', () => {
+    const text = PLAN.replace('name: one', 'name: 🚀\n      when: "1"').replaceAll('\n', '\r\n');
+    expect(check(text, WORKFLOW).brief).toEqual(['f0:9:7 error InvalidWhen']);
+  });
+
+  it('may refer to themselves', () => {
+    const text = PLAN.replace('  stages:', '  stages: &s\n    - *s\n  old:');
+    expect(check(text).brief).toContain('f0:5:1 error TooComplex');
+  });
+
+  it('with one broken document are read further', () => {
+    const { faults, brief } = check(`a: b: c\n---\n${PLAN}`);
+    expect(faults).toHaveLength(1);
+    expect(brief).toEqual(['f0:12:11 error WorkflowNotFound']);
+  });
+});
+
+describe('sources', () => {
+  let folder = '';
+  beforeEach(async () => {
+    folder = await mkdtemp(join(tmpdir(), 'drover-manifests-'));
+  });
+  afterEach(() => rm(folder, { recursive: true }));
+  const noStdin = (): Promise<Uint8Array> => Promise.reject(new Error('nobody reads standard input'));
+
+  it('are files, folders and standard input, each once', async () => {
+    await writeFile(join(folder, 'b.yaml'), PLAN);
+    await writeFile(join(folder, 'a.json'), '{}');
+    await writeFile(join(folder, 'notes.txt'), 'x');
+    const stdin = (): Promise<Uint8Array> => Promise.resolve(Buffer.from(WORKFLOW));
+    const { texts } = await readSources([folder, join(folder, 'b.yaml'), '-', '-'], stdin);
+    expect(texts.map(({ file }) => file)).toEqual([join(folder, 'a.json'), join(folder, 'b.yaml'), 'stdin']);
+  });
+
+  it('that are no text are told, not read', async () => {
+    await writeFile(
+      join(folder, 'bom.yaml'),
+      Buffer.concat([Buffer.from([0xef, 0xbb, 0xbf]), Buffer.from(PLAN)]),
+    );
+    await writeFile(join(folder, 'latin.yaml'), Buffer.from([0x61, 0x3a, 0xe9]));
+    await writeFile(join(folder, 'wide.yaml'), Buffer.from('\ufeffa: b', 'utf16le'));
+    const { texts, faults } = await readSources([folder], noStdin);
+    expect(texts).toEqual([{ file: join(folder, 'bom.yaml'), text: PLAN }]);
+    expect(faults.map(({ message }) => message)).toEqual([
+      'is not UTF-8 text; save it as UTF-8, or leave the file out',
+      'is UTF-16; save it as UTF-8',
+    ]);
+  });
+
+  it('that are not there are named', async () => {
+    await expect(readSources([join(folder, 'no.yaml')], noStdin)).rejects.toThrow(/no\.yaml does not exist/);
+    await expect(readSources([folder], noStdin)).rejects.toThrow(/has no \.yaml/);
+  });
+
+  it('are bounded on standard input', async () => {
+    async function* endless(): AsyncGenerator<Buffer> {
+      for (;;) yield await Promise.resolve(Buffer.alloc(1024 * 1024, 0x20));
+    }
+    const { faults } = await readSources(['-'], () => readStdin(endless()));
+    expect(faults[0]?.message).toContain('MiB are read');
+  });
+});
+
+describe('field paths', () => {
+  it.each([
+    ['spec.stages[2].workflows[0].params', ['spec', 'stages', 2, 'workflows', 0, 'params']],
+    ['headers["X-\\"a\\".b[0]"].x', ['headers', 'X-"a".b[0]', 'x']],
+    ['', []],
+  ])('%s', (path, segments) => expect(segmentsOf(path)).toEqual(segments));
+});
