@@ -88,9 +88,10 @@ export const executionRecordSchema = z
     phase: z.string().describe('Pending, Running, Succeeded, Failed or Cancelled.'),
     startTime: time('When it started.'),
     completionTime: time('When it ended.'),
+    revertOf: z.string().optional().describe('Revert: uid of the execution that it undoes.'),
   })
   .describe('One execution of the plan.');
-/** A row of a plan's history (seed: ExecutionRecord). */
+/** A row of a plan's history (seed: ExecutionRecord; `uid`, `revertOf` added). */
 export type ExecutionRecord = z.infer<typeof executionRecordSchema>;
 
 /** Rows kept in a plan's history (seed: executionHistory). */
@@ -105,6 +106,9 @@ export const planStatusSchema = z
       .string()
       .optional()
       .describe('Name of the execution of the last successful operation.'),
+    executedBy: objectReferenceSchema
+      .optional()
+      .describe('The newest Execute that succeeded: its Revert makes the plan Ready again.'),
     currentExecution: objectReferenceSchema.optional().describe('The running execution: holds the plan.'),
     lastProcessedTrigger: z.string().optional().describe('Deprecated, never written.'),
     executionHistory: z

@@ -114,7 +114,7 @@ function refuseWhatCannotStart(plan: DRPlan, options: RunOptions, context: Comma
     );
   }
   if (status?.phase === 'Executed' && options.rerun !== true) {
-    const last = status.lastExecutionRef;
+    const last = status.executedBy?.name ?? status.lastExecutionRef;
     throw new CliError(
       `plan "${metadata.name}" has been executed already${last === undefined ? '' : ` ("${last}")`}`,
       {

@@ -84,7 +84,11 @@ export function createAdmission(deps: DrDeps): ExecutionAdmission {
     const stamped = await stamp(execution);
     if (stamped === undefined) return { kind: 'refused' };
     const [locked] = await Promise.all([
-      plans.take(execution, plan, identity),
+      plans.take(
+        execution,
+        plan,
+        work.target === undefined ? identity : { ...identity, target: work.target },
+      ),
       located.write({
         plan: { name: plan.metadata.name, uid: plan.metadata.uid ?? '' },
         execution: { name: identity.name, uid: identity.uid },

@@ -4,7 +4,14 @@ import type { ExecutionIdentity } from './plan-state.js';
 /** An execution as its plan sees it. */
 export function identityOf(execution: DRPlanExecution): ExecutionIdentity {
   const { name, namespace = 'default', uid = '' } = execution.metadata;
-  return { name, namespace, uid, operation: execution.spec.operationType };
+  const { operationType: operation, revertExecutionRef: target } = execution.spec;
+  return {
+    name,
+    namespace,
+    uid,
+    operation,
+    ...(operation === 'Revert' && target !== undefined && { target: { name: target } }),
+  };
 }
 
 /** What a write to an object is aimed at. */

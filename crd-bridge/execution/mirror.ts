@@ -184,6 +184,7 @@ const identityOfRun = (run: RunIdentity): ExecutionIdentity => ({
   namespace: run.namespace,
   uid: run.uid,
   operation: run.operation,
+  ...(run.target !== undefined && { target: run.target }),
 });
 
 const objectOf = (run: RunIdentity): Pick<DRPlanExecution, 'apiVersion' | 'kind' | 'metadata'> => ({

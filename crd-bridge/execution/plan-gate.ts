@@ -2,7 +2,7 @@
 import type { DRPlan, DRPlanExecution } from '../../api/types.js';
 import { findCondition } from '../core/conditions.js';
 import type { Refusal } from './gates.js';
-import { holds } from './plan-state.js';
+import { executedByOf, holds } from './plan-state.js';
 import type { ExecutionIdentity } from './plan-state.js';
 
 /** The plan's phase has to allow the operation (plan semantics, §5 Start). A Revert is allowed in every phase. */
@@ -23,7 +23,7 @@ export function checkPlanPhase(
   if (phase === 'Executed' && execution.spec.rerun !== 'Allowed') {
     return {
       reason: 'PlanExecuted',
-      message: `plan "${name}" was executed by "${plan.status?.lastExecutionRef ?? 'another execution'}" and is not reverted; revert that first, or set spec.rerun: Allowed to execute it again`,
+      message: `plan "${name}" was executed by "${executedByOf(plan.status)?.name ?? plan.status?.lastExecutionRef ?? 'another execution'}" and is not reverted; revert that first, or set spec.rerun: Allowed to execute it again`,
     };
   }
   return undefined;

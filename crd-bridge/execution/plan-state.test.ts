@@ -6,11 +6,16 @@ import { recordRow } from './history.js';
 import { endOnPlan, freeLock, takeLock, wasExecuted } from './plan-state.js';
 import type { ExecutionIdentity } from './plan-state.js';
 
-const execution = (uid: string, operation: 'Execute' | 'Revert' = 'Execute'): ExecutionIdentity => ({
+const execution = (
+  uid: string,
+  operation: 'Execute' | 'Revert' = 'Execute',
+  target = '1',
+): ExecutionIdentity => ({
   name: `run-${uid}`,
   namespace: 'ns',
   uid,
   operation,
+  ...(operation === 'Revert' && { target: { name: `run-${target}`, uid: target } }),
 });
 const at = '2026-01-01T00:00:00Z';
 const end = (phase: 'Succeeded' | 'Failed' | 'Cancelled') => ({ phase, startTime: at, completionTime: at });
@@ -50,6 +55,32 @@ describe('the end on a plan', () => {
     status = endOnPlan(lock(status, execution('3', 'Revert')), execution('3', 'Revert'), end('Succeeded'));
     expect(status).toMatchObject({ phase: 'Ready', lastExecutionRef: 'run-3' });
     expect(wasExecuted(status)).toBe(false);
+  });
+
+  it('stays Executed when another run than the newest successful one is reverted', () => {
+    const run = (before: DRPlanStatus | undefined, who: ExecutionIdentity, phase: 'Succeeded' | 'Failed') =>
+      endOnPlan(lock(before, who), who, end(phase));
+    const first = run({ phase: 'Ready' }, execution('1'), 'Succeeded');
+    expect(first.executedBy?.uid).toBe('1');
+    // A failed rerun is undone; the first run is still in effect.
+    const failed = run(first, execution('2'), 'Failed');
+    const undone = run(failed, execution('3', 'Revert', '2'), 'Succeeded');
+    expect(undone).toMatchObject({ phase: 'Executed', executedBy: { uid: '1' } });
+    expect(wasExecuted(undone)).toBe(true);
+    // However many rows have gone by.
+    let many = undone;
+    for (let n = 10; n < 25; n += 1) many = run(many, execution(String(n), 'Revert', '2'), 'Failed');
+    const back = run(many, execution('30', 'Revert', '1'), 'Succeeded');
+    expect(back.phase).toBe('Ready');
+    expect(back.executedBy).toBeUndefined();
+    expect(back.executionHistory?.[0]).toMatchObject({ uid: '30', revertOf: '1' });
+  });
+
+  it('knows the target from its row when only its name is left', () => {
+    const first = endOnPlan(lock({ phase: 'Ready' }, execution('1')), execution('1'), end('Succeeded'));
+    const locked = lock(first, execution('2', 'Revert', '1'));
+    const nameOnly = { ...execution('2', 'Revert'), target: { name: 'another' } };
+    expect(endOnPlan(locked, nameOnly, end('Succeeded')).phase).toBe('Ready');
   });
 
   it('is remembered through Invalid', () => {

@@ -17,6 +17,8 @@ export interface ExecutionIdentity {
   namespace: string;
   uid: string;
   operation: 'Execute' | 'Revert';
+  /** Revert: the execution that is undone. Its uid is known once it was looked up. */
+  target?: { name: string; uid?: string };
 }
 
 /** Whether the reference is to this execution. One without a uid was written by the original controller. */
@@ -56,6 +58,7 @@ export function takeLock(
       uid: execution.uid,
       operationType: execution.operation,
       phase: 'Running',
+      ...(execution.target?.uid !== undefined && { revertOf: execution.target.uid }),
       startTime: rowOf(status?.executionHistory, execution.uid)?.startTime ?? now,
     }),
   };
@@ -90,6 +93,7 @@ export function endOnPlan(
       uid: execution.uid,
       operationType: execution.operation,
       phase: end.phase,
+      ...(execution.target?.uid !== undefined && { revertOf: execution.target.uid }),
       ...(end.startTime !== undefined && { startTime: end.startTime }),
       completionTime: end.completionTime,
     }),
@@ -97,9 +101,18 @@ export function endOnPlan(
   if (!isHolder) return next;
   delete next.currentExecution;
   if (end.phase !== 'Succeeded') return next;
-  const executed = execution.operation === 'Execute';
   next.lastExecutionRef = execution.name;
   next.lastExecutionTime = end.completionTime;
+  if (execution.operation === 'Execute') {
+    const { name, namespace, uid } = execution;
+    next.executedBy = { apiVersion: API_VERSION, kind: 'DRPlanExecution', name, namespace, uid };
+  } else if (!isInEffect(status, execution.target?.name, execution.target?.uid ?? row?.revertOf)) {
+    // An earlier or a failed run was undone: what the newest successful one did is still there.
+    return next;
+  } else {
+    delete next.executedBy;
+  }
+  const executed = execution.operation === 'Execute';
   next.conditions = setCondition(
     next.conditions,
     {
@@ -112,6 +125,30 @@ export function endOnPlan(
   );
   if (next.phase !== 'Invalid') next.phase = executed ? 'Executed' : 'Ready';
   return next;
+}
+
+/** Whether this is the run that made the plan Executed, or none is known to have. */
+function isInEffect(
+  status: DRPlanStatus | undefined,
+  name: string | undefined,
+  uid: string | undefined,
+): boolean {
+  const executedBy = executedByOf(status);
+  if (executedBy === undefined) return true;
+  return executedBy.uid === undefined || uid === undefined
+    ? executedBy.name === name
+    : executedBy.uid === uid;
+}
+
+/** The newest Execute that succeeded and is not reverted; of statuses without the field, as far as history tells. */
+export function executedByOf(
+  status: DRPlanStatus | undefined,
+): { name: string; uid?: string | undefined } | undefined {
+  if (!wasExecuted(status)) return undefined;
+  return (
+    status?.executedBy ??
+    status?.executionHistory?.find((row) => row.operationType === 'Execute' && row.phase === 'Succeeded')
+  );
 }
 
 /** Frees a plan whose holder is known to be over without having said so. */
