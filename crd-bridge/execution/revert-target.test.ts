@@ -59,6 +59,27 @@ describe('the target of a revert', () => {
       checkNewest(revert(), target(), [{ ...newer, status: { ...newer.status, revertedBy: { name: 'r' } } }]),
     ).toBeUndefined();
   });
+
+  it('is not older than a successful run whose record was deleted, unless that was reverted or it is forced', () => {
+    const row = { name: 'new', uid: 'new', operationType: 'Execute', phase: 'Succeeded' };
+    const later = { ...row, startTime: '2026-01-02T00:00:00Z' };
+    expect(checkNewest(revert(), target(), [target()], [later])).toMatchObject({
+      reason: 'NotNewest',
+      message: expect.stringContaining('"new"') as string,
+    });
+    expect(checkNewest(revert({ force: true }), target(), [target()], [later])).toBeUndefined();
+    const back = { name: 'b', uid: 'b', operationType: 'Revert', phase: 'Succeeded', revertOf: 'new' };
+    expect(checkNewest(revert(), target(), [target()], [back, later])).toBeUndefined();
+    expect(checkNewest(revert(), target(), [target()], [{ ...back, phase: 'Failed' }, later])?.reason).toBe(
+      'NotNewest',
+    );
+    const earlier = { ...row, startTime: '2025-12-31T00:00:00Z' };
+    expect(checkNewest(revert(), target(), [target()], [earlier])).toBeUndefined();
+    expect(checkNewest(revert(), target(), [target()], [{ ...later, phase: 'Cancelled' }])).toBeUndefined();
+    // What its object says of itself counts more.
+    const present: CachedExecution = { ...target({}, 'new'), stub: { hasEffects: false } };
+    expect(checkNewest(revert(), target(), [target(), present], [later])).toBeUndefined();
+  });
 });
 
 describe('effects', () => {
@@ -80,6 +101,9 @@ describe('effects', () => {
     expect(hasEffects(stages({ phase: 'Succeeded' }))).toBe(true);
     expect(hasEffects(stages({ phase: 'Failed', effect: 'Unknown' }))).toBe(true);
     expect(hasEffects(stages({ phase: 'Failed', effect: 'None' }, { phase: 'Skipped' }))).toBe(false);
+    expect(hasEffects(stages({ phase: 'Skipped', effect: 'Unknown' }))).toBe(true);
+    expect(hasEffects(stages({ phase: 'Skipped', effect: 'Done' }))).toBe(true);
+    expect(hasEffects(stages({ phase: 'Skipped', effect: 'None' }))).toBe(false);
     expect(hasEffects(stages({ phase: 'Succeeded' }), ['0/0/0'])).toBe(false);
     expect(hasEffects(undefined)).toBe(false);
   });

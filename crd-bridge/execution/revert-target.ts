@@ -1,6 +1,6 @@
 /** Which execution a Revert may undo (plan semantics, §5 Revert). */
 import { isTerminalExecution } from '../../api/phase.js';
-import type { DRPlanExecution, StageStatus } from '../../api/types.js';
+import type { ActionStatus, DRPlanExecution, ExecutionRecord, StageStatus } from '../../api/types.js';
 import { positionOf } from '../../api/undo.js';
 import type { Refusal } from './gates.js';
 import type { CachedExecution } from './types.js';
@@ -62,6 +62,7 @@ export function checkNewest(
   revert: DRPlanExecution,
   target: DRPlanExecution,
   executions: readonly CachedExecution[],
+  history: readonly ExecutionRecord[] = [],
 ): Refusal | undefined {
   if (revert.spec.force === true) return undefined;
   const since = startOf(target);
@@ -76,12 +77,31 @@ export function checkNewest(
       (other.stub?.hasEffects ?? false) &&
       startOf(other) > since,
   );
-  if (newer === undefined) return undefined;
-  return {
-    reason: 'NotNewest',
-    message: `execution "${newer.metadata.name}" of the same plan ran later and is not reverted; revert it first, or set spec.force: true`,
-  };
+  if (newer !== undefined) return notNewest(newer.metadata.name, 'ran later and is not reverted');
+  const known = new Set(executions.map(({ metadata }) => metadata.uid));
+  const deleted = history.find(
+    ({ uid, operationType, phase, startTime }) =>
+      uid !== undefined &&
+      uid !== target.metadata.uid &&
+      !known.has(uid) &&
+      operationType === 'Execute' &&
+      phase === 'Succeeded' &&
+      Date.parse(startTime ?? '') > since &&
+      !history.some((row) => row.revertOf === uid && row.phase === 'Succeeded'),
+  );
+  return (
+    deleted &&
+    notNewest(
+      deleted.name,
+      'ran later, was not reverted, and its record is deleted, so that it cannot be reverted any more',
+    )
+  );
 }
+
+const notNewest = (name: string, why: string): Refusal => ({
+  reason: 'NotNewest',
+  message: `execution "${name}" of the same plan ${why}; revert it first where that is possible, or set spec.force: true`,
+});
 
 const startOf = ({ status, metadata }: DRPlanExecution): number =>
   Date.parse(status?.startTime ?? metadata.creationTimestamp ?? '');
@@ -95,10 +115,15 @@ export function hasEffects(
   return (stages ?? []).some((stage, s) =>
     stage.workflowExecutions?.some((workflow, w) =>
       workflow.actionStatuses?.some(
-        (action, a) =>
-          (action.phase === 'Succeeded' || (action.phase === 'Failed' && action.effect !== 'None')) &&
-          !gone.has(positionOf({ stage: s, workflow: w, action: a })),
+        (action, a) => mayHaveEffect(action) && !gone.has(positionOf({ stage: s, workflow: w, action: a })),
       ),
     ),
   );
 }
+
+/** Also a skipped action may have one: a person skips an action that has failed. */
+const mayHaveEffect = ({ phase, effect }: ActionStatus): boolean =>
+  phase === 'Succeeded' ||
+  effect === 'Done' ||
+  effect === 'Unknown' ||
+  (phase === 'Failed' && effect !== 'None');

@@ -41,7 +41,7 @@ export async function findWork(
   plan: DRPlan,
   recorded: SnapshotRef | undefined,
 ): Promise<WorkSource> {
-  if (execution.spec.operationType === 'Revert') return findUndo(deps, execution, recorded);
+  if (execution.spec.operationType === 'Revert') return findUndo(deps, execution, plan, recorded);
   if (recorded !== undefined) return { snapshot: await readSnapshot(deps, recorded) };
   const { snapshot, missing } = takeSnapshot({
     plan,
@@ -60,12 +60,13 @@ export async function findWork(
 async function findUndo(
   deps: Pick<DrDeps, 'kube' | 'caches' | 'snapshots'>,
   execution: DRPlanExecution,
+  plan: DRPlan,
   recorded: SnapshotRef | undefined,
 ): Promise<WorkSource> {
   const target = await findTarget(deps, execution);
   throwIf(checkTarget(execution, target));
   if (target?.status?.snapshotRef === undefined) throw new Error('unreachable: the target was checked');
-  throwIf(checkNewest(execution, target, deps.caches.executions.list()));
+  throwIf(checkNewest(execution, target, deps.caches.executions.list(), plan.status?.executionHistory));
   const snapshot = await readSnapshot(
     deps,
     recorded ?? { ...target.status.snapshotRef, namespace: execution.metadata.namespace ?? 'default' },

@@ -65,7 +65,7 @@ export async function reviewExecution(
   const refusal = checkPlan(deps, execution, plan) ?? (await checkBusy(deps, execution, plan));
   if (refusal !== undefined) return refusedBy(refusal, warnings);
   if (execution.spec.operationType === 'Revert') {
-    const target = await checkRevert(deps, execution);
+    const target = await checkRevert(deps, execution, plan);
     return target === undefined ? checked : refusedBy(target, warnings);
   }
   const verdict = checkRun(deps, execution, plan);
@@ -126,7 +126,11 @@ async function checkBusy(
   }
 }
 
-async function checkRevert(deps: ExecutionDeps, revert: DRPlanExecution): Promise<Refusal | undefined> {
+async function checkRevert(
+  deps: ExecutionDeps,
+  revert: DRPlanExecution,
+  plan: DRPlan,
+): Promise<Refusal | undefined> {
   const { namespace } = revert.metadata;
   const target = await deps.dr.kube.get<CachedExecution>({
     apiVersion: API_VERSION,
@@ -136,7 +140,7 @@ async function checkRevert(deps: ExecutionDeps, revert: DRPlanExecution): Promis
   });
   const refusal = checkTarget(revert, target);
   if (refusal !== undefined || target === undefined) return refusal;
-  const newer = checkNewest(revert, target, deps.dr.caches.executions.list());
+  const newer = checkNewest(revert, target, deps.dr.caches.executions.list(), plan.status?.executionHistory);
   if (newer !== undefined) return newer;
   const { phase, stageStatuses, undone } = target.status ?? {};
   return phase === 'Succeeded' || hasEffects(stageStatuses, undone)
