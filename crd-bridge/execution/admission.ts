@@ -23,7 +23,10 @@ import type { Work } from './work.js';
 /** Everything between a new execution and the start of its run. */
 export interface ExecutionAdmission {
   admit(execution: CachedExecution): Promise<Admission>;
-  /** Ends an execution that never started. */
+  /**
+   * Ends an execution that never started. Does nothing to one that another replica has started or ended meanwhile: the
+   * live object decides, not the caller's.
+   */
   refuse(execution: DRPlanExecution, phase: 'Failed' | 'Cancelled', refusal: Refusal): Promise<void>;
 }
 
@@ -48,12 +51,6 @@ export function createAdmission(deps: DrDeps): ExecutionAdmission {
     } catch (error) {
       if (!(error instanceof Refused)) throw error;
       waitingSince.delete(uid);
-      if (execution.metadata.annotations?.[ANNOTATIONS.stamp] === uid) {
-        // An earlier attempt may have got as far as the start: what is refused now must not go on.
-        await deps.runs.signalCancel(runWorkflowId({ cluster: deps.cluster, ...identityOf(execution) }), {
-          reason: error.refusal.message,
-        });
-      }
       await end(execution, 'Failed', error.refusal);
       return { kind: 'refused' };
     }
@@ -279,11 +276,31 @@ export function createAdmission(deps: DrDeps): ExecutionAdmission {
   ): Promise<void> {
     const at = now();
     const identity = identityOf(execution);
+    const workflowId = runWorkflowId({ cluster: deps.cluster, ...identity });
+    const isDecided = ({ status }: DRPlanExecution): boolean =>
+      isTerminalExecution(status?.phase) || status?.temporal?.workflowId === workflowId;
+    const live = await deps.kube.get<CachedExecution>({
+      apiVersion: API_VERSION,
+      kind: 'DRPlanExecution',
+      namespace: identity.namespace,
+      name: identity.name,
+    });
+    if (live === undefined || live.metadata.uid !== identity.uid) return;
+    caches.executions.learn(live);
+    // Another replica was faster, and what was found here is old.
+    if (isDecided(live)) return;
+    const cancelRun = (): Promise<unknown> => deps.runs.signalCancel(workflowId, { reason: refusal.message });
+    // An earlier attempt may have got as far as the start: what ends now must not go on.
+    if (live.metadata.annotations?.[ANNOTATIONS.stamp] === identity.uid) await cancelRun();
     // The plan first: an execution that has ended holds nothing.
     await plans.giveBack(execution, identity);
-    const result = await deps.writer.status(caches.executions, refOf(execution), ({ status, metadata }) =>
-      refusedStatus(status, { ...refusal, phase, generation: metadata.generation }, at),
+    const result = await deps.writer.status(caches.executions, refOf(execution), (current) =>
+      isDecided(current)
+        ? undefined
+        : refusedStatus(current.status, { ...refusal, phase, generation: current.metadata.generation }, at),
     );
+    // It was recorded since the look at it: without the plan, which was given back, its run must not act.
+    if (result.kind === 'unchanged' && !isTerminalExecution(result.object.status?.phase)) await cancelRun();
     if (result.kind !== 'written') return;
     if (!FOREIGN.has(refusal.reason)) {
       await deps.writer.metadata(caches.executions, refOf(execution), ({ metadata }) => ({

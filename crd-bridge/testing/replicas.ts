@@ -1,0 +1,250 @@
+/**
+ * Two or more replicas over one API server and one Temporal, both in memory, so that a test decides what each cache has
+ * seen and what happens between two requests. The interleavings that matter are a few milliseconds wide: no real server
+ * can be made to show them on purpose.
+ */
+import { createAdmission } from '../execution/admission.js';
+import { createMirror } from '../execution/mirror.js';
+import { createSnapshotStore } from '../execution/snapshot-store.js';
+import type { CachedExecution, DrDeps } from '../execution/types.js';
+import { createExecutionKind, trimExecution } from '../kinds/dr-plan-execution.js';
+import { createPlanKind } from '../kinds/dr-plan.js';
+import { createWorkflowKind } from '../kinds/dr-workflow.js';
+import type { PatchOperation } from '../core/json-diff.js';
+import { createKeyedMutex } from '../core/mutex.js';
+import { createRunController } from '../core/run-controller.js';
+import { createStatusWriter } from '../core/status-writer.js';
+import { API_VERSION } from '../../api/group.js';
+import type { DRPlan, DRPlanExecution, DRWorkflow } from '../../api/types.js';
+import type { RunDescription, Runs } from '../../client/runs.js';
+import type { KubeClient } from '../../kube/client.js';
+import { KubeError } from '../../kube/error.js';
+import { createInformer } from '../../kube/informer.js';
+import type { KubeObject } from '../../kube/object.js';
+import type { CancelRequest } from '../../workflows/contract.js';
+
+type ObjectKey = Parameters<KubeClient['get']>[0];
+type Request = 'get' | 'patch' | 'start' | 'describe' | 'signal';
+
+export const NAMESPACE = 'ns';
+
+/** The API server and the Temporal that the replicas share. */
+export function createWorld() {
+  const objects = new Map<string, KubeObject>();
+  const runs = new Map<string, RunDescription>();
+  const signals: { workflowId: string; request: CancelRequest }[] = [];
+  const hooks: { request: Request; of: string; work: () => Promise<void> | void }[] = [];
+  let version = 100;
+
+  const keyOf = (key: { kind?: string; namespace?: string; name: string }): string =>
+    `${key.kind} ${key.namespace ?? NAMESPACE}/${key.name}`;
+  const copy = <T>(value: T): T => structuredClone(value);
+
+  /** Runs what a test has put before such a request, once. */
+  async function before(request: Request, of: string): Promise<void> {
+    const index = hooks.findIndex((hook) => hook.request === request && of.startsWith(hook.of));
+    if (index >= 0) await hooks.splice(index, 1)[0]?.work();
+  }
+
+  const refused = (code: number, reason: string, key: string): KubeError =>
+    new KubeError(`${key}: ${reason}`, { code, reason });
+
+  function put<T = KubeObject>(object: T): T {
+    version += 1;
+    const stored = copy(object) as KubeObject;
+    stored.metadata.resourceVersion = String(version);
+    objects.set(keyOf({ kind: stored.kind ?? '', namespace: NAMESPACE, name: stored.metadata.name }), stored);
+    return copy(stored) as T;
+  }
+
+  const kube: Pick<KubeClient, 'get' | 'create' | 'patch'> = {
+    async get<T>(key: ObjectKey): Promise<T | undefined> {
+      await before('get', keyOf(key));
+      return copy(objects.get(keyOf(key))) as T | undefined;
+    },
+    create: <T>(object: KubeObject): Promise<T> => Promise.resolve(put(object) as unknown as T),
+    async patch<T>(key: ObjectKey, patch: unknown): Promise<T> {
+      await before('patch', keyOf(key));
+      const current = objects.get(keyOf(key));
+      if (current === undefined) throw refused(404, 'NotFound', keyOf(key));
+      const [precondition, ...operations] = patch as PatchOperation[];
+      if (precondition?.op !== 'replace' || precondition.value !== current.metadata.resourceVersion) {
+        throw refused(409, 'Conflict', keyOf(key));
+      }
+      const next = copy(current);
+      for (const operation of operations) apply(next, operation);
+      return put(next) as unknown as T;
+    },
+  };
+
+  const fakeRuns: Pick<Runs, 'start' | 'describe' | 'signalCancel' | 'progress' | 'result'> = {
+    async start({ workflowId, memo }) {
+      await before('start', workflowId);
+      const known = runs.get(workflowId);
+      if (known !== undefined && known.state !== 'Running') return { kind: 'closed' };
+      const run = known ?? { workflowId, runId: 'r1', state: 'Running', startTime: new Date(), memo };
+      runs.set(workflowId, run);
+      return { kind: 'running', runId: run.runId };
+    },
+    async describe(workflowId) {
+      await before('describe', workflowId);
+      return runs.get(workflowId);
+    },
+    async signalCancel(workflowId, request) {
+      await before('signal', workflowId);
+      if (runs.get(workflowId)?.state !== 'Running') return 'notRunning';
+      signals.push({ workflowId, request });
+      return 'accepted';
+    },
+    progress: () => Promise.resolve(undefined),
+    result: () => Promise.reject(new Error('no result')),
+  };
+
+  return {
+    kube: kube as KubeClient,
+    runs: fakeRuns as Runs,
+    runsById: runs,
+    signals,
+    put,
+    read: <T>(kind: string, name: string): T => copy(objects.get(keyOf({ kind, name }))) as T,
+    remove: (kind: string, name: string): void => {
+      objects.delete(keyOf({ kind, name }));
+    },
+    /** Does something just before the next such request about what begins so. */
+    once(request: Request, of: string, work: () => Promise<void> | void): void {
+      hooks.push({ request, of, work });
+    },
+    execution: (name = 'e'): DRPlanExecution =>
+      copy(objects.get(keyOf({ kind: 'DRPlanExecution', name }))) as never,
+    plan: (): DRPlan => copy(objects.get(keyOf({ kind: 'DRPlan', name: 'p' }))) as never,
+  };
+}
+
+/** What {@link createWorld} makes. */
+export type World = ReturnType<typeof createWorld>;
+
+/** A valid workflow, its plan, and an execution of it that nobody has seen yet. */
+export function populate(world: World, execution: Partial<DRPlanExecution['metadata']> = {}): void {
+  world.put(workflow('http://127.0.0.1:1/one'));
+  world.put({
+    apiVersion: API_VERSION,
+    kind: 'DRPlan',
+    metadata: { name: 'p', namespace: NAMESPACE, uid: 'plan-uid', generation: 1 },
+    spec: { stages: [{ name: 's', workflows: [{ workflowRef: { name: 'w' } }] }] },
+    status: { phase: 'Ready', observedGeneration: 1 },
+  });
+  world.put({
+    apiVersion: API_VERSION,
+    kind: 'DRPlanExecution',
+    metadata: {
+      name: 'e',
+      namespace: NAMESPACE,
+      uid: 'execution-uid',
+      generation: 1,
+      creationTimestamp: new Date().toISOString(),
+      ...execution,
+    },
+    spec: { planRef: 'p', operationType: 'Execute' },
+  });
+}
+
+/** The workflow of {@link populate}. */
+export const workflow = (url: string, generation = 1): DRWorkflow => ({
+  apiVersion: API_VERSION,
+  kind: 'DRWorkflow',
+  metadata: { name: 'w', namespace: NAMESPACE, uid: 'workflow-uid', generation },
+  spec: { actions: [{ name: 'a', type: 'HTTP', http: { url, method: 'POST' } }] },
+});
+
+/** One replica: its caches know what it has written itself and what {@link sync} shows them, nothing else. */
+export function createReplica(world: World, temporal: Partial<DrDeps['temporal']> = {}) {
+  const silent = (): void => undefined;
+  const log = { debug: silent, info: silent, warn: silent, error: silent };
+  const { kube, runs } = world;
+  const informer = { kube, apiVersion: API_VERSION };
+  const deps: DrDeps = {
+    kube,
+    log,
+    events: { record: silent, flush: () => Promise.resolve() },
+    writer: createStatusWriter(kube, silent),
+    mutex: createKeyedMutex(),
+    runs,
+    snapshots: createSnapshotStore(kube, silent),
+    caches: {
+      workflows: createInformer<DRWorkflow>({ ...informer, kind: 'DRWorkflow' }),
+      plans: createInformer<DRPlan>({ ...informer, kind: 'DRPlan' }),
+      executions: createInformer<CachedExecution>({
+        ...informer,
+        kind: 'DRPlanExecution',
+        trim: trimExecution,
+      }),
+    },
+    cluster: 'c0ffee00',
+    temporal: { namespace: 'default', namespaceId: 'here', searchAttributes: false, ...temporal },
+    settings: {
+      controllerIdentity: true,
+      mirror: { debounceMs: 0, intervalMs: 500 },
+      largeMirrorIntervalMs: 2000,
+      bounds: { undoStepMs: 1000, settleMs: 1000, pauseReminderMs: 1000 },
+      planWaitMs: 30_000,
+    },
+  };
+  const admission = createAdmission(deps);
+  const kind = createExecutionKind(deps, admission, silent);
+  const clock = { now: Date.now() };
+  const controller = createRunController({
+    kind,
+    runs,
+    namespaceId: deps.temporal.namespaceId,
+    times: { silenceMs: 60_000, firstLookMs: 30_000, deleteWaitMs: 120_000 },
+    log,
+    onStart: silent,
+    now: () => clock.now,
+  });
+  const plans = createPlanKind(deps, createWorkflowKind(deps));
+  const { caches } = deps;
+  const cached = (): CachedExecution => {
+    const execution = caches.executions.get(NAMESPACE, 'e');
+    if (execution === undefined) throw new Error('the cache does not know the execution');
+    return execution;
+  };
+  const sync = (): void => {
+    for (const [cache, kindName, name] of [
+      [caches.workflows, 'DRWorkflow', 'w'],
+      [caches.plans, 'DRPlan', 'p'],
+      [caches.executions, 'DRPlanExecution', 'e'],
+    ] as const) {
+      const object = world.read<never>(kindName, name);
+      if (object !== undefined) cache.learn(object);
+    }
+  };
+  sync();
+  return {
+    deps,
+    clock,
+    kind,
+    mirror: createMirror({ ...deps, onUpdate: silent }),
+    /** Shows the caches what the API server has. */
+    sync,
+    /** Looks at the execution as the cache has it. */
+    reconcile: () => controller.reconcile(cached()),
+    reconcilePlan: () => {
+      const plan = caches.plans.get(NAMESPACE, 'p');
+      if (plan === undefined) throw new Error('the cache does not know the plan');
+      return plans.reconcile(plan);
+    },
+    cached,
+  };
+}
+
+function apply(target: KubeObject, operation: PatchOperation): void {
+  const path = operation.path
+    .split('/')
+    .slice(1)
+    .map((part) => part.replaceAll('~1', '/').replaceAll('~0', '~'));
+  const last = path.pop() ?? '';
+  let parent = target as unknown as Record<string, unknown>;
+  for (const part of path) parent = parent[part] as Record<string, unknown>;
+  if (operation.op === 'remove') delete parent[last];
+  else parent[last] = structuredClone(operation.value);
+}
