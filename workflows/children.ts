@@ -10,7 +10,7 @@ import { WorkflowExecutionAlreadyStartedError } from '@temporalio/common';
 import type { StageStatus } from '../api/types.js';
 import type { CancelRecord, Resolution, StageResult, StageRollbackInput, StageRunInput } from './contract.js';
 import type { RunContext } from './run-context.js';
-import { abortSignal, retrySignal, skipSignal } from './stage.js';
+import { abortSignal, retrySignal, skipSignal } from './pause.js';
 
 type Child = (input: StageRunInput | StageRollbackInput) => Promise<StageResult>;
 

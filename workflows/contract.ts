@@ -10,7 +10,14 @@ import type {
   StageInput,
   UndoStageInput,
 } from '../api/run.js';
-import type { ActionOutputs, ActionStatus, ActionType, Scalar, StageStatus } from '../api/types.js';
+import type {
+  ActionOutputs,
+  ActionStatus,
+  ActionType,
+  Scalar,
+  StageStatus,
+  WorkflowExecutionStatus,
+} from '../api/types.js';
 
 /** Temporal workflow types (plan semantics, §6). */
 export const WORKFLOW_TYPES = {
@@ -121,6 +128,8 @@ export interface StageRunInput {
 /** Result of `drStage` and `drStageRollback`. */
 export interface StageResult {
   status: StageStatus;
+  /** All detail is in status already; `status` has only what a rollback needs. */
+  told?: true;
   /** The cancel that cut the stage short; it may have reached the stage's own workflow only. */
   cancelled?: CancelRecord;
 }
@@ -240,6 +249,18 @@ export interface StageUpdate {
    * and close what is unfinished (running: Failed, `Interrupted`; pending: Skipped, `Interrupted`).
    */
   interrupted?: true;
+  /** `status` is without workflows: these are all that changed since the speaker's last update. */
+  changes?: WorkflowChange[];
+  /** `status` is without workflows: status shows them as they are, the stage's own updates have told all. */
+  told?: true;
+}
+
+/** A workflow of a stage that changed. */
+export interface WorkflowChange {
+  index: number;
+  /** Without its actions. */
+  status: WorkflowExecutionStatus;
+  actions: { index: number; status: ActionStatus }[];
 }
 
 /** A subtree of a run's state on its way into status. */

@@ -10,6 +10,7 @@ import { isTerminalItem } from '../api/phase.js';
 import { pendingStage } from '../api/progress.js';
 import type { StageStatus } from '../api/types.js';
 import { listenForCancel } from './cancel.js';
+import { shellOf } from './changes.js';
 import { createChildren } from './children.js';
 import { QUERIES } from './contract.js';
 import type { CancelRecord, RunInput, RunProgress, RunResult } from './contract.js';
@@ -85,9 +86,13 @@ export async function drPlanExecution(input: RunInput): Promise<RunResult> {
         );
       },
     });
-    const settle: RunContext['settle'] = (index, status, interrupted = false) => {
+    const settle: RunContext['settle'] = (index, status, detail) => {
       stages[index] = status;
-      outbox.put({ index, status, ...(interrupted && { interrupted }) });
+      outbox.put({
+        index,
+        status: detail === 'told' ? shellOf(status) : status,
+        ...(detail !== undefined && { [detail]: true }),
+      });
       setCurrentDetails(describe(stages));
       mirror.touch();
     };

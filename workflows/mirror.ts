@@ -52,10 +52,13 @@ export function startMirror(setup: MirrorSetup): Mirror {
   let sequence = 0;
   let dirty = false;
   let closed = false;
+  let busy = false;
 
   async function send(content: MirrorContent): Promise<void> {
     sequence += 1;
+    busy = true;
     await mirror({ run: setup.run, from: setup.from, sequence, ...content });
+    busy = false;
     setup.sent?.(content);
   }
 
@@ -83,7 +86,11 @@ export function startMirror(setup: MirrorSetup): Mirror {
     touch: () => {
       dirty = true;
     },
-    flush: send,
+    flush: async (content) => {
+      // Two steps at once could overtake each other, and the older one would be dropped.
+      await condition(() => !busy);
+      await send(content);
+    },
     close: () => {
       closed = true;
     },

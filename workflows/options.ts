@@ -29,14 +29,21 @@ export function actionActivities(action: ActionInput, scheduleToCloseMs?: number
   });
 }
 
-/** Activities that belong to an action but are not its effect: recording, settling. Quick retries, bounded in all. */
+/**
+ * Activities that belong to an action but are not its effect: recording, settling. Quick retries, bounded in number and
+ * not in time: without a worker a run waits for one.
+ */
 export function helperActivities(label: string, bounds: RunBounds): WorkerActivities {
   return proxyActivities<WorkerActivities>({
     startToCloseTimeout: '1m',
-    scheduleToCloseTimeout: bounds.settleMs,
     heartbeatTimeout: HEARTBEAT_TIMEOUT_MS,
     cancellationType: ActivityCancellationType.WAIT_CANCELLATION_COMPLETED,
-    retry: { initialInterval: '500ms', backoffCoefficient: 2, maximumInterval: '15s' },
+    retry: {
+      initialInterval: '500ms',
+      backoffCoefficient: 2,
+      maximumInterval: '15s',
+      maximumAttempts: Math.max(5, Math.ceil(bounds.settleMs / 15_000)),
+    },
     summary: cut(label),
   });
 }

@@ -24,8 +24,11 @@ export interface RunContext {
   nextOrder: () => number;
   /** Says in one line what the run is at. */
   announce: (message: string | undefined) => void;
-  /** Takes a stage's last word over. `interrupted`: its own detail is lost, status keeps what it shows. */
-  settle: (index: number, status: StageStatus, interrupted?: boolean) => void;
+  /**
+   * Takes a stage's last word over. `interrupted`: its own detail is lost, status keeps what it shows and closes it;
+   * `told`: status has the detail already.
+   */
+  settle: (index: number, status: StageStatus, detail?: 'interrupted' | 'told') => void;
   /** Skips a stage with everything in it that has not ended. */
   skip: (index: number, cause: StopCause) => void;
   /** Runs a stage, or its rollback, as a child workflow. */

@@ -5,7 +5,9 @@ import type { ActionStatus } from '../api/types.js';
 import { executeAction } from './action.js';
 import { listenForCancel } from './cancel.js';
 import type { StageResult, StageRollbackInput } from './contract.js';
+import { followChanges } from './changes.js';
 import { startMirror } from './mirror.js';
+import { resultOf } from './stage-result.js';
 import { applyOutcome, now, skip } from './workflow-runner.js';
 
 /**
@@ -15,6 +17,9 @@ import { applyOutcome, now, skip } from './workflow-runner.js';
 export async function drStageRollback(input: StageRollbackInput): Promise<StageResult> {
   const { undo } = input;
   const { status } = undo;
+  const changes = followChanges(undo.index, status);
+  // A rollback inside a failed run is not shown: the stage's status there tells how the run went forward.
+  const shown = input.run.operation === 'Revert';
   const root = CancellationScope.current();
   return CancellationScope.nonCancellable(async () => {
     const steps = new CancellationScope();
@@ -23,9 +28,7 @@ export async function drStageRollback(input: StageRollbackInput): Promise<StageR
       run: input.run,
       from: undo.index,
       options: input.mirror,
-      // A rollback inside a failed run has its own place: the stage's status there tells how the run went forward.
-      collect: () =>
-        input.run.operation === 'Revert' ? { stages: [{ index: undo.index, status }] } : undefined,
+      collect: () => (shown ? { stages: [changes.take()] } : undefined),
     });
     const cancellation = listenForCancel(root, () => {
       state.cancelled = true;
@@ -44,6 +47,7 @@ export async function drStageRollback(input: StageRollbackInput): Promise<StageR
             ? { reason: 'UndoStopped', message: `not undone: undoing "${failed.name}" failed before it` }
             : { reason: 'Cancelled', message: 'not undone: the run was cancelled' },
         );
+        changes.mark(step.at.workflow, step.at.action);
         continue;
       }
       const workflow = status.workflowExecutions?.[step.at.workflow];
@@ -54,15 +58,18 @@ export async function drStageRollback(input: StageRollbackInput): Promise<StageR
       }
       action.phase = 'Running';
       action.startTime = now();
+      changes.mark(step.at.workflow, step.at.action);
       mirror.touch();
       applyOutcome(action, await steps.run(() => undoStep(input, step)));
       action.order = state.order += 1;
       if (ended(action) === 'Failed') failed = action;
+      changes.mark(step.at.workflow, step.at.action);
       mirror.touch();
     }
 
     const end = now();
-    for (const workflow of status.workflowExecutions ?? []) {
+    for (const [index, workflow] of (status.workflowExecutions ?? []).entries()) {
+      changes.mark(index);
       delete workflow.currentAction;
       if (workflow.phase === 'Skipped') continue;
       const actions = workflow.actionStatuses ?? [];
@@ -98,7 +105,7 @@ export async function drStageRollback(input: StageRollbackInput): Promise<StageR
     }
     mirror.close();
     return {
-      status,
+      ...(await resultOf(status, changes, shown ? mirror : undefined)),
       ...(cancellation.record !== undefined &&
         status.reason === 'Cancelled' && { cancelled: cancellation.record }),
     };
@@ -120,7 +127,7 @@ function undoStep(input: StageRollbackInput, step: UndoStep): ReturnType<typeof 
   const rule =
     rollback === undefined
       ? step.input
-      : { ...step.input, totalTimeoutMs: undefined, step: undefined, ...rollback };
+      : { ...step.input, totalTimeoutMs: undefined, step: undefined, optional: undefined, ...rollback };
   return executeAction({
     input: rule,
     task: {
@@ -135,7 +142,7 @@ function undoStep(input: StageRollbackInput, step: UndoStep): ReturnType<typeof 
       retry: rule.retry,
       ...(step.input.body !== undefined && { body: step.input.body }),
       outputs: step.outputs,
-      phases: {},
+      phases: Object.fromEntries(Object.entries(step.outputs).map(([name, view]) => [name, view.phase])),
       forward: step.forward,
       ...(step.forward.outputs?.priorRef !== undefined && { prior: step.forward.outputs.priorRef }),
     },

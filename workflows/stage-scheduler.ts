@@ -95,11 +95,15 @@ async function runStage(context: RunContext, index: number): Promise<void> {
       completionTime,
       duration: between(startTime, completionTime),
     };
-    context.settle(index, ended, true);
+    context.settle(index, ended, 'interrupted');
     return;
   }
   const ended = outcome.status;
-  context.settle(index, ended.phase === 'Skipped' ? ended : { ...ended, order: context.nextOrder() });
+  context.settle(
+    index,
+    ended.phase === 'Skipped' ? ended : { ...ended, order: context.nextOrder() },
+    outcome.told === true ? 'told' : undefined,
+  );
 }
 
 /** Whether a stage has failed whose policy does not let the plan go on. */

@@ -2,28 +2,26 @@ import {
   ActivityCancellationType,
   ActivityFailure,
   CancellationScope,
-  condition,
-  defineSignal,
   proxyActivities,
-  setHandler,
 } from '@temporalio/workflow';
-import { isTerminalItem } from '../api/phase.js';
 import { between, pendingStage } from '../api/progress.js';
 import type { StageStatus, WorkflowExecutionStatus } from '../api/types.js';
 import { listenForCancel } from './cancel.js';
-import { SIGNALS } from './contract.js';
-import type { Resolution, StageResult, StageRunInput, WorkerActivities } from './contract.js';
+import { followChanges } from './changes.js';
+import type { StageResult, StageRunInput, WorkerActivities } from './contract.js';
 import { startMirror } from './mirror.js';
-import type { MirrorContent } from './mirror.js';
-import { closeWorkflow, isMeantSkip, now, runActions, skip, skipWorkflow } from './workflow-runner.js';
+import { createPauses } from './pause.js';
+import { resultOf } from './stage-result.js';
+import {
+  closeWorkflow,
+  failedItself,
+  isMeantSkip,
+  now,
+  runActions,
+  skip,
+  skipWorkflow,
+} from './workflow-runner.js';
 import type { StopCause, WorkflowRunner } from './workflow-runner.js';
-
-/** A person's word on a paused stage. */
-export const retrySignal = defineSignal<[Resolution?]>(SIGNALS.retry);
-export const skipSignal = defineSignal<[Resolution?]>(SIGNALS.skip);
-export const abortSignal = defineSignal<[Resolution?]>(SIGNALS.abort);
-
-type Decision = { kind: 'retry' | 'skip' | 'abort'; resolution: Resolution };
 
 const CANCELLED: StopCause = { reason: 'Cancelled', message: 'the run was cancelled before it began' };
 const SIBLING: StopCause = {
@@ -38,8 +36,8 @@ const SIBLING: StopCause = {
 export async function drStage(input: StageRunInput): Promise<StageResult> {
   const { stage } = input;
   const status = pendingStage(stage);
-  const state = { cancelled: false, stopping: false, order: 0, reminder: 0 };
-  let paused: MirrorContent['paused'];
+  const state = { cancelled: false, stopping: false, order: 0 };
+  const changes = followChanges(stage.index, status);
 
   const root = CancellationScope.current();
   return CancellationScope.nonCancellable(async () => {
@@ -49,15 +47,17 @@ export async function drStage(input: StageRunInput): Promise<StageResult> {
       run: input.run,
       from: stage.index,
       options: input.mirror,
-      collect: () => ({ stages: [{ index: stage.index, status }], ...(paused !== undefined && { paused }) }),
+      collect: () => {
+        const paused = pauses.current();
+        return { stages: [changes.take()], ...(paused !== undefined && { paused }) };
+      },
     });
-    const decisions: Decision[] = [];
-    const decide = (kind: Decision['kind']) => (resolution?: Resolution) => {
-      if (paused !== undefined) decisions.push({ kind, resolution: resolution ?? {} });
-    };
-    setHandler(retrySignal, decide('retry'));
-    setHandler(skipSignal, decide('skip'));
-    setHandler(abortSignal, decide('abort'));
+    const pauses = createPauses({
+      stage: stage.name,
+      bounds: input.bounds,
+      scope: forward,
+      touch: mirror.touch,
+    });
 
     const stopCause = (): StopCause => (state.cancelled ? CANCELLED : SIBLING);
     const workflows = status.workflowExecutions ?? [];
@@ -68,6 +68,7 @@ export async function drStage(input: StageRunInput): Promise<StageResult> {
       if (workflow === undefined || definition === undefined) throw new Error(`no workflow ${index}`);
       if (forward.consideredCancelled || state.stopping) {
         skipWorkflow(workflow, stopCause());
+        workflow.actionStatuses?.forEach((_, action) => changes.mark(index, action));
         mirror.touch();
         return;
       }
@@ -78,7 +79,10 @@ export async function drStage(input: StageRunInput): Promise<StageResult> {
         input: definition,
         status: workflow,
         bounds: input.bounds,
-        touch: mirror.touch,
+        changed: (action) => {
+          changes.mark(index, action);
+          mirror.touch();
+        },
         nextOrder: () => (state.order += 1),
         stopCause,
       };
@@ -86,12 +90,15 @@ export async function drStage(input: StageRunInput): Promise<StageResult> {
         await forward.run(() => runActions(runner));
         closeWorkflow(workflow);
         if (!shouldPause(workflow)) break;
-        const decision = await pause(workflow);
+        // Whatever a person decides may change every action.
+        const decision = await pauses.wait(workflow);
+        workflow.actionStatuses?.forEach((_, action) => changes.mark(index, action));
         if (decision === 'end') {
           closeWorkflow(workflow);
           break;
         }
       }
+      changes.mark(index);
       mirror.touch();
       if (workflow.phase !== 'Failed' || state.cancelled) return;
       if (stage.failurePolicy !== 'Continue') state.stopping = true;
@@ -104,29 +111,6 @@ export async function drStage(input: StageRunInput): Promise<StageResult> {
       stage.failurePolicy !== 'Continue' &&
       !forward.consideredCancelled &&
       !state.stopping;
-
-    /** Waits for a person. The workflow stays Running, with every failure to be seen. */
-    const pause = async (workflow: WorkflowExecutionStatus): Promise<'again' | 'end'> => {
-      const message = workflow.message ?? '';
-      reopen(workflow, `paused: ${message}; retry, skip or abort`);
-      let decision: Decision | undefined;
-      while (decision === undefined && !forward.consideredCancelled) {
-        paused = { stage: stage.name, message, reminder: state.reminder };
-        mirror.touch();
-        const decided = await condition(
-          () => decisions.length > 0 || forward.consideredCancelled,
-          input.bounds.pauseReminderMs,
-        );
-        if (decided) decision = decisions.shift();
-        else state.reminder += 1;
-      }
-      paused = undefined;
-      delete workflow.message;
-      mirror.touch();
-      if (decision === undefined || decision.kind === 'abort') return 'end';
-      resolveFailures(workflow, decision);
-      return 'again';
-    };
 
     const cancellation = listenForCancel(root, () => {
       state.cancelled = true;
@@ -146,13 +130,16 @@ export async function drStage(input: StageRunInput): Promise<StageResult> {
       );
       closeStageStatus(status, state.cancelled);
     } else {
-      for (const workflow of workflows) skipWorkflow(workflow, gate.cause);
+      workflows.forEach((workflow, index) => {
+        skipWorkflow(workflow, gate.cause);
+        workflow.actionStatuses?.forEach((_, action) => changes.mark(index, action));
+      });
       skip(status, gate.cause);
       if (gate.failed) status.phase = 'Failed';
     }
     mirror.close();
     return {
-      status,
+      ...(await resultOf(status, changes, mirror)),
       ...(cancellation.record !== undefined && wasCut(status) && { cancelled: cancellation.record }),
     };
   });
@@ -217,7 +204,7 @@ async function checkCondition(
 /** Gives a stage whose workflows have all ended its own phase. */
 function closeStageStatus(status: StageStatus, cancelled: boolean): void {
   const workflows = status.workflowExecutions ?? [];
-  const failed = workflows.find((workflow) => workflow.phase === 'Failed' && workflow.reason !== 'Cancelled');
+  const failed = workflows.find(failedItself);
   const cut = workflows.find((workflow) => isCut(workflow));
   status.completionTime = now();
   status.duration = between(status.startTime ?? status.completionTime, status.completionTime);
@@ -248,30 +235,3 @@ const wasCut = (status: StageStatus): boolean =>
     (workflow) =>
       isCut(workflow) || (workflow.actionStatuses ?? []).some((action) => action.reason === 'Cancelled'),
   );
-
-function reopen(workflow: WorkflowExecutionStatus, message: string): void {
-  workflow.phase = 'Running';
-  workflow.message = message;
-  delete workflow.completionTime;
-  delete workflow.duration;
-  delete workflow.reason;
-}
-
-/** Failed actions are tried again or passed over; what was skipped because of them gets its turn. */
-function resolveFailures(workflow: WorkflowExecutionStatus, decision: Decision): void {
-  const by = decision.resolution.requestedBy === undefined ? '' : ` by ${decision.resolution.requestedBy}`;
-  const why = decision.resolution.reason === undefined ? '' : `: ${decision.resolution.reason}`;
-  for (const action of workflow.actionStatuses ?? []) {
-    if (!isTerminalItem(action.phase)) continue;
-    if (action.phase === 'Failed' && decision.kind === 'skip') {
-      action.message = `skipped${by}${why}; it had failed: ${action.message ?? action.reason ?? ''}`;
-      action.phase = 'Skipped';
-      action.reason = 'SkippedByUser';
-    } else if (action.phase === 'Failed' || (action.phase === 'Skipped' && !isMeantSkip(action.reason))) {
-      action.phase = 'Pending';
-      delete action.completionTime;
-      delete action.reason;
-      delete action.message;
-    }
-  }
-}

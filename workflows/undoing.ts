@@ -42,7 +42,7 @@ async function undoStages(
   context: RunContext,
   plan: readonly UndoStageInput[],
   scope: CancellationScope,
-  done: (undo: UndoStageInput, status: StageStatus) => void,
+  done: (undo: UndoStageInput, status: StageStatus, detail?: 'interrupted' | 'told') => void,
 ): Promise<{ failed?: StageStatus; left: readonly UndoStageInput[] }> {
   const { run, mirror, bounds } = context.input;
   for (const [position, undo] of plan.entries()) {
@@ -66,7 +66,7 @@ async function undoStages(
             completionTime: now(),
           }
         : outcome.status;
-    done(undo, status);
+    done(undo, status, 'interrupted' in outcome ? 'interrupted' : outcome.told === true ? 'told' : undefined);
     if (status.phase === 'Failed') return { failed: status, left: plan.slice(position + 1) };
   }
   return { left: [] };
@@ -75,12 +75,8 @@ async function undoStages(
 /** A Revert: undoes what its target did (plan semantics, §5 Revert). */
 export async function revert(context: RunContext): Promise<Verdict> {
   const { input, stages } = context;
-  const { failed, left } = await undoStages(context, input.undo, context.forward, (undo, status) => {
-    context.settle(
-      undo.index,
-      { ...status, order: context.nextOrder() },
-      status.reason === 'StageTerminated',
-    );
+  const { failed, left } = await undoStages(context, input.undo, context.forward, (undo, status, detail) => {
+    context.settle(undo.index, { ...status, order: context.nextOrder() }, detail);
   });
   const cause: StopCause =
     failed === undefined || failed.reason === 'Cancelled'
@@ -116,6 +112,8 @@ export async function revert(context: RunContext): Promise<Verdict> {
 export async function rollBack(context: RunContext): Promise<Pick<Verdict, 'rolledBack' | 'undone'>> {
   context.announce('rolling back');
   const plan = planUndo({ stages: context.input.stages, statuses: context.stages, undone: [] });
+  // What such a stage did is in its own history and in status, not here: a Revert can undo it.
+  const unknown = context.stages.filter((stage) => stage.reason === 'StageTerminated');
   const ended: { index: number; status: StageStatus }[] = [];
   const { failed, left } = await undoStages(context, plan, context.rollback, ({ index }, status) =>
     ended.push({ index, status }),
@@ -125,6 +123,7 @@ export async function rollBack(context: RunContext): Promise<Pick<Verdict, 'roll
     ...plan.flatMap((undo) => (undo.steps.length === 0 ? leftOf(undo.index, undo.status) : [])),
     ...left.flatMap((undo) => undo.steps.map((step) => positionOf(step.at))),
     ...ended.flatMap(({ index, status }) => leftOf(index, status)),
+    ...unknown.map((stage) => `stage "${stage.name}" (ended from outside; revert this execution)`),
   ];
   const list = `not undone: ${missing.join(', ')}`;
   return {

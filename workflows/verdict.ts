@@ -50,7 +50,5 @@ const isCut = (stage: StageStatus): boolean =>
   (stage.workflowExecutions ?? []).some(
     (workflow) =>
       workflow.reason === 'Cancelled' ||
-      (workflow.actionStatuses ?? []).some(
-        (action) => action.reason === 'Cancelled' && action.phase === 'Skipped',
-      ),
+      (workflow.actionStatuses ?? []).some((action) => action.reason === 'Cancelled'),
   );

@@ -13,10 +13,11 @@ export interface WorkflowRunner {
   stage: number;
   index: number;
   input: WorkflowInput;
-  /** Changed in place; every change is followed by `touch`. */
+  /** Changed in place; every change is followed by `changed`. */
   status: WorkflowExecutionStatus;
   bounds: RunBounds;
-  touch: () => void;
+  /** The workflow changed; with an action, that action too. */
+  changed: (action?: number) => void;
   /** Next rank in the stage's order of completion. */
   nextOrder: () => number;
   /** Why the scope was cancelled, once it is. */
@@ -29,11 +30,20 @@ export interface StopCause {
   message: string;
 }
 
+const FAIL_FAST: StopCause = { reason: 'FailFast', message: 'an action of the workflow failed before it' };
+
+/** Reasons of what was cut short by something else, and did not fail by itself. */
+const INTERRUPTIONS = new Set(['Cancelled', 'FailFast', 'StageFailed']);
+
+/** Whether an item failed by itself, not because it was interrupted. */
+export const failedItself = (item: { phase: string; reason?: string | undefined }): boolean =>
+  item.phase === 'Failed' && !INTERRUPTIONS.has(item.reason ?? '');
+
 /** Actions of one graph that run at once: below the server's limit of pending activities a workflow may have. */
 const MAX_PARALLEL_ACTIONS = 200;
 
 /** Reasons of a skip that satisfies dependants: it was meant. */
-const MEANT = new Set(['WhenFalse', 'SkippedByUser']);
+const MEANT = new Set(['WhenFalse', 'SkippedByUser', 'NotDelivered']);
 
 /** Whether a skip was meant, so that what depends on the skipped item goes on (plan semantics, §4). */
 export const isMeantSkip = (reason: string | undefined): boolean => reason !== undefined && MEANT.has(reason);
@@ -59,12 +69,15 @@ export async function runActions(runner: WorkflowRunner): Promise<void> {
 
   status.phase = 'Running';
   status.startTime ??= now();
-  runner.touch();
+  runner.changed();
+
+  /** Why an action that ran was interrupted. */
+  const interruption = (): StopCause => (outer.consideredCancelled ? runner.stopCause() : FAIL_FAST);
 
   /** What to do with an action that has not begun. */
   const verdict = (index: number): 'start' | 'wait' | StopCause => {
     if (outer.consideredCancelled) return runner.stopCause();
-    if (failedFast) return { reason: 'FailFast', message: 'an action of the workflow failed before it' };
+    if (failedFast) return FAIL_FAST;
     for (const need of needs[index] ?? []) {
       const dependency = statuses[need];
       if (dependency === undefined || !isTerminalItem(dependency.phase)) return 'wait';
@@ -89,32 +102,30 @@ export async function runActions(runner: WorkflowRunner): Promise<void> {
       if (decision === 'start') {
         running.set(
           index,
-          scope.run(() => runAction(runner, index)).finally(() => running.delete(index)),
+          scope.run(() => runAction(runner, index, interruption)).finally(() => running.delete(index)),
         );
       } else {
         skip(action, decision);
+        runner.changed(index);
         skipped = true;
       }
     }
-    if (skipped) {
-      runner.touch();
-      // Dependants that stand earlier in the list are decided in another pass.
-      continue;
-    }
+    // Dependants that stand earlier in the list are decided in another pass.
+    if (skipped) continue;
     if (running.size === 0) break;
     await Promise.race(running.values());
-    if (
-      input.failurePolicy === 'FailFast' &&
-      !failedFast &&
-      statuses.some((action) => action.phase === 'Failed' && action.reason !== 'Cancelled')
-    ) {
+    if (input.failurePolicy === 'FailFast' && !failedFast && statuses.some(failedItself)) {
       failedFast = true;
       scope.cancel();
     }
   }
 }
 
-async function runAction(runner: WorkflowRunner, index: number): Promise<void> {
+async function runAction(
+  runner: WorkflowRunner,
+  index: number,
+  interruption: () => StopCause,
+): Promise<void> {
   const { input, status } = runner;
   const action = input.actions[index];
   const own = status.actionStatuses?.[index];
@@ -123,7 +134,7 @@ async function runAction(runner: WorkflowRunner, index: number): Promise<void> {
   own.startTime = now();
   delete own.completionTime;
   status.currentAction = action.name;
-  runner.touch();
+  runner.changed(index);
 
   const outcome = await executeAction({
     input: action,
@@ -131,14 +142,15 @@ async function runAction(runner: WorkflowRunner, index: number): Promise<void> {
     bounds: runner.bounds,
     say: (message) => {
       own.message = message;
-      runner.touch();
+      runner.changed(index);
     },
   });
   applyOutcome(own, outcome);
+  if (own.phase === 'Failed' && own.reason === 'Cancelled') own.reason = interruption().reason;
   if (outcome.phase !== 'Skipped') own.order = runner.nextOrder();
   status.progress = progressOf(status.actionStatuses ?? []);
   status.currentAction = status.actionStatuses?.find((other) => other.phase === 'Running')?.name;
-  runner.touch();
+  runner.changed(index);
 }
 
 function taskOf(runner: WorkflowRunner, index: number, action: ActionInput, own: ActionStatus): ActionTask {
@@ -171,7 +183,6 @@ export function applyOutcome(status: ActionStatus, outcome: ActionOutcome): void
   if (outcome.retryCount > 0) status.retryCount = outcome.retryCount;
   delete status.reason;
   delete status.message;
-  delete status.effect;
   if (outcome.message !== undefined) status.message = outcome.message;
   switch (outcome.phase) {
     case 'Succeeded':
@@ -183,10 +194,17 @@ export function applyOutcome(status: ActionStatus, outcome: ActionOutcome): void
       return;
     case 'Failed':
       status.reason = outcome.reason;
-      status.effect = outcome.effect;
+      // An earlier round may have had its effect although this one had none.
+      status.effect = stronger(status.effect, outcome.effect);
       if (outcome.outputs !== undefined) status.outputs = outcome.outputs;
   }
 }
+
+const STRENGTH = { None: 0, Unknown: 1, Done: 2 } as const;
+type Effect = keyof typeof STRENGTH;
+
+const stronger = (before: Effect | undefined, now: Effect): Effect =>
+  before !== undefined && STRENGTH[before] > STRENGTH[now] ? before : now;
 
 /** Marks something that never began. */
 export function skip(item: ActionStatus | WorkflowExecutionStatus, cause: StopCause): void {
@@ -206,11 +224,9 @@ export function skipWorkflow(status: WorkflowExecutionStatus, cause: StopCause):
 /** Gives a workflow whose actions have all ended its own phase. */
 export function closeWorkflow(status: WorkflowExecutionStatus): void {
   const actions = status.actionStatuses ?? [];
-  const failed = actions.find((action) => action.phase === 'Failed' && action.reason !== 'Cancelled');
+  const failed = actions.find(failedItself);
   const cut = actions.find(
-    (action) =>
-      (action.phase === 'Failed' && action.reason === 'Cancelled') ||
-      (action.phase === 'Skipped' && !isMeantSkip(action.reason)),
+    (action) => action.phase === 'Failed' || (action.phase === 'Skipped' && !isMeantSkip(action.reason)),
   );
   delete status.currentAction;
   delete status.reason;

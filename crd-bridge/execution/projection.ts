@@ -4,9 +4,20 @@
  */
 import { isTerminalExecution, isTerminalItem } from '../../api/phase.js';
 import { between, closeStage, summarize } from '../../api/progress.js';
-import type { ActionStatus, DRPlanExecutionStatus, StageStatus } from '../../api/types.js';
+import type {
+  ActionStatus,
+  DRPlanExecutionStatus,
+  StageStatus,
+  WorkflowExecutionStatus,
+} from '../../api/types.js';
 import { positionOf } from '../../api/undo.js';
-import type { FinishUpdate, MirrorUpdate, RunIdentity, StageUpdate } from '../../workflows/contract.js';
+import type {
+  FinishUpdate,
+  MirrorUpdate,
+  RunIdentity,
+  StageUpdate,
+  WorkflowChange,
+} from '../../workflows/contract.js';
 import { findCondition, setCondition } from '../core/conditions.js';
 import type { ConditionUpdate } from '../core/conditions.js';
 import type { Refusal } from './gates.js';
@@ -245,8 +256,29 @@ function mergeStage(
   // What the run says about a stage in progress is older than what the stage has said itself.
   if (!own && sequence > 0 && !isTerminalItem(entry.status.phase)) return undefined;
   const numbered = own ? speaker.sequence : sequence;
-  const merged = entry.interrupted === true ? interrupt(known, entry.status, now) : entry.status;
+  const merged = detailOf(known, entry, now);
   return { ...merged, ...(numbered > 0 && { sequence: numbered }) };
+}
+
+function detailOf(known: StageStatus | undefined, entry: StageUpdate, now: string): StageStatus {
+  if (entry.interrupted === true) return interrupt(known, entry.status, now);
+  const workflows = known?.workflowExecutions;
+  if (entry.told === true) return { ...entry.status, ...(workflows && { workflowExecutions: workflows }) };
+  if (entry.changes === undefined) return entry.status;
+  return { ...entry.status, workflowExecutions: withChanges(workflows ?? [], entry.changes) };
+}
+
+function withChanges(
+  known: readonly WorkflowExecutionStatus[],
+  changes: readonly WorkflowChange[],
+): WorkflowExecutionStatus[] {
+  const workflows = [...known];
+  for (const change of changes) {
+    const actionStatuses = [...(workflows[change.index]?.actionStatuses ?? [])];
+    for (const action of change.actions) actionStatuses[action.index] = action.status;
+    workflows[change.index] = { ...change.status, actionStatuses };
+  }
+  return workflows;
 }
 
 /** The stage was ended from outside: its own detail is what status shows, closed. */

@@ -23,6 +23,7 @@ import type {
   MirrorUpdate,
   RunInput,
   RunResult,
+  StageUpdate,
   WorkerActivities,
 } from '../../workflows/contract.js';
 
@@ -195,7 +196,7 @@ export async function startScriptedWorker(address: string, namespace: string): P
             ...recording.mirrors,
             ...(recording.finish === undefined ? [] : [recording.finish]),
           ]) {
-            for (const stage of update.stages) stages[stage.index] = stage.status;
+            for (const stage of update.stages) stages[stage.index] = merged(stages[stage.index], stage);
           }
           return { ...result, stages };
         },
@@ -208,6 +209,19 @@ export async function startScriptedWorker(address: string, namespace: string): P
       await client.connection.close();
     },
   };
+}
+
+/** Lays an update over what is known, as status does. */
+function merged(known: StageStatus | undefined, update: StageUpdate): StageStatus {
+  const workflows = [...(known?.workflowExecutions ?? [])];
+  for (const change of update.changes ?? []) {
+    const actionStatuses = [...(workflows[change.index]?.actionStatuses ?? [])];
+    for (const item of change.actions) actionStatuses[item.index] = item.status;
+    workflows[change.index] = { ...change.status, actionStatuses };
+  }
+  return update.changes === undefined && update.told !== true
+    ? update.status
+    : { ...update.status, workflowExecutions: workflows };
 }
 
 /** An action of a scripted run. */

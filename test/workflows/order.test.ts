@@ -178,7 +178,7 @@ describe('failure policies', () => {
           workflows: [workflow(['bad']), workflow(['endless', 'b'])],
         }),
       },
-      ['s=Failed(Failed:bad=Failed/Test | Failed:endless=Failed/Cancelled,b=Skipped/StageFailed)'],
+      ['s=Failed(Failed:bad=Failed/Test | Failed:endless=Failed/StageFailed,b=Skipped/StageFailed)'],
     ],
     [
       'stage Continue runs all workflows, and the plan goes on',
