@@ -63,3 +63,25 @@ describe('a refusal by a replica whose caches are late', () => {
     expect(world.signals).toMatchObject([{ workflowId }]);
   });
 });
+
+describe('a cancel of an execution that is not ours', () => {
+  const cancel = { [ANNOTATIONS.cancel]: 'true' };
+
+  it('ends it as abandoned: what another controller has done is not known', async () => {
+    const world = createWorld();
+    populate(world, { annotations: cancel });
+    world.put({ ...world.execution(), status: { phase: 'Running' } });
+    await createReplica(world).reconcile();
+    expect(world.execution().status).toMatchObject({
+      phase: 'Failed',
+      reason: 'AbandonedByPreviousController',
+    });
+  });
+
+  it('ends it as a copy when it was restored', async () => {
+    const world = createWorld();
+    populate(world, { annotations: { ...cancel, [ANNOTATIONS.stamp]: 'another' } });
+    await createReplica(world).reconcile();
+    expect(world.execution().status).toMatchObject({ phase: 'Failed', reason: 'RestoredCopy' });
+  });
+});

@@ -7,6 +7,7 @@ import type { FinishUpdate, RunProgress } from '../../workflows/contract.js';
 import { findCondition, setCondition } from '../core/conditions.js';
 import type { ReleaseCause, RunKind } from '../core/kind.js';
 import type { ExecutionAdmission } from '../execution/admission.js';
+import { checkAbandoned, checkRestored } from '../execution/gates.js';
 import { identityOf, refOf } from '../execution/identity.js';
 import { recordRow } from '../execution/history.js';
 import { endOnPlan, holds } from '../execution/plan-state.js';
@@ -163,6 +164,12 @@ export function createExecutionKind(
     },
     admit: (execution) => admission.admit(execution),
     async cancelBeforeStart(execution) {
+      // How far another controller came with it is not known: then it is not true that nothing was done.
+      const foreign = checkAbandoned(execution) ?? checkRestored(execution);
+      if (foreign !== undefined) {
+        await admission.refuse(execution, 'Failed', foreign);
+        return;
+      }
       await admission.refuse(execution, 'Cancelled', {
         reason: 'Cancelled',
         message: 'cancelled before it was started: nothing was done',
