@@ -7,6 +7,7 @@ import { validateExecutionSpec } from '../../api/validate.js';
 import type { RunMemo } from '../../client/runs.js';
 import type { RunIdentity } from '../../workflows/contract.js';
 import type { Admission } from '../core/kind.js';
+import { accountOf } from './account.js';
 import { checkAbandoned, checkDeadline, checkNameReused, checkRestored, startDeadline } from './gates.js';
 import type { Refusal } from './gates.js';
 import { identityOf, refOf } from './identity.js';
@@ -72,8 +73,12 @@ export function createAdmission(deps: DrDeps): ExecutionAdmission {
       if (wait !== undefined) return wait;
       throwIf(checkPlanPhase(execution, plan, identity));
     }
-    const account = accountOf(plan);
     const { snapshot, target } = await findWork(deps, execution, plan, resumed?.snapshot);
+    const account = accountOf(
+      { name: plan.metadata.name, spec: plan.spec },
+      settings,
+      target === undefined ? undefined : snapshot.plan.spec,
+    );
     const located = deps.snapshots.locate(snapshot);
     if (!located.ok) throw new Refused(located.refusal);
     const work = workOf(snapshot, target);
@@ -245,13 +250,6 @@ export function createAdmission(deps: DrDeps): ExecutionAdmission {
     return { kind: 'wait', ms: left };
   }
 
-  function accountOf(plan: DRPlan): string | undefined {
-    const account = plan.spec.serviceAccountName || settings.defaultServiceAccount;
-    if (account !== undefined && account !== '') return account;
-    if (settings.controllerIdentity) return undefined;
-    return refuse('NoServiceAccount', noServiceAccount(plan.metadata.name));
-  }
-
   /** Finalizer, label and stamp in one write: from here on the execution is ours and known to be. */
   async function stamp(execution: CachedExecution): Promise<CachedExecution | undefined> {
     const result = await deps.writer.metadata(caches.executions, refOf(execution), ({ metadata }) => {
@@ -318,7 +316,3 @@ export function createAdmission(deps: DrDeps): ExecutionAdmission {
 
   return { admit, refuse: end };
 }
-
-/** What to do about a plan that names nobody to act as. */
-export const noServiceAccount = (plan: string): string =>
-  `plan "${plan}" names no service account to act as; set spec.serviceAccountName, or start the bridge with --default-service-account NAME or --controller-identity`;

@@ -5,7 +5,7 @@ import type { Problem } from '../../api/problem.js';
 import type { DRPlan, DRPlanStatus } from '../../api/types.js';
 import { validatePlan } from '../../api/validate.js';
 import { findCondition, setCondition } from '../core/conditions.js';
-import { noServiceAccount } from '../execution/admission.js';
+import { noServiceAccount } from '../execution/account.js';
 import { refOf } from '../execution/identity.js';
 import { inspectHolder } from '../execution/lock-holder.js';
 import { EXECUTED_CONDITION, freeLock, wasExecuted } from '../execution/plan-state.js';

@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { ANNOTATIONS, API_VERSION, FINALIZERS, LABELS } from '../../api/group.js';
 import type { DRPlanExecution } from '../../api/types.js';
+import type { RunInput } from '../../workflows/contract.js';
 import { condition, http, openStack, poll, unique } from '../support/stack.js';
 import type { Stack } from '../support/stack.js';
 import { startRecorder } from '../support/recorder.js';
@@ -88,6 +89,42 @@ describe('the plan of an execution', () => {
     expect((await stack.getPlan(plan)).status?.phase).toBe('Ready');
     const again = await stack.ended(await stack.revert(rerun));
     expect(again.status).toMatchObject({ phase: 'Failed', reason: 'AlreadyReverted' });
+  });
+
+  it('stays Executed when a failed rerun is reverted, and is undone as the account that acted', async () => {
+    const plan = unique('partly');
+    const call = http('call', `${recorder.url}/${plan}`, {
+      rollback: { http: { url: `${recorder.url}/${plan}/undo`, method: 'POST' } },
+    });
+    const then = http('then', `${recorder.url}/${plan}/then?status={{ .params.status }}`);
+    await stack.simplePlan(plan, [call, then], {
+      workflow: { parameters: [{ name: 'status', default: '200' }] },
+      plan: { serviceAccountName: 'first' },
+    });
+    const first = await stack.ended(await stack.execute(plan));
+    expect(first.status?.phase).toBe('Succeeded');
+    const params = [{ name: 'status', value: '400' }];
+    const rerun = await stack.ended(await stack.execute(plan, { rerun: 'Allowed', params }));
+    expect(rerun.status?.phase).toBe('Failed');
+    await stack.kube.patch(
+      { apiVersion: API_VERSION, kind: 'DRPlan', namespace: stack.namespace, name: plan },
+      { spec: { serviceAccountName: 'second' } },
+      { kind: 'merge' },
+    );
+    const undone = await stack.ended(await stack.revert(rerun));
+    expect(undone.status?.phase).toBe('Succeeded');
+    expect((await stack.getPlan(plan)).status).toMatchObject({
+      phase: 'Executed',
+      executedBy: { uid: first.metadata.uid },
+    });
+    const back = await stack.ended(await stack.revert(first));
+    expect(back.status?.phase).toBe('Succeeded');
+    expect((await stack.getPlan(plan)).status?.phase).toBe('Ready');
+    const handle = stack.temporal.workflow.getHandle(back.status?.temporal?.workflowId ?? '');
+    const { events } = await handle.fetchHistory();
+    const [payload] = events?.[0]?.workflowExecutionStartedEventAttributes?.input?.payloads ?? [];
+    const input = JSON.parse(Buffer.from(payload?.data ?? []).toString('utf8')) as RunInput;
+    expect(input.run.serviceAccountName).toBe('first');
   });
 
   it('keeps being Executed while it is Invalid', async () => {

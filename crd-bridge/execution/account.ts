@@ -1,0 +1,26 @@
+import type { DRPlanSpec } from '../../api/types.js';
+import { refuse } from './refused.js';
+import type { DrSettings } from './types.js';
+
+/**
+ * Service account that a run acts as; undefined = the controller's own identity. What a run did is undone as the account
+ * that did it: the plan of today may name another, with other rights.
+ *
+ * @throws {@link Refused} when nobody is named
+ */
+export function accountOf(
+  plan: { name: string; spec: Pick<DRPlanSpec, 'serviceAccountName'> },
+  settings: Pick<DrSettings, 'defaultServiceAccount' | 'controllerIdentity'>,
+  /** Revert: the plan as its target ran it. */
+  undone?: Pick<DRPlanSpec, 'serviceAccountName'>,
+): string | undefined {
+  const account =
+    undone?.serviceAccountName || plan.spec.serviceAccountName || settings.defaultServiceAccount;
+  if (account !== undefined && account !== '') return account;
+  if (settings.controllerIdentity) return undefined;
+  return refuse('NoServiceAccount', noServiceAccount(plan.name));
+}
+
+/** What to do about a plan that names nobody to act as. */
+export const noServiceAccount = (plan: string): string =>
+  `plan "${plan}" names no service account to act as; set spec.serviceAccountName, or start the bridge with --default-service-account NAME or --controller-identity`;
