@@ -112,11 +112,14 @@ export async function readAction(
   const body = task.body ?? (await readBody(task, snapshots));
   const rollback = task.direction === 'undo' ? rollbackOf(body.action) : undefined;
   const { run } = task;
+  const inverse = task.direction === 'undo' && rollback === undefined;
   const scope: RenderScope = {
     params: body.params,
     planName: run.plan.name,
-    executionName: run.name,
-    operation: run.operation,
+    // What is undone was named after the execution that did it, whoever undoes it.
+    executionName: task.direction === 'undo' ? (run.target?.name ?? run.name) : run.name,
+    // The automatic inverse renders the action as it was executed.
+    operation: inverse ? 'Execute' : run.operation,
     ...(run.mode !== undefined && { mode: run.mode }),
     outputs: task.outputs,
   };

@@ -343,7 +343,78 @@ describe('revert', () => {
   });
 });
 
+describe('a name made from the execution', () => {
+  it('is the same when a rollback or a revert uses it', async () => {
+    const manifest = `apiVersion: v1
+kind: ConfigMap
+metadata: {name: "by-{{ .executionName }}"}
+`;
+    await stack.simplePlan('named', [
+      {
+        name: 'make',
+        type: 'KubernetesResource',
+        resource: { operation: 'Create', manifest },
+        rollback: { resource: { operation: 'Delete', manifest } },
+      },
+    ]);
+    const execution = await stack.execute('named');
+    await stack.ended(execution);
+    const key = {
+      apiVersion: 'v1',
+      kind: 'ConfigMap',
+      namespace: stack.namespace,
+      name: `by-${execution.metadata.name}`,
+    };
+    expect(await stack.kube.get(key)).toBeDefined();
+    expect((await stack.ended(await stack.revert(execution))).status?.phase).toBe('Succeeded');
+    expect(await stack.kube.get(key)).toBeUndefined();
+  });
+});
+
+describe('a large stage', () => {
+  it(
+    'shows every action in status, although no step and no result carries them all',
+    { timeout: 120_000 },
+    async () => {
+      const actions = Array.from({ length: 300 }, (_, index) => ({
+        ...http(`a${index}`, `${recorder.url}/large?body=${'x'.repeat(1200)}`),
+        // A graph of independent actions but for one, so that they run many at once.
+        ...(index === 299 && { dependsOn: ['a0'] }),
+      }));
+      await stack.simplePlan('large', actions);
+      const ended = await stack.ended(await stack.execute('large'), 100_000);
+      expect(ended.status?.phase).toBe('Succeeded');
+      const statuses = ended.status?.stageStatuses?.[0]?.workflowExecutions?.[0]?.actionStatuses ?? [];
+      expect(statuses).toHaveLength(300);
+      expect(statuses.filter((action) => action.phase === 'Succeeded' && action.completionTime)).toHaveLength(
+        300,
+      );
+      expect(statuses[150]?.outputs?.httpResponse?.statusCode).toBe(200);
+    },
+  );
+});
+
 describe('onFailure: Rollback', () => {
+  it('never says that it undid what it cannot know: a stage ended from outside', async () => {
+    await stack.simplePlan(
+      'blind',
+      [http('a', `${recorder.url}/blind-a`), http('slow', `${recorder.url}/blind-slow?delay=15000`)],
+      { plan: { onFailure: 'Rollback' } },
+    );
+    const execution = await stack.execute('blind');
+    const running = await stack.until(execution, (now) => actionAt(now, 0, 0, 0)?.phase === 'Succeeded');
+    await stack.temporal.workflow
+      .getHandle(`${running.status?.temporal?.workflowId ?? ''}/s0`)
+      .terminate('from outside');
+    const ended = await stack.ended(execution);
+    expect(ended.status?.phase).toBe('Failed');
+    expect(condition(ended, 'RolledBack')).toMatchObject({ status: 'False' });
+    expect(condition(ended, 'RolledBack')?.message).toContain('stage "stage"');
+    // What status knew is still there, and what was under way is closed.
+    expect(actionAt(ended, 0, 0, 0)).toMatchObject({ phase: 'Succeeded' });
+    expect(actionAt(ended, 0, 0, 1)).toMatchObject({ phase: 'Failed', reason: 'Interrupted' });
+  });
+
   it('undoes what the run did, ends Failed, and says that it is rolled back', async () => {
     await stack.simplePlan(
       'saga',

@@ -4,7 +4,7 @@ import { describe, expect, it } from 'vitest';
 import type { DRPlanExecutionStatus, StageStatus } from '../../api/types.js';
 import type { MirrorUpdate, RunIdentity } from '../../workflows/contract.js';
 import { followChanges } from '../../workflows/changes.js';
-import { applyMirror } from './projection.js';
+import { applyMirror } from '../../crd-bridge/execution/projection.js';
 
 const now = '2026-01-01T00:00:00.000Z';
 const fresh = (): StageStatus => ({
