@@ -5,6 +5,7 @@ import { addDescribe } from './commands/describe.js';
 import { addDoctor } from './commands/doctor.js';
 import { addDown } from './commands/down.js';
 import { addGet } from './commands/get.js';
+import { addImport } from './commands/import.js';
 import { addKubectl } from './commands/kubectl.js';
 import { addLogs } from './commands/logs.js';
 import { addResolve } from './commands/resolve.js';
@@ -71,7 +72,7 @@ export function buildProgram(parts: ProgramParts): Command {
   program.commandsGroup('Looking:');
   for (const add of [addGet, addDescribe, addLogs, addKubectl]) add(program, perform);
   program.commandsGroup('Files:');
-  for (const add of [addValidate]) add(program, perform);
+  for (const add of [addValidate, addImport]) add(program, perform);
   for (const command of program.commands) command.copyInheritedSettings(program);
 
   return program.addHelpText('after', () => rootHelp(name, environment.asKubectlPlugin));

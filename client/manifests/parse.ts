@@ -62,8 +62,8 @@ export function parseManifests({ file, text }: SourceText): ParsedFile {
     for (const { pos, message } of problems) fault(positionOf(pos[0]), plainly(message));
     if (problems.length > 0) continue;
     const value = read(document, (offset, message) => fault(positionOf(offset), message));
-    if (value === undefined || value === null) continue;
     parsed.documents.push(document);
+    if (value === undefined || value === null) continue;
     if (!isObject(value)) {
       fault(
         positionOf(document.contents?.range?.[0] ?? 0),
