@@ -3,6 +3,7 @@ import { ANNOTATIONS, API_VERSION, FINALIZERS, LABELS } from '../../api/group.js
 import type { DRPlanExecution } from '../../api/types.js';
 import type { RunInput } from '../../workflows/contract.js';
 import { condition, http, openStack, poll, unique } from '../support/stack.js';
+import type { KubeObject } from '../../kube/object.js';
 import type { Stack } from '../support/stack.js';
 import { startRecorder } from '../support/recorder.js';
 import type { Recorder } from '../support/recorder.js';
@@ -113,6 +114,16 @@ describe('the plan of an execution', () => {
     );
     const undone = await stack.ended(await stack.revert(rerun));
     expect(undone.status?.phase).toBe('Succeeded');
+    const revision = await stack.kube.get<KubeObject>({
+      apiVersion: 'apps/v1',
+      kind: 'ControllerRevision',
+      namespace: stack.namespace,
+      name: undone.status?.snapshotRef?.name ?? '',
+    });
+    // Everybody that runs the same content keeps it, and nobody else.
+    expect(revision?.metadata.ownerReferences?.map(({ uid }) => uid).sort()).toEqual(
+      [rerun.metadata.uid, undone.metadata.uid].sort(),
+    );
     expect((await stack.getPlan(plan)).status).toMatchObject({
       phase: 'Executed',
       executedBy: { uid: first.metadata.uid },
