@@ -48,6 +48,11 @@ export interface RunKind<T extends Cacheable> {
   workflowId(object: T): string;
   /** Everything before the start. Repeatable after a crash at any point of it. */
   admit(object: T): Promise<Admission>;
+  /**
+   * Whether the object holds what every start takes first, so that another replica may be about to start its run. Asks
+   * the API server itself.
+   */
+  isStarting(object: T): Promise<boolean>;
   /** Ends an object that was cancelled before anything was started. */
   cancelBeforeStart(object: T, request: CancelRequest): Promise<void>;
   /** The run goes on: takes over what describing it has shown. */

@@ -21,6 +21,7 @@ function setup(view: Partial<RunView> = {}) {
     view: { ...OPEN, ...view },
     run: undefined as RunDescription | undefined,
     unreachable: false,
+    starting: false,
     admission: undefined as Admission | undefined,
   };
   const note =
@@ -38,6 +39,7 @@ function setup(view: Partial<RunView> = {}) {
         world.admission ?? { kind: 'start', prepared: { start, record: note('record') } },
       );
     },
+    isStarting: () => Promise.resolve(world.starting),
     cancelBeforeStart: note('cancelBeforeStart'),
     alive: note('alive'),
     closed: note('closed'),
@@ -110,6 +112,21 @@ describe('an object without a run', () => {
     expect((await reconcile()).calls).toEqual(['describe', 'cancelBeforeStart']);
     world.run = running;
     expect((await reconcile()).calls).toEqual(['describe', 'admit', 'start', 'record']);
+  });
+
+  it('is neither ended nor let go while another replica may be about to start it, for 15 seconds', async () => {
+    for (const [view, end] of [
+      [{ cancel: {} }, ['cancelBeforeStart']],
+      [{ deleting: true }, ['beforeRelease neverStarted', 'release']],
+    ] as const) {
+      const { world, reconcile } = setup(view);
+      world.starting = true;
+      expect(await reconcile()).toEqual({ after: 1000, calls: ['describe'] });
+      world.now += 14_999;
+      expect(await reconcile()).toEqual({ after: 1000, calls: ['describe'] });
+      world.now += 1;
+      expect((await reconcile()).calls).toEqual(['describe', ...end]);
+    }
   });
 });
 

@@ -47,9 +47,14 @@ interface Memory {
   cancelled: Set<string>;
   /** When the run has accepted the cancel of a deletion. */
   deleteAcceptedAt?: number;
+  /** Since when a start by another replica may be under way. */
+  startingSince?: number;
 }
 
 const POLL_WHILE_DELETING_MS = 2_000;
+const POLL_WHILE_STARTING_MS = 1_000;
+/** Longer than a start takes from its lock on: a call to Temporal gives up after 10 s. */
+const START_SETTLES_MS = 15_000;
 
 /**
  * The order of steps, and what a crash between two of them leaves:
@@ -64,6 +69,15 @@ const POLL_WHILE_DELETING_MS = 2_000;
  * | cancel sent | nothing | the status carries the request once the run has told it; sent again before that, it has the effect of one |
  * | deletion: cancel sent | an object with finalizer | the next reconcile sends it again and waits anew |
  * | deletion: history written | an object with finalizer | the next reconcile writes nothing new and takes the finalizer away |
+ *
+ * A cancel or a deletion, seen by one replica, against a start by another. What ends an object without a run describes
+ * first and looks at the lock after that, as a start locks first and starts after that:
+ *
+ * | the end looks | it finds | and leaves |
+ * |---|---|---|
+ * | before the lock | neither run nor lock | an object that has ended or is gone. The start sees it before it starts, if its watch is quick, and gives the lock back; if not, it starts, finds the end when it records, and cancels its run at once |
+ * | between lock and start | a lock without a run | everything as it is: it looks again until the run is there. After 15 s the start is taken for dead; should it live, it finds the end when it records, and cancels its run |
+ * | after the start | the run | the run to be cancelled; who comes first records it |
  */
 export function createRunController<T extends Cacheable>(options: RunControllerOptions<T>): RunController<T> {
   const { kind, runs, times, log } = options;
@@ -81,14 +95,26 @@ export function createRunController<T extends Cacheable>(options: RunControllerO
     return memory;
   }
 
+  /** Asked after Temporal has said that there is no run. */
+  async function mayBeStarting(object: T): Promise<boolean> {
+    const memory = memoryOf(object);
+    if (!(await kind.isStarting(object))) {
+      delete memory.startingSince;
+      return false;
+    }
+    memory.startingSince ??= now();
+    return now() - memory.startingSince < START_SETTLES_MS;
+  }
+
   async function start(object: T, view: RunView): Promise<number | undefined> {
     const workflowId = kind.workflowId(object);
     if (view.cancel !== undefined) {
       // Status may lag behind a start that was interrupted: only Temporal knows that nothing runs.
       const found = await runs.describe(workflowId);
       if (found === undefined) {
-        await kind.cancelBeforeStart(object, view.cancel);
-        return undefined;
+        if (!(await mayBeStarting(object))) await kind.cancelBeforeStart(object, view.cancel);
+        // Whatever came of it: what has ended costs nothing to look at.
+        return POLL_WHILE_STARTING_MS;
       }
     }
     const admission = await kind.admit(object);
@@ -178,7 +204,10 @@ export function createRunController<T extends Cacheable>(options: RunControllerO
       );
       throw error;
     }
-    if (found === undefined) return letGo(view.run === undefined ? 'neverStarted' : 'lost');
+    if (found === undefined) {
+      if (view.run !== undefined) return letGo('lost');
+      return (await mayBeStarting(object)) ? POLL_WHILE_STARTING_MS : letGo('neverStarted');
+    }
     if (found.state !== 'Running') {
       // A run that was started and not recorded has nothing to be projected on.
       if (view.run !== undefined) await kind.closed(object, found);

@@ -4,7 +4,7 @@ import { isTerminalExecution } from '../../api/phase.js';
 import { errorsOf } from '../../api/problem.js';
 import type { DRPlan, DRPlanExecution } from '../../api/types.js';
 import { validateExecutionSpec } from '../../api/validate.js';
-import type { RunMemo } from '../../client/runs.js';
+import type { RunMemo, SignalResult } from '../../client/runs.js';
 import type { RunIdentity } from '../../workflows/contract.js';
 import type { Admission } from '../core/kind.js';
 import { accountOf } from './account.js';
@@ -34,6 +34,15 @@ export interface ExecutionAdmission {
 const LARGE_RUN_ACTIONS = 1000;
 /** Reasons of executions that are not ours: their metadata is evidence and stays as it is. */
 const FOREIGN: ReadonlySet<string> = new Set(['RestoredCopy', 'AbandonedByPreviousController']);
+
+/** Whether an execution was ended, cancelled or deleted since its admission began. */
+const isUnwanted = (admitted: CachedExecution, latest: CachedExecution | undefined): boolean =>
+  latest?.metadata.uid !== admitted.metadata.uid ||
+  latest?.metadata.deletionTimestamp !== undefined ||
+  isTerminalExecution(latest?.status?.phase) ||
+  // One that was cancelled before is admitted only where its run is there.
+  (latest?.metadata.annotations?.[ANNOTATIONS.cancel] === 'true' &&
+    admitted.metadata.annotations?.[ANNOTATIONS.cancel] !== 'true');
 
 /** Admits executions: gates, plan, validation, metadata, lock, snapshot; in this order (plan semantics, §5 Start). */
 export function createAdmission(deps: DrDeps): ExecutionAdmission {
@@ -95,7 +104,13 @@ export function createAdmission(deps: DrDeps): ExecutionAdmission {
     ]);
     // The plan was edited between the snapshot and the lock: what it says now is what has to run.
     if (!locked) return { kind: 'wait', ms: 0 };
-    throwIf(resumed === undefined ? checkDeadline(execution, new Date()) : undefined);
+    if (resumed === undefined) {
+      throwIf(checkDeadline(execution, new Date()));
+      if (isUnwanted(execution, caches.executions.get(execution.metadata.namespace, identity.name))) {
+        await plans.giveBack(execution, identity);
+        return { kind: 'wait', ms: 0 };
+      }
+    }
 
     const run: RunIdentity = {
       cluster: deps.cluster,
@@ -177,7 +192,10 @@ export function createAdmission(deps: DrDeps): ExecutionAdmission {
                 message: `run "${workflowId}" was started`,
               }),
         );
-        if (result.kind === 'unchanged' && result.object.status?.temporal === undefined) {
+        if (result.kind === 'gone' || result.object.metadata.deletionTimestamp !== undefined) {
+          // Another replica may have let it go in the belief that it never started.
+          await deps.runs.signalCancel(workflowId, { via: 'Delete', reason: 'the execution was deleted' });
+        } else if (result.kind === 'unchanged' && result.object.status?.temporal === undefined) {
           // Another replica has ended the execution while this one started its run.
           await deps.runs.signalCancel(workflowId, {
             reason: `the execution is ${result.object.status?.phase ?? ''}`,
@@ -284,9 +302,13 @@ export function createAdmission(deps: DrDeps): ExecutionAdmission {
     caches.executions.learn(live);
     // Another replica was faster, and what was found here is old.
     if (isDecided(live)) return;
-    const cancelRun = (): Promise<unknown> => deps.runs.signalCancel(workflowId, { reason: refusal.message });
+    const cancelRun = (): Promise<SignalResult> =>
+      deps.runs.signalCancel(workflowId, { reason: refusal.message });
     // An earlier attempt may have got as far as the start: what ends now must not go on.
-    if (live.metadata.annotations?.[ANNOTATIONS.stamp] === identity.uid) await cancelRun();
+    const isStamped = live.metadata.annotations?.[ANNOTATIONS.stamp] === identity.uid;
+    const sent = isStamped ? await cancelRun() : 'notRunning';
+    // It was started after all, and ends by itself as what it is to become here.
+    if (sent === 'accepted' && phase === 'Cancelled') return;
     // The plan first: an execution that has ended holds nothing.
     await plans.giveBack(execution, identity);
     const result = await deps.writer.status(caches.executions, refOf(execution), (current) =>

@@ -1,6 +1,7 @@
 /** What several replicas with caches of different age do to one execution. */
 import { describe, expect, it } from 'vitest';
 import { ANNOTATIONS } from '../../api/group.js';
+import type { DRPlanExecution } from '../../api/types.js';
 import { createReplica, createWorld, populate } from '../testing/replicas.js';
 
 describe('a start', () => {
@@ -83,5 +84,98 @@ describe('a cancel of an execution that is not ours', () => {
     populate(world, { annotations: { ...cancel, [ANNOTATIONS.stamp]: 'another' } });
     await createReplica(world).reconcile();
     expect(world.execution().status).toMatchObject({ phase: 'Failed', reason: 'RestoredCopy' });
+  });
+});
+
+describe('a start by one replica', () => {
+  const two = () => {
+    const world = createWorld();
+    populate(world);
+    const [starter, other] = [createReplica(world), createReplica(world)];
+    const workflowId = starter.kind.workflowId(world.execution());
+    const change = (metadata: Partial<DRPlanExecution['metadata']>): void => {
+      const execution = world.execution();
+      world.put({ ...execution, metadata: { ...execution.metadata, ...metadata } });
+      other.sync();
+    };
+    const cancel = (): void => {
+      const { annotations } = world.execution().metadata;
+      change({ annotations: { ...annotations, [ANNOTATIONS.cancel]: 'true' } });
+    };
+    return { world, starter, other, workflowId, change, cancel };
+  };
+
+  it('is waited for by another that sees a cancel between lock and start, and cancelled when it is there', async () => {
+    const { world, starter, other, cancel } = two();
+    world.once('start', 'dr/', async () => {
+      cancel();
+      await other.reconcile();
+      expect(world.execution().status?.phase).toBeUndefined();
+      expect(world.plan().status?.currentExecution?.uid).toBe('execution-uid');
+    });
+    await starter.reconcile();
+    expect(world.execution().status?.phase).toBe('Running');
+    other.sync();
+    await other.reconcile();
+    expect(world.signals).toMatchObject([{ request: { via: 'Annotation' } }]);
+  });
+
+  it('is waited for by another that sees a deletion between lock and start, and cancelled', async () => {
+    const { world, starter, other, change } = two();
+    world.once('start', 'dr/', async () => {
+      change({ deletionTimestamp: new Date().toISOString() });
+      await other.reconcile();
+      expect(world.execution().metadata.finalizers).toHaveLength(1);
+      expect(world.plan().status?.currentExecution?.uid).toBe('execution-uid');
+    });
+    await starter.reconcile();
+    expect(world.signals).toMatchObject([{ request: { via: 'Delete' } }]);
+  });
+
+  it('cancels its run when the execution is gone, ended or being deleted by the time it is recorded', async () => {
+    const ends: [string, (setup: ReturnType<typeof two>) => void][] = [
+      ['gone', ({ world }) => world.remove('DRPlanExecution', 'e')],
+      ['ended', ({ world }) => world.put({ ...world.execution(), status: { phase: 'Cancelled' } })],
+      ['deleted', ({ change }) => change({ deletionTimestamp: new Date().toISOString() })],
+    ];
+    for (const [name, end] of ends) {
+      const setup = two();
+      setup.world.once('start', 'dr/', () => end(setup));
+      await setup.starter.reconcile();
+      expect(setup.world.signals, name).toMatchObject([{ workflowId: setup.workflowId }]);
+    }
+  });
+
+  it('does not happen when a cancel is seen while the plan is taken, and the plan is free again', async () => {
+    const { world, starter, cancel } = two();
+    world.once('patch', 'DRPlan ', () => {
+      cancel();
+      starter.sync();
+    });
+    await starter.reconcile();
+    expect(world.runsById.size).toBe(0);
+    await starter.reconcile();
+    expect(world.execution().status).toMatchObject({ phase: 'Cancelled', reason: 'Cancelled' });
+    expect(world.plan().status?.currentExecution).toBeUndefined();
+    expect(world.plan().status?.executionHistory).toEqual([]);
+  });
+
+  it('is not called Cancelled before its start when the run appears at the last moment', async () => {
+    const { world, starter, other, workflowId, cancel } = two();
+    world.once('start', 'dr/', () => Promise.reject(new Error('no answer')));
+    await expect(starter.reconcile()).rejects.toThrow('no answer');
+    cancel();
+    await other.reconcile();
+    other.clock.now += 15_000;
+    // The request that got no answer is carried out after all.
+    world.once('get', 'DRPlanExecution', () => {
+      const run = { workflowId, runId: 'r1', state: 'Running' as const, startTime: new Date() };
+      world.runsById.set(workflowId, run);
+    });
+    await other.reconcile();
+    expect(world.signals).toMatchObject([{ workflowId }]);
+    expect(world.execution().status?.phase).toBeUndefined();
+    await other.reconcile();
+    expect(world.execution().status).toMatchObject({ phase: 'Running', temporal: { runId: 'r1' } });
   });
 });

@@ -1,7 +1,7 @@
-import { ANNOTATIONS, FINALIZERS } from '../../api/group.js';
+import { ANNOTATIONS, API_VERSION, FINALIZERS } from '../../api/group.js';
 import { runWorkflowId } from '../../api/naming.js';
 import { isTerminalExecution, isTerminalItem } from '../../api/phase.js';
-import type { DRPlanExecution, DRPlanExecutionStatus } from '../../api/types.js';
+import type { DRPlan, DRPlanExecution, DRPlanExecutionStatus } from '../../api/types.js';
 import type { RunDescription } from '../../client/runs.js';
 import type { FinishUpdate, RunProgress } from '../../workflows/contract.js';
 import { findCondition, setCondition } from '../core/conditions.js';
@@ -163,6 +163,16 @@ export function createExecutionKind(
       };
     },
     admit: (execution) => admission.admit(execution),
+    async isStarting(execution) {
+      const { uid, namespace } = identityOf(execution);
+      const plan = await deps.kube.get<DRPlan>({
+        apiVersion: API_VERSION,
+        kind: 'DRPlan',
+        namespace,
+        name: execution.spec.planRef,
+      });
+      return plan?.status?.currentExecution?.uid === uid;
+    },
     async cancelBeforeStart(execution) {
       // How far another controller came with it is not known: then it is not true that nothing was done.
       const foreign = checkAbandoned(execution) ?? checkRestored(execution);
