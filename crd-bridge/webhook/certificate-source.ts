@@ -36,11 +36,14 @@ export function ownCertificates(options: {
 }): CertificateSource {
   const { kube, namespace, hosts, lifetimes, now = () => new Date() } = options;
   const key = { apiVersion: 'v1', kind: 'Secret', namespace, name: TLS_SECRET };
+  /** Outlives the Secret: API servers that trust it must not be cut off when somebody deletes that. */
+  let last: Material | undefined;
 
-  async function attempt(): Promise<Serving | undefined> {
+  async function attempt(): Promise<Material | undefined> {
     const secret = await kube.get<KubeObject & { data?: Record<string, string> }>(key);
-    const { material, changed } = await renew(decode(secret?.data), { hosts, lifetimes, now: now() });
-    if (!changed) return material;
+    const present = secret === undefined ? last : decode(secret.data);
+    const { material, changed } = await renew(present, { hosts, lifetimes, now: now() });
+    if (!changed && secret !== undefined) return material;
     const wanted = {
       apiVersion: 'v1',
       kind: 'Secret',
@@ -67,8 +70,10 @@ export function ownCertificates(options: {
   return {
     async read() {
       for (let n = 0; n < ATTEMPTS; n += 1) {
-        const serving = await attempt();
-        if (serving !== undefined) return serving;
+        const material = await attempt();
+        if (material === undefined) continue;
+        last = material;
+        return material;
       }
       throw new Error(`Secret ${namespace}/${TLS_SECRET} was changed by others ${ATTEMPTS} times in a row`);
     },

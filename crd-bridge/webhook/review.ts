@@ -1,4 +1,5 @@
 /** AdmissionReviews of the API server: read from any JSON, answered in one form. */
+import { GROUP } from '../../api/group.js';
 import { isObject } from '../../api/json.js';
 import { describeProblems, errorsOf } from '../../api/problem.js';
 import type { Problem } from '../../api/problem.js';
@@ -47,6 +48,7 @@ export type JsonPatch = (
 
 const MOST_PROBLEMS = 20;
 const LONGEST_MESSAGE = 4000;
+const LONGEST_CAUSE = 1000;
 /** The API server may cut longer ones, and all of them when they are many. */
 const LONGEST_WARNING = 250;
 const MOST_WARNINGS = 15;
@@ -112,7 +114,7 @@ export function verdictOn(problems: readonly Problem[]): Verdict {
     causes: shown.map(({ path, reason, message }) => ({
       field: path,
       reason,
-      message: clip(message, LONGEST_MESSAGE / MOST_PROBLEMS),
+      message: clip(message, LONGEST_CAUSE),
     })),
     warnings,
   };
@@ -125,7 +127,7 @@ export function refusedBy(refusal: { reason: string; message: string }, warnings
     code: 403,
     reason: 'Forbidden',
     message: clip(refusal.message, LONGEST_MESSAGE),
-    causes: [{ field: '', reason: refusal.reason, message: clip(refusal.message, 1000) }],
+    causes: [{ field: '', reason: refusal.reason, message: clip(refusal.message, LONGEST_CAUSE) }],
     warnings,
   };
 }
@@ -141,7 +143,7 @@ export function warningsOf(problems: readonly Problem[]): string[] {
 }
 
 /** The answer to a review. */
-export function answer(uid: string, verdict: Verdict): object {
+export function answer({ uid, kind, object, oldObject }: ReviewRequest, verdict: Verdict): object {
   const { warnings } = verdict;
   const shown = warnings.slice(0, MOST_WARNINGS).map((text) => clip(oneLine(text), LONGEST_WARNING));
   if (warnings.length > shown.length) shown.push(`and ${warnings.length - shown.length} more warnings`);
@@ -163,7 +165,13 @@ export function answer(uid: string, verdict: Verdict): object {
               code: verdict.code,
               reason: verdict.reason,
               message: verdict.message,
-              details: { causes: verdict.causes },
+              // Command lines tell the causes one by one under the name of the object.
+              details: {
+                group: GROUP,
+                kind,
+                name: (object ?? oldObject)?.metadata.name,
+                causes: verdict.causes,
+              },
             },
           }),
     },

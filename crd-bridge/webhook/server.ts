@@ -64,7 +64,7 @@ export async function serveReviews(options: ServerOptions): Promise<WebhookServe
         const name = (review.object ?? review.oldObject)?.metadata.name;
         log.info({ operation, kind, namespace, name, user, reason }, `refused: ${verdict.message}`);
       }
-      return answer(review.uid, verdict);
+      return answer(review, verdict);
     } finally {
       const labels = {
         // Whoever reaches the port may send anything: labels must not grow without end.

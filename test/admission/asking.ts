@@ -1,0 +1,48 @@
+/** Requests to the API server whose warnings matter. */
+import { request } from 'undici';
+import { inject } from 'vitest';
+import { GROUP, PLURALS, VERSION } from '../../api/group.js';
+import type { Kind } from '../../api/group.js';
+import { loadKubeConfig } from '../../kube/config.js';
+import { endpointOf } from '../../kube/transport.js';
+
+export interface Asked {
+  status: number;
+  message: string;
+  warnings: string[];
+  causes: { field?: string; reason?: string }[];
+}
+
+/** Creates an object, or updates it when it has a resourceVersion; gives the API server's answer. */
+export async function ask(
+  namespace: string,
+  kind: Kind,
+  name: string,
+  spec: unknown,
+  options: { metadata?: object; dryRun?: boolean } = {},
+): Promise<Asked> {
+  const endpoint = endpointOf(loadKubeConfig({ file: inject('kubeconfig') }));
+  const { headers, dispatcher } = await endpoint.authenticate(false);
+  const isUpdate = options.metadata !== undefined && 'resourceVersion' in options.metadata;
+  const path = `/apis/${GROUP}/${VERSION}/namespaces/${namespace}/${PLURALS[kind]}`;
+  const url = `${endpoint.server}${path}${isUpdate ? `/${name}` : ''}${options.dryRun === true ? '?dryRun=All' : ''}`;
+  const response = await request(url, {
+    method: isUpdate ? 'PUT' : 'POST',
+    headers: { ...headers, 'content-type': 'application/json' },
+    body: JSON.stringify({
+      apiVersion: `${GROUP}/${VERSION}`,
+      kind,
+      metadata: { ...options.metadata, name, namespace },
+      spec,
+    }),
+    ...(dispatcher !== undefined && { dispatcher }),
+  });
+  const body = (await response.body.json()) as { message?: string; details?: { causes?: Asked['causes'] } };
+  const { warning = [] } = response.headers;
+  return {
+    status: response.statusCode,
+    message: body.message ?? '',
+    causes: body.details?.causes ?? [],
+    warnings: [warning].flat().map((text) => text.replace(/^299 - "|"$/g, '').replaceAll('\\"', '"')),
+  };
+}

@@ -1,0 +1,110 @@
+/** With the bridge killed nothing unchecked comes in, and nobody is kept from deleting, cancelling or writing status. */
+import { execFile } from 'node:child_process';
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { afterAll, beforeAll, expect, inject, it } from 'vitest';
+import { ANNOTATIONS, API_VERSION } from '../../api/group.js';
+import type { Kind } from '../../api/group.js';
+import type { Endpoints } from '../../local/endpoints.js';
+import { lookup } from '../../local/index.js';
+import { startRecorder } from '../support/recorder.js';
+import type { Recorder } from '../support/recorder.js';
+import { http, openStack, poll, unique } from '../support/stack.js';
+import type { Stack } from '../support/stack.js';
+import { heal } from './heal.js';
+
+let stack: Stack;
+let recorder: Recorder;
+beforeAll(async () => {
+  [stack, recorder] = await Promise.all([openStack('away'), startRecorder()]);
+});
+afterAll(async () => {
+  await heal();
+  await recorder.close();
+  await stack.close();
+});
+
+const key = (kind: Kind, name: string) => ({
+  apiVersion: API_VERSION,
+  kind,
+  namespace: stack.namespace,
+  name,
+});
+
+it('creates are refused, all else passes, and up heals', async () => {
+  const [name, spare] = [unique('away'), unique('spare')];
+  await stack.simplePlan(name, [http('a', `${recorder.url}/${name}?delay=4000`)]);
+  await stack.simplePlan(spare, [http('a', `${recorder.url}/${spare}`)]);
+  const execution = await stack.execute(name);
+  await stack.until(execution, (now) => now.status?.phase === 'Running');
+
+  const { pids } = JSON.parse(await readFile(join(inject('dataDir'), 'endpoints.json'), 'utf8')) as Endpoints;
+  process.kill(pids.bridge ?? 0, 'SIGKILL');
+  const unavailable = /failed calling webhook/;
+  await expect(stack.workflow(unique('new'), { actions: [http('a', 'http://x/')] })).rejects.toThrow(
+    unavailable,
+  );
+  await expect(stack.execute(spare)).rejects.toThrow(unavailable);
+  const changed = stack.kube.patch(key('DRPlan', spare), { spec: { description: 'x' } }, { kind: 'merge' });
+  await expect(changed).rejects.toThrow(unavailable);
+  // Nobody forges a stamp in the meantime.
+  const forged = { metadata: { annotations: { [ANNOTATIONS.requestedBy]: 'root' } } };
+  const executionKey = key('DRPlanExecution', execution.metadata.name);
+  await expect(stack.kube.patch(executionKey, forged, { kind: 'merge' })).rejects.toThrow(unavailable);
+
+  await stack.kube.patch(
+    key('DRPlan', spare),
+    { status: { lastExecutionRef: 'x' } },
+    { kind: 'merge', subresource: 'status' },
+  );
+  await stack.kube.patch(key('DRPlan', spare), { metadata: { labels: { a: 'b' } } }, { kind: 'merge' });
+  await stack.kube.patch(
+    executionKey,
+    { metadata: { annotations: { [ANNOTATIONS.cancel]: 'true' } } },
+    { kind: 'merge' },
+  );
+  expect(await stack.kube.delete(key('DRPlan', spare))).toBe(true);
+  expect(await stack.kube.delete(key('DRWorkflow', spare))).toBe(true);
+
+  await heal();
+  const ended = await stack.ended(execution, 45_000);
+  expect(['Cancelled', 'Succeeded']).toContain(ended.status?.phase);
+  await stack.simplePlan(unique('back'), [http('a', 'http://x/')]);
+});
+
+it('a namespace goes even then', async () => {
+  const going = await openStack('away-going');
+  await going.simplePlan('p', [http('a', 'http://x/')]);
+  const { pids } = JSON.parse(await readFile(join(inject('dataDir'), 'endpoints.json'), 'utf8')) as Endpoints;
+  process.kill(pids.bridge ?? 0, 'SIGKILL');
+  await going.close();
+  await poll(
+    () => stack.kube.get({ apiVersion: 'v1', kind: 'Namespace', name: going.namespace }),
+    (namespace) => namespace === undefined,
+    45_000,
+  );
+  await heal();
+});
+
+it('kubectl shows the message of a refusal as it is', async () => {
+  const { found } = await lookup(['kubectl'], process.env);
+  const manifest = JSON.stringify({
+    apiVersion: API_VERSION,
+    kind: 'DRWorkflow',
+    metadata: { name: 'x', namespace: stack.namespace },
+    spec: { actions: [{ name: 'a', type: 'Magic' }] },
+  });
+  const kubectl = promisify(execFile)(found.kubectl?.path ?? 'kubectl', [
+    '--kubeconfig',
+    inject('kubeconfig'),
+    'create',
+    '-f',
+    '-',
+  ]);
+  kubectl.child.stdin?.end(manifest);
+  const { stderr } = (await kubectl.catch((error: unknown) => error)) as { stderr: string };
+  expect(stderr).toContain(
+    'The DRWorkflow "x" is invalid: spec.actions[0].type: is "Magic"; allowed are HTTP, Job, Localization',
+  );
+});

@@ -1,0 +1,317 @@
+/** What admission refuses, what it lets in and what it warns of, as the API server tells it. */
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { ANNOTATIONS, API_VERSION } from '../../api/group.js';
+import type { Kind } from '../../api/group.js';
+import type { DRPlan, DRPlanExecution, DRWorkflow } from '../../api/types.js';
+import { startRecorder } from '../support/recorder.js';
+import type { Recorder } from '../support/recorder.js';
+import { condition, http, openStack, poll, unique } from '../support/stack.js';
+import type { Stack } from '../support/stack.js';
+import { ask } from './asking.js';
+import type { Asked } from './asking.js';
+
+let stack: Stack;
+let ungated: Stack;
+let recorder: Recorder;
+beforeAll(async () => {
+  [stack, ungated, recorder] = await Promise.all([
+    openStack('rules'),
+    openStack('rules-ungated', { admission: 'disabled' }),
+    startRecorder(),
+  ]);
+});
+afterAll(async () => {
+  await recorder.close();
+  await Promise.all([stack.close(), ungated.close()]);
+});
+
+const send = (kind: Kind, spec: unknown, options?: { metadata?: object; name?: string }): Promise<Asked> =>
+  ask(stack.namespace, kind, options?.name ?? unique('x'), spec, options);
+const use = (name: string, more: object = {}) => ({
+  name: 's',
+  workflows: [{ workflowRef: { name }, ...more }],
+});
+const key = (kind: Kind, name: string) => ({
+  apiVersion: API_VERSION,
+  kind,
+  namespace: stack.namespace,
+  name,
+});
+const expectRefused = (asked: Asked, status: number, message: RegExp): void => {
+  expect(asked.message).toMatch(message);
+  // What one object can tell, its definition may have refused already.
+  expect(asked.message).toMatch(/denied the request|is invalid/);
+  expect(asked.status).toBe(status);
+};
+
+describe('a workflow', () => {
+  const manifest = (text: string, operation = 'Create') => ({
+    actions: [{ name: 'a', type: 'KubernetesResource', resource: { operation, manifest: text } }],
+  });
+
+  it('names each wrong field with its value and what is allowed, for programs too', async () => {
+    const asked = await send('DRWorkflow', {
+      failurePolicy: 'Continue',
+      actions: [
+        { name: 'a', type: 'Magic' },
+        { name: 'a', type: 'HTTP', timeout: '0s', http: { url: 'http://x/' } },
+      ],
+    });
+    expectRefused(asked, 422, /spec\.actions\[0\]\.type: is "Magic"; allowed are HTTP, Job, /);
+    expect(asked.message).toMatch(/spec\.actions\[1\]\.timeout: is "0s"; must be a duration/);
+    const fields = asked.causes.map(({ field }) => field);
+    expect(fields).toEqual(expect.arrayContaining(['spec.actions[0].type', 'spec.actions[1].timeout']));
+  });
+
+  it.each<[string, object, RegExp]>([
+    ['a manifest that is no YAML', manifest('kind: {'), /resource\.manifest/],
+    [
+      'Patch without rollback',
+      manifest('apiVersion: v1\nkind: ConfigMap\nmetadata: {name: c}', 'Patch'),
+      /rollback/,
+    ],
+    [
+      'a rollback of no known type',
+      { actions: [http('a', 'http://x/', { rollback: { type: 'Magic' } })] },
+      /rollback\.type.*Magic/,
+    ],
+    [
+      'an output of a later action',
+      { actions: [http('a', 'http://x/{{ .outputs.b.phase }}'), http('b', 'http://x/')] },
+      /"b"/,
+    ],
+    [
+      'a field of a later release',
+      { actions: [http('a', 'http://x/', { hookType: 'pre-install' })] },
+      /hookType/,
+    ],
+  ])('with %s is refused', async (_, spec, message) => {
+    expectRefused(await send('DRWorkflow', spec), 422, message);
+  });
+
+  it('that is legal but dangerous is let in with a warning', async () => {
+    const asked = await send('DRWorkflow', {
+      executor: { type: 'Argo' },
+      actions: [http('a', 'http://x/{{ .params.site }}')],
+    });
+    expect(asked.status).toBe(201);
+    expect(asked.warnings).toEqual(
+      expect.arrayContaining([
+        expect.stringMatching(/spec\.executor\.type: is Argo.*natively/),
+        expect.stringMatching(/spec\.actions\[0\]\.http.*"site".*does not declare/),
+      ]),
+    );
+  });
+
+  it('is checked on a change of its spec, and left alone on one of its metadata', async () => {
+    const { metadata } = await ungated.workflow('odd', { actions: [{ name: 'a', type: 'Magic' }] });
+    await ungated.kube.patch(
+      { apiVersion: 'v1', kind: 'Namespace', name: ungated.namespace },
+      { metadata: { labels: null } },
+      { kind: 'merge' },
+    );
+    const odd = { ...key('DRWorkflow', metadata.name), namespace: ungated.namespace };
+    const change = (type: string) =>
+      ungated.kube.patch(
+        odd,
+        { spec: { actions: [{ name: 'a', type, http: { url: 'http://x/' } }] } },
+        { kind: 'merge' },
+      );
+    await poll(
+      () =>
+        change(`Magic${unique('')}`).then(
+          () => 'let in',
+          (error: unknown) => String(error),
+        ),
+      (answer) => answer.includes('denied the request'),
+      10_000,
+    );
+    await ungated.kube.patch(odd, { metadata: { labels: { a: 'b' } } }, { kind: 'merge' });
+    await change('HTTP');
+  });
+
+  it('warns of the plans that a valid change makes invalid', async () => {
+    const name = unique('used');
+    await stack.simplePlan(name, [http('a', 'http://x/{{ .params.site }}')], {
+      plan: { globalParams: [{ name: 'site', value: 'b' }] },
+    });
+    const found = await stack.kube.get<DRWorkflow>(key('DRWorkflow', name));
+    const asked = await send(
+      'DRWorkflow',
+      { parameters: [{ name: 'site', type: 'number' }], actions: [http('a', 'http://x/{{ .params.site }}')] },
+      { name, metadata: { resourceVersion: found?.metadata.resourceVersion } },
+    );
+    expect(asked.status).toBe(200);
+    expect(asked.warnings.join()).toMatch(
+      new RegExp(`makes DRPlan "${stack.namespace}/${name}" Invalid.*number`),
+    );
+  });
+});
+
+describe('a plan', () => {
+  beforeAll(async () => {
+    await stack.workflow('ok', { actions: [http('a', `${recorder.url}/ok`)] });
+    await stack.workflow('typed', {
+      parameters: [{ name: 'count', type: 'number' }],
+      actions: [http('a', 'http://x/{{ .params.count }}')],
+    });
+  });
+
+  it.each<[string, object, RegExp]>([
+    ['stages of one name', { stages: [use('ok'), use('ok')] }, /stages\[1\]\.name.*"s"/],
+    ['a cycle', { stages: [{ ...use('ok'), dependsOn: ['s'] }] }, /dependsOn/],
+    [
+      'a value of another type',
+      { stages: [use('typed', { params: [{ name: 'count', value: 'many' }] })] },
+      /spec\.stages\[0\]\.workflows\[0\]\.params\[0\].*"many".*number/s,
+    ],
+  ])('with %s is refused', async (_, spec, message) => {
+    expectRefused(await send('DRPlan', spec), 422, message);
+  });
+
+  it('is let in with a warning before its workflow and before its required parameters', async () => {
+    const early = await send('DRPlan', { stages: [use('nowhere')] });
+    expect(early.status).toBe(201);
+    expect(early.warnings.join()).toMatch(/workflowRef: DRWorkflow ".*\/nowhere" does not exist/);
+    await stack.workflow('asks', {
+      parameters: [{ name: 'site', required: true }],
+      actions: [http('a', 'http://x/{{ .params.site }}')],
+    });
+    const open = await send('DRPlan', { stages: [use('asks')] });
+    expect(open.status).toBe(201);
+    expect(open.warnings.join()).toMatch(/"site" is required/);
+  });
+
+  it('that runs may be changed, and says from when on the change counts', async () => {
+    const name = unique('live');
+    await stack.simplePlan(name, [http('a', `${recorder.url}/${name}?delay=1500`)]);
+    const execution = await stack.execute(name);
+    await stack.until(execution, (now) => now.status?.phase === 'Running');
+    const plan = await stack.getPlan(name);
+    const asked = await send(
+      'DRPlan',
+      { ...plan.spec, description: 'new' },
+      { name, metadata: { resourceVersion: plan.metadata.resourceVersion } },
+    );
+    expect(asked).toMatchObject({
+      status: 200,
+      warnings: [expect.stringContaining(`"${execution.metadata.name}" goes on with the plan as it was`)],
+    });
+    await stack.ended(execution);
+  });
+});
+
+describe('an execution', () => {
+  const execute = (planRef: string, more: object = {}, metadata?: object): Promise<Asked> =>
+    send(
+      'DRPlanExecution',
+      { planRef, operationType: 'Execute', ...more },
+      { ...(metadata && { metadata }) },
+    );
+  const revert = (planRef: string, revertExecutionRef: string): Promise<Asked> =>
+    send('DRPlanExecution', { planRef, operationType: 'Revert', revertExecutionRef });
+
+  it('needs a plan that is there and valid', async () => {
+    expectRefused(await execute('nowhere'), 403, /no DRPlan "nowhere"/);
+    const name = unique('invalid');
+    await send('DRPlan', { stages: [use('absent')] }, { name });
+    expectRefused(await execute(name), 403, /is Invalid \(WorkflowNotFound\).*absent/);
+  });
+
+  it('needs a plan that nobody runs on, and one that is Ready or may run again', async () => {
+    const name = unique('busy');
+    await stack.simplePlan(name, [http('a', `${recorder.url}/${name}?delay=1500`)]);
+    const first = await stack.execute(name);
+    await stack.until(first, (now) => now.status?.phase === 'Running');
+    expectRefused(await execute(name), 403, new RegExp(`in use: execution "${first.metadata.name}"`));
+    expectRefused(await revert(name, first.metadata.name), 403, /in use|is Running/);
+    await stack.ended(first);
+    expectRefused(await execute(name), 403, /was executed by .*rerun: Allowed/);
+    expect((await execute(name, { rerun: 'Allowed' })).status).toBe(201);
+  });
+
+  it('that reverts needs a target of its plan, ended, an Execute, and not reverted yet', async () => {
+    const [name, other] = [unique('back'), unique('other')];
+    for (const plan of [name, other]) {
+      await stack.simplePlan(plan, [
+        http('a', `${recorder.url}/${plan}`, {
+          rollback: { http: { url: `${recorder.url}/undo`, method: 'POST' } },
+        }),
+      ]);
+    }
+    expectRefused(await revert(name, 'nowhere'), 403, /no DRPlanExecution "nowhere"/);
+    const first = await stack.ended(await stack.execute(name));
+    expectRefused(await revert(other, first.metadata.name), 403, new RegExp(`ran plan "${name}"`));
+    const undone = await stack.ended(await stack.revert(first));
+    expect(undone.status?.phase).toBe('Succeeded');
+    expectRefused(await revert(name, first.metadata.name), 403, /was reverted by/);
+    expectRefused(await revert(name, undone.metadata.name), 403, /only an Execute can be reverted/);
+  });
+
+  it('brings the parameters that are missing', async () => {
+    const name = unique('params');
+    await stack.simplePlan(name, [http('a', `${recorder.url}/${name}/{{ .params.count }}`)], {
+      workflow: { parameters: [{ name: 'count', type: 'number', required: true }] },
+    });
+    expectRefused(await execute(name), 422, /"count" is required/);
+    expectRefused(
+      await execute(name, { params: [{ name: 'count', value: 'x' }] }),
+      422,
+      /count.*"x".*number/s,
+    );
+    expect((await execute(name, { params: [{ name: 'count', value: 2 }] })).status).toBe(201);
+  });
+
+  it('that is a copy of another, or uses a name again, is let in to be recorded, and does not start', async () => {
+    const name = unique('copy');
+    await stack.simplePlan(name, [http('a', `${recorder.url}/${name}`)]);
+    const copy = unique('copied');
+    const spec = { planRef: name, operationType: 'Execute' };
+    const asked = await send('DRPlanExecution', spec, {
+      name: copy,
+      metadata: { annotations: { [ANNOTATIONS.stamp]: 'another' } },
+    });
+    expect(asked).toMatchObject({ status: 201, warnings: [expect.stringContaining('copy of an execution')] });
+    const ended = await stack.ended({ metadata: { name: copy }, spec } as DRPlanExecution);
+    expect(ended.status).toMatchObject({ phase: 'Failed', reason: 'RestoredCopy' });
+    expect(recorder.of(`/${name}`)).toHaveLength(0);
+  });
+
+  it('cannot be changed, and can be labelled', async () => {
+    const name = unique('fixed');
+    await stack.simplePlan(name, [http('a', `${recorder.url}/${name}`)]);
+    const { metadata } = await stack.ended(await stack.execute(name));
+    const patch = (body: object) =>
+      stack.kube.patch(key('DRPlanExecution', metadata.name), body, { kind: 'merge' });
+    await expect(patch({ spec: { runMode: 'Drill' } })).rejects.toThrow(/cannot be changed/);
+    await patch({ metadata: { labels: { a: 'b' } } });
+  });
+
+  it('is let in right after the plan and workflow it needs', async () => {
+    for (let n = 0; n < 5; n += 1) {
+      const name = unique('at-once');
+      await send('DRPlan', { stages: [use(name)] }, { name });
+      await stack.workflow(name, { actions: [http('a', `${recorder.url}/${name}`)] });
+      const execution = await stack.execute(name);
+      expect((await stack.ended(execution)).status?.phase).toBe('Succeeded');
+    }
+  });
+});
+
+it('status is not asked about', async () => {
+  const plan = await stack.kube.create<DRPlan>({
+    ...key('DRPlan', 'status'),
+    metadata: { name: 'status', namespace: stack.namespace },
+    spec: { stages: [use('nowhere')] },
+  });
+  await poll(
+    () => stack.getPlan('status'),
+    (now) => condition(now, 'Ready')?.status === 'False',
+    5000,
+  );
+  await stack.kube.patch(
+    key('DRPlan', plan.metadata.name),
+    { status: { lastExecutionRef: 'x' } },
+    { kind: 'merge', subresource: 'status' },
+  );
+});

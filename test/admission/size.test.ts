@@ -1,0 +1,84 @@
+/** The largest objects are looked at in time. */
+import { afterAll, beforeAll, expect, inject, it } from 'vitest';
+import { API_VERSION } from '../../api/group.js';
+import type { DRPlanSpec } from '../../api/types.js';
+import { http, openStack } from '../support/stack.js';
+import type { Stack } from '../support/stack.js';
+import { ask } from './asking.js';
+
+let stack: Stack;
+beforeAll(async () => {
+  stack = await openStack('size');
+});
+afterAll(() => stack.close());
+
+const actions = (count: number) =>
+  Array.from({ length: count }, (_, n) =>
+    http(`a${n}`, `http://host.example/{{ .params.site }}/${n}`, {
+      when: n === 0 ? 'params.site != ""' : `outputs.a${n - 1}.phase == "Succeeded"`,
+      rollback: { http: { url: `http://host.example/undo/${n}`, method: 'POST' } },
+    }),
+  );
+const site = { name: 'site', default: 'b' };
+
+/** Seconds of processor time that the bridge has used so far: the same on a busy machine as on a quiet one. */
+async function used(): Promise<number> {
+  const response = await fetch(inject('endpoints').metrics.bridge ?? '');
+  return Number(/^process_cpu_seconds_total (\S+)$/m.exec(await response.text())?.[1]);
+}
+
+/** Seconds of the bridge's time for one review, as the mean over several dry runs, which store nothing. */
+async function cost(kind: 'DRWorkflow' | 'DRPlan' | 'DRPlanExecution', spec: object): Promise<number> {
+  const runs = 5;
+  const before = await used();
+  for (let n = 0; n < runs; n += 1) {
+    const asked = await ask(stack.namespace, kind, 'probe', spec, { dryRun: true });
+    // The API server waits 5 s, then refuses.
+    expect(asked.message).toBe('');
+    expect(asked.status).toBe(201);
+  }
+  return ((await used()) - before) / runs;
+}
+
+it('an ordinary workflow costs a few milliseconds', async () => {
+  expect(await cost('DRWorkflow', { parameters: [site], actions: actions(10) })).toBeLessThan(0.1);
+});
+
+it(
+  'workflows, plans and executions of 2,000 actions are answered in time',
+  { timeout: 120_000 },
+  async () => {
+    const workflow = { parameters: [site], actions: actions(2000) };
+    expect(await cost('DRWorkflow', workflow)).toBeLessThan(1);
+    await stack.workflow('large', workflow);
+    const plan: DRPlanSpec = { stages: [{ name: 's', workflows: [{ workflowRef: { name: 'large' } }] }] };
+    expect(await cost('DRPlan', plan)).toBeLessThan(1);
+    await stack.plan('large', plan);
+    expect(await cost('DRPlanExecution', { planRef: 'large', operationType: 'Execute' })).toBeLessThan(1.5);
+  },
+);
+
+it('200 stages are let in, and one more action than a run may have is not', async () => {
+  await stack.workflow('ten', { parameters: [site], actions: actions(10) });
+  const stages = (count: number) =>
+    Array.from({ length: count }, (_, n) => ({
+      name: `s${n}`,
+      workflows: [{ workflowRef: { name: 'ten' } }],
+    }));
+  expect(await cost('DRPlan', { stages: stages(200) })).toBeLessThan(1);
+  await stack.workflow('eleven', { parameters: [site], actions: actions(11) });
+  const [first, ...rest] = stages(200);
+  const larger = [{ ...first, workflows: [{ workflowRef: { name: 'eleven' } }] }, ...rest];
+  const asked = await ask(stack.namespace, 'DRPlan', 'larger', { stages: larger });
+  expect(asked.message).toMatch(/2001 actions.*2000/);
+});
+
+it('a parameter of a megabyte is let in', async () => {
+  const { metadata } = await stack.create<{ metadata: { name: string } }>({
+    apiVersion: API_VERSION,
+    kind: 'DRWorkflow',
+    metadata: { name: 'megabyte', namespace: stack.namespace },
+    spec: { parameters: [{ name: 'site', default: 'x'.repeat(1_000_000) }], actions: actions(1) },
+  });
+  expect(metadata.name).toBe('megabyte');
+});
