@@ -13,7 +13,7 @@ export function addKubectl(program: Command, perform: Perform): void {
     .command('kubectl')
     .summary('kubectl, for the same cluster')
     .description(
-      'Runs kubectl with the kubeconfig that the other commands would use. Everything after "kubectl" is for kubectl; options of this program go before it. The exit code is kubectl\'s.',
+      'Runs kubectl with the kubeconfig that the other commands would use. Everything after "kubectl" is for kubectl, but for --data-dir, which kubectl does not know; other options of this program go before it. The exit code is kubectl\'s.',
     )
     .argument('[args...]', 'arguments of kubectl')
     .action((args: string[], _options: unknown, self: Command) =>
@@ -25,8 +25,31 @@ export function addKubectl(program: Command, perform: Perform): void {
   ]);
 }
 
-async function passOn(context: CommandContext, args: readonly string[]): Promise<number> {
-  const { options, environment } = context;
+/** Takes `--data-dir` out of what is meant for kubectl: hints of other commands end with it. */
+export function takeDataDir(args: readonly string[]): { args: string[]; dataDir?: string } {
+  const rest: string[] = [];
+  let dataDir: string | undefined;
+  for (let index = 0; index < args.length; index += 1) {
+    const arg = args[index] ?? '';
+    // Behind "--" is what kubectl runs elsewhere.
+    if (arg === '--')
+      return { args: [...rest, ...args.slice(index)], ...(dataDir !== undefined && { dataDir }) };
+    if (arg === '--data-dir') {
+      index += 1;
+      dataDir = args[index];
+    } else if (arg.startsWith('--data-dir=')) {
+      dataDir = arg.slice('--data-dir='.length);
+    } else {
+      rest.push(arg);
+    }
+  }
+  return { args: rest, ...(dataDir !== undefined && { dataDir }) };
+}
+
+async function passOn(context: CommandContext, given: readonly string[]): Promise<number> {
+  const { environment } = context;
+  const { args, dataDir } = takeDataDir(given);
+  const options = dataDir === undefined ? context.options : { ...context.options, dataDir };
   const source = await chooseKubeconfig(options, environment);
   const { found } = await lookup(['kubectl'], environment.env);
   if (found.kubectl === undefined) {

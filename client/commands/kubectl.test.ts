@@ -1,0 +1,13 @@
+import { describe, expect, it } from 'vitest';
+import { takeDataDir } from './kubectl.js';
+
+describe('takeDataDir', () => {
+  it.each<[string[], ReturnType<typeof takeDataDir>]>([
+    [['get', 'drpx'], { args: ['get', 'drpx'] }],
+    [['apply', '-f', 'x', '--data-dir', '/d'], { args: ['apply', '-f', 'x'], dataDir: '/d' }],
+    [['--data-dir=/d', 'get', 'drp'], { args: ['get', 'drp'], dataDir: '/d' }],
+    [['exec', 'p', '--', 'ls', '--data-dir', 'x'], { args: ['exec', 'p', '--', 'ls', '--data-dir', 'x'] }],
+  ])('reads %j', (args, expected) => {
+    expect(takeDataDir(args)).toEqual(expected);
+  });
+});
