@@ -1,0 +1,122 @@
+/** The command line as a person or a script uses it: its own process, its exit codes, its output. */
+import { spawn } from 'node:child_process';
+import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
+import type { DRPlanExecution } from '../../api/types.js';
+import { startRecorder } from '../support/recorder.js';
+import type { Recorder } from '../support/recorder.js';
+import { http, openStack, poll } from '../support/stack.js';
+import type { Stack } from '../support/stack.js';
+
+let stack: Stack;
+let recorder: Recorder;
+beforeAll(async () => {
+  [stack, recorder] = await Promise.all([openStack('cli'), startRecorder()]);
+  await stack.simplePlan('good', [
+    http('a', `${recorder.url}/good`, { rollback: { http: { url: `${recorder.url}/good-undo` } } }),
+  ]);
+  await stack.simplePlan('bad', [http('a', `${recorder.url}/bad?status=400`)]);
+  await stack.simplePlan('slow', [http('a', `${recorder.url}/slow?delay=20000`)]);
+});
+afterAll(async () => {
+  await recorder.close();
+  await stack.close();
+});
+
+interface Ended {
+  code: number | null;
+  out: string;
+  err: string;
+}
+
+function drover(...args: string[]): { ended: Promise<Ended>; interrupt: () => void } {
+  const child = spawn(process.execPath, ['bin/drover.js', ...args, '--data-dir', inject('dataDir')], {
+    stdio: ['ignore', 'pipe', 'pipe'],
+    env: { ...process.env, NO_COLOR: '1', KUBECONFIG: '/nowhere' },
+  });
+  const chunks = { out: '', err: '' };
+  child.stdout.on('data', (chunk: Buffer) => (chunks.out += chunk.toString()));
+  child.stderr.on('data', (chunk: Buffer) => (chunks.err += chunk.toString()));
+  return {
+    ended: new Promise((resolve) => child.once('close', (code) => resolve({ code, ...chunks }))),
+    interrupt: () => child.kill('SIGINT'),
+  };
+}
+const inNamespace = (...args: string[]): string[] => [...args, '-n', stack.namespace];
+
+describe('drover', () => {
+  it('does what "up" says to do next: applies the example, runs it, shows it', async () => {
+    const applied = await drover(
+      'kubectl',
+      'apply',
+      '-n',
+      stack.namespace,
+      '-f',
+      'examples/minimal/plan.yaml',
+    ).ended;
+    expect(applied).toMatchObject({ code: 0 });
+    await poll(
+      () => stack.getPlan('hello'),
+      (plan) => plan.status?.phase === 'Ready',
+      15_000,
+    );
+    const run = await drover(...inNamespace('run', 'hello', '--watch', '--yes')).ended;
+    expect(run.code, run.err).toBe(0);
+    const shown = await drover(...inNamespace('get', 'executions', '-o', 'json')).ended;
+    const list = JSON.parse(shown.out) as { items: DRPlanExecution[] };
+    const [name] = list.items
+      .filter((item) => item.spec.planRef === 'hello')
+      .map((item) => item.metadata.name);
+    const tree = await drover(...inNamespace('describe', name ?? '')).ended;
+    expect(tree.out).toMatch(/say-hello/);
+    expect(tree.out).toMatch(/Succeeded/);
+  });
+
+  it('watches with exit code 0 for Succeeded, 1 for Failed, 2 for Cancelled, and reverts', async () => {
+    const good = await drover(...inNamespace('run', 'good', '--watch', '--yes', '--name', 'good-1')).ended;
+    expect(good.code).toBe(0);
+    expect((await drover(...inNamespace('run', 'bad', '--watch', '--yes')).ended).code).toBe(1);
+    const slow = drover(...inNamespace('run', 'slow', '--watch', '--yes', '--name', 'slow-1'));
+    await poll(
+      () => Promise.resolve(recorder.of('/slow').length),
+      (count) => count > 0,
+      30_000,
+    );
+    const cancelled = await drover(...inNamespace('cancel', 'slow-1', '--reason', 'test is over', '--yes'))
+      .ended;
+    expect(cancelled.code, cancelled.err).toBe(0);
+    expect((await slow.ended).code).toBe(2);
+    const revert = await drover(...inNamespace('revert', 'good-1', '--watch', '--yes')).ended;
+    expect(revert.code, revert.err).toBe(0);
+    expect(recorder.of('/good-undo')).toHaveLength(1);
+  });
+
+  it('detaches on Ctrl-C, leaves the run alone and says how to come back', async () => {
+    const run = drover(...inNamespace('run', 'slow', '--watch', '--yes', '--name', 'slow-2', '--rerun'));
+    await poll(
+      () => Promise.resolve(recorder.of('/slow').length),
+      (count) => count > 1,
+      30_000,
+    );
+    run.interrupt();
+    const ended = await run.ended;
+    expect(ended.code).toBe(130);
+    expect(ended.out + ended.err).toMatch(/watch slow-2/);
+    const { items } = await stack.kube.list<DRPlanExecution>(
+      { apiVersion: 'dr.bkbcs.tencent.com/v1alpha1', kind: 'DRPlanExecution' },
+      { namespace: stack.namespace },
+    );
+    const still = items.find((item) => item.metadata.name === 'slow-2');
+    expect(still?.status?.phase).toBe('Running');
+    await drover(...inNamespace('cancel', 'slow-2', '--yes')).ended;
+    if (still !== undefined) await stack.ended(still);
+  });
+
+  it('refuses to change anything without a person or --yes, and names near plans', async () => {
+    const asked = await drover(...inNamespace('run', 'good')).ended;
+    expect(asked.code).not.toBe(0);
+    expect(asked.err).toMatch(/--yes/);
+    const near = await drover(...inNamespace('run', 'goood', '--yes')).ended;
+    expect(near.code).not.toBe(0);
+    expect(near.err).toMatch(/"?good"?/);
+  });
+});
