@@ -3,7 +3,8 @@
  * address that was checked, so that a name cannot be made to mean something else in between.
  */
 import { lookup } from 'node:dns/promises';
-import type { LookupFunction } from 'node:net';
+import { connect as connectSocket } from 'node:net';
+import type { LookupFunction, Socket } from 'node:net';
 import ipaddr from 'ipaddr.js';
 import { buildConnector } from 'undici';
 
@@ -28,6 +29,12 @@ export interface EgressPolicy {
    * allowed, and tells `onConnect` once bytes can flow.
    */
   connector(options: ConnectorOptions): buildConnector.connector;
+  /**
+   * A plain connection, for what is not HTTP.
+   *
+   * @throws EgressRefused, and the errors of the network
+   */
+  connect(target: { host: string; port: number; signal: AbortSignal }): Promise<Socket>;
 }
 
 /** How one request is connected. */
@@ -151,6 +158,18 @@ export function createEgressPolicy(options: EgressOptions = {}, resolve: Resolve
     return found;
   }
 
+  /** What can be said about a host before its name is resolved. */
+  function refuseHost(host: string, port: number): string | undefined {
+    if (listed(deny, host)) return `${host} is on the deny list`;
+    if (API_SERVER_NAMES.has(host) && !listed(allow, host)) return `${host} is the cluster's own API`;
+    if (!ipaddr.isValid(host)) {
+      return limited && allow.cidrs.length === 0 && !listed(allow, host)
+        ? `${host} is not on the allow list`
+        : undefined;
+    }
+    return refuseAddress(host, host, port, new Set());
+  }
+
   return {
     refuse(url) {
       const host = hostOf(url);
@@ -160,14 +179,7 @@ export function createEgressPolicy(options: EgressOptions = {}, resolve: Resolve
       if (url.username !== '' || url.password !== '') {
         return 'it carries a user name or a password; use headersFrom with a Secret';
       }
-      if (listed(deny, host)) return `${host} is on the deny list`;
-      if (API_SERVER_NAMES.has(host) && !listed(allow, host)) return `${host} is the cluster's own API`;
-      if (!ipaddr.isValid(host)) {
-        return limited && allow.cidrs.length === 0 && !listed(allow, host)
-          ? `${host} is not on the allow list`
-          : undefined;
-      }
-      return refuseAddress(host, host, portOf(url), new Set());
+      return refuseHost(host, portOf(url));
     },
     connector({ insecure, onConnect, tls }) {
       return (target, callback) => {
@@ -189,6 +201,26 @@ export function createEgressPolicy(options: EgressOptions = {}, resolve: Resolve
           (error: unknown) => callback(error instanceof Error ? error : new Error(String(error)), null),
         );
       };
+    },
+    async connect(target) {
+      const host = normal(target.host);
+      const { port, signal } = target;
+      const refused = refuseHost(host, port);
+      if (refused !== undefined) throw new EgressRefused(refused);
+      const lookup = pinned(await permitted(host, port));
+      signal.throwIfAborted();
+      return new Promise<Socket>((resolve, reject) => {
+        const socket = connectSocket({ host, port, lookup, signal, timeout: CONNECT_TIMEOUT_MS });
+        socket.once('error', reject);
+        socket.once('timeout', () => {
+          socket.destroy(new Error(`no connection within ${CONNECT_TIMEOUT_MS / 1000} s`));
+        });
+        socket.once('connect', () => {
+          socket.setTimeout(0);
+          socket.off('error', reject);
+          resolve(socket);
+        });
+      });
     },
   };
 }

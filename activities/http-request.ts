@@ -65,16 +65,10 @@ export async function buildRequest(
     headers.set(name.toLowerCase(), renderHeaderValue(value, scope));
   }
   const secrets = secretsOf();
-  const credentials = new Set(ALWAYS_CREDENTIALS);
-  for (const source of http.headersFrom ?? []) {
-    const refused = refuseName(source.name);
-    if (refused !== undefined) return refused;
-    const value = await readSecret(source.secretKeyRef, source.name, attempt);
-    if (typeof value !== 'string') return value;
-    secrets.add(value);
-    headers.set(source.name.toLowerCase(), (source.prefix ?? '') + value);
-    credentials.add(source.name.toLowerCase());
-  }
+  const own = await readHeaders(http.headersFrom ?? [], attempt, secrets);
+  if ('kind' in own) return own;
+  for (const [name, value] of own.headers) headers.set(name, value);
+  const credentials = new Set([...ALWAYS_CREDENTIALS, ...own.headers.keys()]);
   if (!headers.has('idempotency-key')) headers.set('idempotency-key', attempt.key);
 
   const body =
@@ -85,6 +79,24 @@ export async function buildRequest(
     request: { method, url, headers, credentials, body, insecure: http.insecureSkipVerify === true },
     redact: secrets.redact,
   };
+}
+
+/** Headers whose values are in Secrets, by lower-case name; the values are added to `secrets`. */
+export async function readHeaders(
+  sources: NonNullable<HTTPAction['headersFrom']>,
+  attempt: Attempt,
+  secrets: Pick<ReturnType<typeof secretsOf>, 'add'>,
+): Promise<{ headers: Map<string, string> } | Failed> {
+  const headers = new Map<string, string>();
+  for (const source of sources) {
+    const refused = refuseName(source.name);
+    if (refused !== undefined) return refused;
+    const value = await readSecret(source.secretKeyRef, source.name, attempt);
+    if (typeof value !== 'string') return value;
+    secrets.add(value);
+    headers.set(source.name.toLowerCase(), (source.prefix ?? '') + value);
+  }
+  return { headers };
 }
 
 function refuseName(name: string): Failed | undefined {

@@ -53,17 +53,32 @@ async function send(attempt: Attempt, egress: EgressPolicy): Promise<AttemptResu
   }
   const built = await buildRequest(http, attempt);
   if ('kind' in built) return built;
-  const { redact } = built;
   const codes = http.successCodes ?? [];
   const isSuccess = (status: number): boolean =>
     codes.length > 0 ? codes.includes(status) : status >= 200 && status <= 299;
+  return sendRequest({ ...built, isSuccess }, attempt, egress);
+}
 
-  let { request } = built;
+/** A request, and how its answer is read. */
+export interface Sending {
+  request: HttpRequest;
+  /** Takes secrets out of whatever is reported. */
+  redact: Redactor;
+  isSuccess: (status: number) => boolean;
+}
+
+/** Sends a request and follows redirects, each under the egress policy. Never throws but what `beforeEffect` throws. */
+export async function sendRequest(
+  { request: first, redact, isSuccess }: Sending,
+  attempt: Pick<Attempt, 'beforeEffect' | 'signal'>,
+  egress: EgressPolicy,
+): Promise<AttemptResult> {
+  let request = first;
   for (let redirects = 0; ; redirects += 1) {
     const shown = show(request, redact);
     const redirected = redirects > 0;
     const refused = egress.refuse(request.url);
-    if (refused !== undefined) return refuse(shown, refused, redirected);
+    if (refused !== undefined) return refuse(shown, redact(refused), redirected);
     attempt.beforeEffect();
     const answer = await exchange(request, egress, attempt.signal);
     if (answer.kind !== 'answered') return broken(answer, shown, redact, redirected);

@@ -11,6 +11,7 @@ import { createHttpHandler } from './http.js';
 import { jobHandler } from './job.js';
 import { createKubernetesResourceHandler } from './kubernetes-resource.js';
 import { createLocalizationHandler } from './localization.js';
+import { createNotifyHandler } from './notify.js';
 import type { AttemptDeps } from './prepare.js';
 import { createSnapshotStore } from './snapshots.js';
 import { createSubscriptionHandler } from './subscription.js';
@@ -40,6 +41,7 @@ export function createActivities(deps: ActivityDeps): WorkerActivities {
     Subscription: createSubscriptionHandler(),
     KubernetesResource: createKubernetesResourceHandler(),
     Wait: waitHandler,
+    Notify: createNotifyHandler(deps.egress),
   };
   const frame: AttemptDeps = {
     kube: deps.kube,
@@ -56,6 +58,7 @@ export function createActivities(deps: ActivityDeps): WorkerActivities {
     subscription: act('Subscription'),
     kubernetesResource: act('KubernetesResource'),
     wait: act('Wait'),
+    notify: act('Notify'),
     decide: (task) => decideStep(task, frame.snapshots),
     capture: (task) => captureAction(task, handlers[task.type], frame),
     settle: (task) => settleAction(task, handlers[task.type], frame),

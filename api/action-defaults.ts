@@ -7,6 +7,8 @@ import type { Action, ActionType, RetryPolicy, RollbackAction } from './types.js
 
 /** Longest time of one attempt when nothing is written: 5 minutes. */
 export const DEFAULT_TIMEOUT_MS = 300_000;
+/** The same for a Notify, 15 seconds: a failover does not wait for a chat server. */
+export const NOTIFY_TIMEOUT_MS = 15_000;
 /** No wait between two attempts is longer. */
 export const MAX_RETRY_INTERVAL_MS = 300_000;
 
@@ -14,9 +16,11 @@ const DEFAULT_LIMIT = 3;
 const DEFAULT_INTERVAL_MS = 5000;
 const DEFAULT_MULTIPLIER = 2;
 
-/** Longest time of one attempt, in milliseconds (default 5 minutes). */
-export function timeoutOf(action: Pick<Action, 'timeout'>): number {
-  return parseDuration(action.timeout ?? '') ?? DEFAULT_TIMEOUT_MS;
+/** Longest time of one attempt, in milliseconds (default 5 minutes; Notify 15 seconds). */
+export function timeoutOf(action: Pick<Action, 'timeout' | 'type'>): number {
+  return (
+    parseDuration(action.timeout ?? '') ?? (action.type === 'Notify' ? NOTIFY_TIMEOUT_MS : DEFAULT_TIMEOUT_MS)
+  );
 }
 
 /** Factor between two waits: at least 1, default 2. */

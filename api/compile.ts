@@ -247,6 +247,7 @@ function compileAction(action: Action, type: ActionType, uses: string[], body: A
     uses,
     body,
     ...compileStep(action, body.params),
+    ...(isOptional(action) && { optional: true }),
     ...compileRollback(action, body.params),
     ...(isHarmless(action) && { harmless: true }),
   };
@@ -264,6 +265,7 @@ function compileRollback(action: Action, params: Record<string, Scalar>): Pick<A
       ...(totalTimeoutMs !== undefined && { totalTimeoutMs }),
       retry: retryOf(rollback, type),
       ...compileStep({ ...rollback, type }, params),
+      ...(isOptional(rollback) && { optional: true }),
     },
   };
 }
@@ -296,9 +298,12 @@ function renderKnown(text: string, params: Record<string, Scalar>): string | und
   }
 }
 
-/** A wait and an HTTP read leave nothing behind. A templated method may do anything. */
+const isOptional = (action: Action): boolean => action.type === 'Notify' && action.notify?.required !== true;
+
+/** A wait, a message and an HTTP read leave nothing behind that could be undone. A templated method may do anything. */
 const isHarmless = (action: Action): boolean =>
   action.type === 'Wait' ||
+  action.type === 'Notify' ||
   (action.type === 'HTTP' &&
     ['GET', 'HEAD', 'OPTIONS'].includes((action.http?.method ?? 'GET').toUpperCase()));
 

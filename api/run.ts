@@ -48,6 +48,7 @@ export interface RollbackInput {
   totalTimeoutMs?: number;
   retry: Retry;
   step?: StepInput;
+  optional?: true;
 }
 
 /** An action as workflow code sees it: what decides order, time and retries. */
@@ -69,7 +70,9 @@ export interface ActionInput {
   rollback?: RollbackInput;
   /** Absent: an activity carries it out. */
   step?: StepInput;
-  /** Changes nothing (an HTTP read, a wait), so that there is nothing to undo. */
+  /** Its failure is told and passed over: Skipped, `NotDelivered` (a Notify that is not required). */
+  optional?: true;
+  /** Changes nothing (an HTTP read, a wait, a message), so that there is nothing to undo. */
   harmless?: true;
 }
 

@@ -22,6 +22,7 @@ export type {
   JobAction,
   KubernetesResourceAction,
   LocalizationAction,
+  NotifyAction,
   RetryPolicy,
   RollbackAction,
   SubscriptionAction,

@@ -30,8 +30,15 @@ export interface Series {
  * `Cancelled`. Nothing is started in a scope that is cancelled already.
  */
 export async function executeAction(series: Series): Promise<ActionOutcome> {
+  const { step, optional } = series.input;
+  const outcome = await (step === undefined ? carryOut(series) : carryOutStep(series, step));
+  if (optional !== true || outcome.phase !== 'Failed' || outcome.reason === 'Cancelled') return outcome;
+  const { message, round, retryCount } = outcome;
+  return { phase: 'Skipped', reason: 'NotDelivered', message, round, retryCount };
+}
+
+async function carryOut(series: Series): Promise<ActionOutcome> {
   const { input, task } = series;
-  if (input.step !== undefined) return carryOutStep(series, input.step);
   const shielded = input.interruptible ? run : CancellationScope.nonCancellable.bind(CancellationScope);
 
   let prior: PriorRef | undefined;

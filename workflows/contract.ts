@@ -95,7 +95,7 @@ export interface RunInput {
   stages: StageInput[];
   /** Revert: the stages to undo, in the order to undo them. */
   undo: UndoStageInput[];
-  /** Revert: initial state of the target's stages, by index; those without an undo are Skipped. */
+  /** Revert: initial state of the target's stages, by index; those without an undo are Skipped, others only named. */
   undoStatuses?: StageStatus[];
   mirror: MirrorOptions;
   bounds: RunBounds;
@@ -221,6 +221,7 @@ export interface WorkerActivities {
   subscription: (task: ActionTask) => Promise<ActionOutcome>;
   kubernetesResource: (task: ActionTask) => Promise<ActionOutcome>;
   wait: (task: ActionTask) => Promise<ActionOutcome>;
+  notify: (task: ActionTask) => Promise<ActionOutcome>;
   /** Evaluates `when` and fills in the placeholders of a step that workflow code carries out itself. */
   decide: (task: ActionTask) => Promise<Decision>;
   /** Records the state before the effect. */
@@ -238,6 +239,7 @@ export const ACTIVITY_BY_TYPE = {
   Subscription: 'subscription',
   KubernetesResource: 'kubernetesResource',
   Wait: 'wait',
+  Notify: 'notify',
 } as const satisfies Record<ActionType, keyof WorkerActivities>;
 
 /** A stage on its way into status. */

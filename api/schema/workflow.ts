@@ -11,6 +11,7 @@ export const ACTION_TYPES = [
   'Subscription',
   'KubernetesResource',
   'Wait',
+  'Notify',
 ] as const;
 /** Type of an action (seed: Action). */
 export type ActionType = (typeof ACTION_TYPES)[number];
@@ -36,16 +37,18 @@ export const retryPolicySchema = z
 /** Retry policy of an action (seed: RetryPolicy). */
 export type RetryPolicy = z.infer<typeof retryPolicySchema>;
 
+const secretKeySchema = z
+  .object({
+    name: z.string().min(1).max(253).describe("Name of the Secret, in the plan's namespace."),
+    key: z.string().min(1).max(253).describe('Key in the Secret.'),
+  })
+  .describe('Where the value comes from.');
+
 const headerFromSchema = z
   .object({
     name: z.string().min(1).max(256).describe('Name of the header.'),
     prefix: z.string().max(256).optional().describe('Text put before the value, for example "Bearer ".'),
-    secretKeyRef: z
-      .object({
-        name: z.string().min(1).max(253).describe("Name of the Secret, in the plan's namespace."),
-        key: z.string().min(1).max(253).describe('Key in the Secret.'),
-      })
-      .describe('Where the value comes from.'),
+    secretKeyRef: secretKeySchema,
   })
   .describe('A request header whose value is kept in a Secret.');
 
@@ -256,6 +259,80 @@ export const waitActionSchema = z
 /** Wait action (added). */
 export type WaitAction = z.infer<typeof waitActionSchema>;
 
+/** Where a Notify can send to. */
+export const NOTIFY_TYPES = ['Webhook', 'CloudEvents', 'Slack', 'Lark', 'Email'] as const;
+
+const emailSchema = z
+  .object({
+    host: z.string().min(1).max(253).describe('Host of the SMTP server.'),
+    port: z
+      .int()
+      .min(1)
+      .max(65535)
+      .optional()
+      .describe('Port of the SMTP server (default 465 with TLS, 587 with StartTLS, 25 with None).'),
+    security: z
+      .enum(['TLS', 'StartTLS', 'None'])
+      .optional()
+      .describe('How the connection is encrypted (default StartTLS, which is insisted on).'),
+    from: z.string().min(1).max(320).describe('Address of the sender.'),
+    to: z.array(z.string().min(1).max(320)).min(1).max(50).describe('Addresses of the receivers.'),
+    credentialsSecretRef: z
+      .object({
+        name: z.string().min(1).max(253).describe("Name of the Secret, in the plan's namespace."),
+      })
+      .optional()
+      .describe('Secret with the keys username and password. Absent: no login.'),
+  })
+  .describe('An e-mail over SMTP.');
+
+export const notifyActionSchema = z
+  .object({
+    type: z
+      .enum(NOTIFY_TYPES)
+      .describe('Webhook, CloudEvents, Slack (and what is compatible with it), Lark or Email.'),
+    url: z
+      .string()
+      .min(1)
+      .max(8192)
+      .optional()
+      .describe('Where to send (all but Email). Placeholders in path and query are percent-encoded.'),
+    urlFrom: z
+      .object({ secretKeyRef: secretKeySchema })
+      .optional()
+      .describe('Instead of url: a Secret that holds it. Slack and Lark addresses are credentials.'),
+    headersFrom: z
+      .array(headerFromSchema)
+      .max(64)
+      .optional()
+      .describe('Webhook and CloudEvents: headers whose values are kept in Secrets.'),
+    signingSecretRef: secretKeySchema.optional().describe('Lark: the secret that signs the message.'),
+    email: emailSchema.optional().describe('Server and addresses (type Email).'),
+    subject: z
+      .string()
+      .max(1024)
+      .optional()
+      .describe('Subject of an e-mail and of an event (default: plan and execution).'),
+    template: z
+      .string()
+      .max(16384)
+      .optional()
+      .describe('Text of the message. Placeholders are filled in (default: what runs, and where).'),
+    insecureSkipVerify: z
+      .boolean()
+      .optional()
+      .describe("Whether the server's certificate goes unchecked (default false)."),
+    required: z
+      .boolean()
+      .optional()
+      .describe(
+        'Whether the action fails when the message cannot be delivered (default false: it is Skipped, NotDelivered, and the run goes on).',
+      ),
+  })
+  .describe('A message to people or systems.');
+/** Notify action (added). */
+export type NotifyAction = z.infer<typeof notifyActionSchema>;
+
 export const targetSchema = z
   .object({
     kubeconfigSecretRef: z
@@ -289,6 +366,7 @@ const actionFields = {
   subscription: subscriptionActionSchema.optional().describe('The Subscription (type Subscription).'),
   resource: resourceActionSchema.optional().describe('The objects (type KubernetesResource).'),
   wait: waitActionSchema.optional().describe('What is waited for (type Wait).'),
+  notify: notifyActionSchema.optional().describe('The message (type Notify).'),
   globalization: z
     .looseObject({})
     .optional()
@@ -299,7 +377,7 @@ const actionFields = {
     .optional()
     .meta(PRESERVE)
     .describe('Not supported yet: makes the workflow Invalid.'),
-  timeout: duration('Longest time of one attempt (default 5m).').optional(),
+  timeout: duration('Longest time of one attempt (default 5m). A Notify has 15s by default.').optional(),
   totalTimeout: duration('Longest time of all attempts together (default none).').optional(),
   retryPolicy: retryPolicySchema.optional().describe('How the action is retried.'),
   dependsOn: z
@@ -345,6 +423,7 @@ export const BLOCK_BY_TYPE = {
   Subscription: 'subscription',
   KubernetesResource: 'resource',
   Wait: 'wait',
+  Notify: 'notify',
 } as const satisfies Record<ActionType, string>;
 
 const blockRules = Object.entries(BLOCK_BY_TYPE).map(([type, field]): CelRule => ({

@@ -6,8 +6,9 @@ import {
   operationOf,
   rollbackOf,
   TARGETABLE_TYPES,
+  timeoutOf,
 } from '../action-defaults.js';
-import { parseDuration } from '../duration.js';
+import { formatDuration, parseDuration } from '../duration.js';
 import { isObject } from '../json.js';
 import type { Problem } from '../problem.js';
 import { ACTION_TYPES, BLOCK_BY_TYPE, rollbackSchema, UNSUPPORTED_ACTION_TYPES } from '../schema/workflow.js';
@@ -18,6 +19,7 @@ import { error, readField, show, warning } from './fields.js';
 import { checkHttp, methodOf } from './http.js';
 import { checkJob } from './job.js';
 import { checkName } from './names.js';
+import { checkNotify } from './notify.js';
 import { checkResource } from './resource.js';
 import { isTemplated } from './sample.js';
 import { checkWait } from './wait.js';
@@ -126,6 +128,8 @@ function checkBlock(action: Action, type: ActionType, path: string): Problem[] {
       return action.resource === undefined ? [] : checkResource(action.resource, path);
     case 'Wait':
       return action.wait === undefined ? [] : checkWait(action.wait, action, path);
+    case 'Notify':
+      return action.notify === undefined ? [] : checkNotify(action.notify, path);
   }
 }
 
@@ -149,10 +153,10 @@ function checkTimes(action: Action, path: string): Problem[] {
       problems.push(error(`${path}.${field}`, 'InvalidField', message));
     }
   }
-  const one = parseDuration(action.timeout ?? '5m');
+  const one = timeoutOf(action);
   const all = parseDuration(action.totalTimeout ?? '');
-  if (one !== undefined && all !== undefined && all < one) {
-    const message = `is shorter than the timeout of one attempt (${action.timeout ?? '5m'}), which it cuts short`;
+  if (all !== undefined && all < one) {
+    const message = `is shorter than the timeout of one attempt (${formatDuration(one)}), which it cuts short`;
     problems.push(warning(`${path}.totalTimeout`, 'SuspectField', message));
   }
   return problems;

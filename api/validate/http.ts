@@ -44,7 +44,8 @@ export function checkHttp(http: HTTPAction, path: string): Problem[] {
   return [...problems, ...checkHeaders(http, path)];
 }
 
-function checkUrl(url: string, path: string): Problem[] {
+/** Checks the URL of a request, as far as placeholders let it be known. */
+export function checkUrl(url: string, path: string): Problem[] {
   const authorityEnd = /^[^/?#]*:\/\/[^/?#]*/.exec(url)?.[0].length ?? url.length;
   const { placeholders } = findPlaceholders(url);
   // A value in the authority goes in as it is, so nothing is known before it is there.
@@ -62,31 +63,32 @@ function checkUrl(url: string, path: string): Problem[] {
   ];
 }
 
+/** Checks names of headers: allowed characters, none twice. */
+export function checkHeaderNames(
+  headers: readonly { name: string }[],
+  path: string,
+  seen: ReadonlySet<string> = new Set(),
+): Problem[] {
+  const known = new Set(seen);
+  return headers.flatMap(({ name }, index) => checkHeaderName(name, `${path}[${index}].name`, known));
+}
+
+function checkHeaderName(name: string, where: string, seen: Set<string>): Problem[] {
+  const isKnown = seen.has(name.toLowerCase());
+  seen.add(name.toLowerCase());
+  if (!HEADER_NAME.test(name)) {
+    const message = `header name ${show(name)} is not allowed; placeholders and spaces cannot stand in a name`;
+    return [error(where, 'InvalidHeader', message)];
+  }
+  return isKnown ? [error(where, 'DuplicateName', `header "${name}" is given twice; remove one`)] : [];
+}
+
 function checkHeaders(http: HTTPAction, path: string): Problem[] {
-  const problems: Problem[] = [];
   const seen = new Set<string>();
-  const checkName = (name: string, where: string): void => {
-    if (!HEADER_NAME.test(name)) {
-      problems.push(
-        error(
-          where,
-          'InvalidHeader',
-          `header name ${show(name)} is not allowed; placeholders and spaces cannot stand in a name`,
-        ),
-      );
-    } else if (seen.has(name.toLowerCase())) {
-      problems.push(error(where, 'DuplicateName', `header "${name}" is given twice; remove one`));
-    }
-    seen.add(name.toLowerCase());
-  };
-  for (const [name, value] of Object.entries(http.headers ?? {})) {
+  const problems = Object.entries(http.headers ?? {}).flatMap(([name, value]) => {
     const where = member(`${path}.headers`, name);
-    checkName(name, where);
     const sample = trySample(where, [value], (scope) => renderHeaderValue(value, scope));
-    if ('problems' in sample) problems.push(...sample.problems);
-  }
-  for (const [index, header] of (http.headersFrom ?? []).entries()) {
-    checkName(header.name, `${path}.headersFrom[${index}].name`);
-  }
-  return problems;
+    return [...checkHeaderName(name, where, seen), ...('problems' in sample ? sample.problems : [])];
+  });
+  return [...problems, ...checkHeaderNames(http.headersFrom ?? [], `${path}.headersFrom`, seen)];
 }

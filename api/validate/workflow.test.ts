@@ -122,12 +122,13 @@ describe('shape', () => {
     expect(timeout?.message).toBe('is "5 minutes"; must be a duration such as 30s, 5m or 1h30m');
     const [type] = check(http('a', { type: 'Http' }));
     expect(type?.message).toBe(
-      'is "Http"; allowed are HTTP, Job, Localization, Subscription, KubernetesResource, Wait',
+      'is "Http"; allowed are HTTP, Job, Localization, Subscription, KubernetesResource, Wait, Notify',
     );
   });
 });
 
 const watched = { apiVersion: 'v1', kind: 'Pod', name: 'x' };
+const tell = (name: string, block: Loose): Loose => ({ name, type: 'Notify', notify: block });
 const wait = (name: string, block: Loose): Loose => ({ name, type: 'Wait', wait: block });
 
 describe('rules', () => {
@@ -171,6 +172,61 @@ describe('rules', () => {
       [
         'error InvalidName spec.actions[0].target.kubeconfigSecretRef.name',
         'error UnsupportedField spec.actions[1].rollback.target',
+      ],
+    ],
+    [
+      'a message has one address of its own kind, and tells no secret',
+      [
+        tell('a', { type: 'Webhook', url: 'https://x.example/{{ .params.p | default "a" }}' }),
+        tell('b', {
+          type: 'Slack',
+          urlFrom: { secretKeyRef: { name: 's', key: 'url' } },
+          template: 'at {{ .planName }}',
+        }),
+        tell('c', { type: 'Slack', url: 'https://hooks.example/T/B' }),
+        tell('d', { type: 'Webhook' }),
+        tell('e', { type: 'Lark', url: 'https://x.example/', headersFrom: [] }),
+        tell('f', { type: 'Webhook', url: 'ftp://x.example/' }),
+        tell('g', { type: 'Webhook', url: 'https://x.example/', template: '{{ .params.db_password }}' }),
+      ],
+      [
+        'warning SecretInSpec spec.actions[2].notify.url',
+        'error InvalidField spec.actions[3].notify',
+        'error InvalidField spec.actions[4].notify.headersFrom',
+        'warning SecretInSpec spec.actions[4].notify.url',
+        'error InvalidURL spec.actions[5].notify.url',
+        'error SecretInNotification spec.actions[6].notify.template',
+        'warning UndeclaredParameter spec.actions[6].notify',
+      ],
+    ],
+    [
+      'an e-mail has addresses, and a password only over TLS',
+      [
+        tell('a', {
+          type: 'Email',
+          email: { host: 'mail.example', from: 'Dr <dr@x.example>', to: ['a@x.example'] },
+        }),
+        tell('b', { type: 'Email' }),
+        tell('c', {
+          type: 'Email',
+          email: { host: 'mail.example', from: 'nobody', to: ['a@x.example', 'b'] },
+        }),
+        tell('d', {
+          type: 'Email',
+          email: {
+            host: 'mail.example',
+            security: 'None',
+            from: 'dr@x.example',
+            to: ['a@x.example'],
+            credentialsSecretRef: { name: 's' },
+          },
+        }),
+      ],
+      [
+        'error InvalidField spec.actions[1].notify.email',
+        'error InvalidField spec.actions[2].notify.email.from',
+        'error InvalidField spec.actions[2].notify.email.to[1]',
+        'error InvalidField spec.actions[3].notify.email.security',
       ],
     ],
     [

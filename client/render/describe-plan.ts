@@ -132,6 +132,7 @@ function actionNode(action: Action): TreeNode {
     note: remarks([
       action.http === undefined ? '' : `${action.http.method ?? 'GET'} ${action.http.url}`,
       action.wait === undefined ? '' : waitText(action.wait),
+      action.notify === undefined ? '' : `by ${action.notify.type}`,
       action.target === undefined ? '' : `on the cluster of Secret ${action.target.kubeconfigSecretRef.name}`,
       action.dependsOn?.length ? `after ${action.dependsOn.join(', ')}` : '',
       action.when === undefined ? '' : `when ${action.when}`,

@@ -102,6 +102,7 @@ export async function startScriptedWorker(address: string, namespace: string): P
     subscription: act,
     kubernetesResource: act,
     wait: act,
+    notify: act,
     decide: (task): Promise<Decision> => {
       const { script, recording } = of(task.run.uid);
       recording.events.push(`decide ${task.name}`);

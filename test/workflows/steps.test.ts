@@ -89,3 +89,30 @@ describe('a wait for a time', () => {
     });
   });
 });
+
+describe('a message that is not required', () => {
+  it('is passed over when it cannot be delivered, and what depends on it goes on', async () => {
+    const tell = action('tell', { type: 'Notify', optional: true, harmless: true });
+    const run = await scripted.run(
+      { stages: one(tell, action('b', { dependsOn: ['tell'] })) },
+      { tell: { phase: 'Failed', reason: 'Unreachable', message: 'nobody there' } },
+    );
+    const result = await run.result();
+    expect(result.phase).toBe('Succeeded');
+    expect(phasesOf(result.stages)).toEqual([
+      'one=Succeeded(Succeeded:tell=Skipped/NotDelivered,b=Succeeded)',
+    ]);
+    const [told] = result.stages[0]?.workflowExecutions?.[0]?.actionStatuses ?? [];
+    expect(told?.message).toBe('nobody there');
+  });
+
+  it('fails the run when it is required', async () => {
+    const run = await scripted.run(
+      { stages: one(action('tell', { type: 'Notify' }), 'b') },
+      { tell: { phase: 'Failed' } },
+    );
+    expect(phasesOf((await run.result()).stages)).toEqual([
+      'one=Failed(Failed:tell=Failed/Test,b=Skipped/FailFast)',
+    ]);
+  });
+});

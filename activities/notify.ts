@@ -1,0 +1,210 @@
+import { renderString, renderUrl } from '../api/render.js';
+import type { NotifyAction } from '../api/types.js';
+import type { EgressPolicy } from './egress.js';
+import type { Attempt, AttemptResult, Handler } from './handler.js';
+import { sendRequest } from './http.js';
+import { readHeaders } from './http-request.js';
+import { sendMail } from './mail.js';
+import type { MailServer } from './mail.js';
+import { bodyFor, renderMessage } from './notify-message.js';
+import type { Message } from './notify-message.js';
+import { secretsOf } from './redact.js';
+import { readSecretKey } from './secrets.js';
+import type { SecretKey } from './secrets.js';
+
+type Failed = Extract<AttemptResult, { kind: 'failed' }>;
+type Secrets = ReturnType<typeof secretsOf>;
+
+/** Sends messages under one egress policy. */
+export function createNotifyHandler(egress: EgressPolicy): Handler {
+  return {
+    run: (attempt) => run(attempt, egress),
+    undo: () =>
+      Promise.resolve({
+        kind: 'skipped',
+        reason: 'NothingToUndo',
+        message: 'a message cannot be taken back',
+      }),
+    settle: () =>
+      Promise.resolve({
+        kind: 'failed',
+        reason: 'Interrupted',
+        message: 'whether the message arrived is not known',
+        effect: 'Unknown',
+      }),
+  };
+}
+
+async function run(attempt: Attempt, egress: EgressPolicy): Promise<AttemptResult> {
+  const { action, scope, task, key } = attempt;
+  const { notify } = action;
+  if (notify === undefined) return invalid('InvalidAction', 'the action has no block "notify"');
+  const message: Message = {
+    ...renderMessage(notify, scope, task.run),
+    key,
+    time: new Date(),
+    run: task.run,
+    action: task.name,
+  };
+  const secrets = secretsOf();
+  const result =
+    notify.type === 'Email'
+      ? await mail(notify, message, secrets, attempt, egress)
+      : await post({ ...notify, type: notify.type }, message, secrets, attempt, egress);
+  // An answer belongs to the receiver; what is told of it stands in the message.
+  if ('outputs' in result) delete result.outputs;
+  return result;
+}
+
+type Posted = NotifyAction & { type: Exclude<NotifyAction['type'], 'Email'> };
+
+async function post(
+  notify: Posted,
+  message: Message,
+  secrets: Secrets,
+  attempt: Attempt,
+  egress: EgressPolicy,
+): Promise<AttemptResult> {
+  const url = await readUrl(notify, secrets, attempt);
+  if (!(url instanceof URL)) return url;
+  const own = await readHeaders(notify.headersFrom ?? [], attempt, secrets);
+  if ('kind' in own) return own;
+  const secret = await readOptional(notify.signingSecretRef, 'which signs the message', secrets, attempt);
+  if (typeof secret === 'object') return secret;
+  const { contentType, body } = bodyFor(notify.type, message, secret);
+  const headers = new Map([
+    ['user-agent', 'drover'],
+    ['content-type', contentType],
+    ['idempotency-key', message.key],
+    ...own.headers,
+  ]);
+  const result = await sendRequest(
+    {
+      request: {
+        method: 'POST',
+        url,
+        headers,
+        credentials: new Set(['authorization', 'cookie', ...own.headers.keys()]),
+        body,
+        insecure: notify.insecureSkipVerify === true,
+      },
+      redact: secrets.redact,
+      isSuccess: (status) => status >= 200 && status <= 299,
+    },
+    attempt,
+    egress,
+  );
+  return notify.type === 'Lark' ? readLark(result) : result;
+}
+
+/** Lark answers 200 to everything; whether it took the message stands in the body. */
+function readLark(result: AttemptResult): AttemptResult {
+  if (result.kind !== 'succeeded') return result;
+  let code: unknown;
+  try {
+    const body = JSON.parse(result.outputs?.httpResponse?.body ?? '') as Record<string, unknown>;
+    code = body.code ?? body.StatusCode;
+  } catch {
+    code = undefined;
+  }
+  if (code === 0) return result;
+  const message = `${result.message ?? ''}; code 0 would mean that the message was taken`;
+  return code === LARK_TOO_MANY
+    ? { kind: 'retry', reason: 'LarkRefused', message, ambiguous: false }
+    : { kind: 'failed', reason: 'LarkRefused', message, effect: 'None' };
+}
+
+const LARK_TOO_MANY = 11232;
+
+async function readUrl(notify: Posted, secrets: Secrets, attempt: Attempt): Promise<URL | Failed> {
+  const { url: written, urlFrom, type } = notify;
+  if (written !== undefined) {
+    const url = new URL(renderUrl(written, attempt.scope));
+    if (type === 'Slack' || type === 'Lark') hide(url, secrets);
+    return url;
+  }
+  if (urlFrom === undefined)
+    return invalid('InvalidAction', 'the action has neither notify.url nor notify.urlFrom');
+  const read = await readSecretKey(urlFrom.secretKeyRef, 'which notify.urlFrom names', readerOf(attempt));
+  if ('kind' in read) return read;
+  const where = `key "${urlFrom.secretKeyRef.key}" of Secret ${attempt.task.run.plan.namespace}/${urlFrom.secretKeyRef.name}`;
+  let url: URL;
+  try {
+    url = new URL(read.text.trim());
+  } catch {
+    return invalid('InvalidURL', `${where} is no URL`);
+  }
+  if (url.protocol !== 'https:' && url.protocol !== 'http:') {
+    return invalid('InvalidURL', `${where} is no http or https URL`);
+  }
+  secrets.add(read.text.trim());
+  hide(url, secrets);
+  return url;
+}
+
+/** The right to post is in path and query; the host may be told. */
+function hide(url: URL, secrets: Secrets): void {
+  url.hash = '';
+  secrets.add(url.pathname + url.search);
+  for (const part of url.pathname.split('/')) if (part.length >= SECRET_PART) secrets.add(part);
+}
+
+const SECRET_PART = 8;
+
+async function mail(
+  notify: NotifyAction,
+  message: Message,
+  secrets: Secrets,
+  attempt: Attempt,
+  egress: EgressPolicy,
+): Promise<AttemptResult> {
+  const { email } = notify;
+  if (email === undefined) return invalid('InvalidAction', 'the action has no block "notify.email"');
+  const { scope } = attempt;
+  const addresses = [email.from, ...email.to].map((address) => renderString(address, scope));
+  const bad = addresses.find((address) => /[\r\n]/.test(address) || !address.includes('@'));
+  if (bad !== undefined) {
+    return invalid('InvalidAddress', `${JSON.stringify(bad.slice(0, 100))} is no e-mail address`);
+  }
+  const server: MailServer = {
+    host: renderString(email.host, scope),
+    port: email.port ?? DEFAULT_PORTS[email.security ?? 'StartTLS'],
+    security: email.security ?? 'StartTLS',
+    insecure: notify.insecureSkipVerify === true,
+  };
+  const ref = email.credentialsSecretRef;
+  if (ref !== undefined) {
+    const what = 'which notify.email.credentialsSecretRef names';
+    const user = await readOptional({ ...ref, key: 'username' }, what, secrets, attempt);
+    const pass = await readOptional({ ...ref, key: 'password' }, what, secrets, attempt);
+    if (typeof user === 'object') return user;
+    if (typeof pass === 'object') return pass;
+    server.credentials = { user: user ?? '', pass: pass ?? '' };
+  }
+  const [from = '', ...to] = addresses;
+  return sendMail({ server, message, from, to, redact: secrets.redact }, attempt, egress);
+}
+
+const DEFAULT_PORTS = { TLS: 465, StartTLS: 587, None: 25 } as const;
+
+async function readOptional(
+  ref: SecretKey | undefined,
+  what: string,
+  secrets: Secrets,
+  attempt: Attempt,
+): Promise<string | undefined | Failed> {
+  if (ref === undefined) return undefined;
+  const read = await readSecretKey(ref, what, readerOf(attempt));
+  if ('kind' in read) return read;
+  secrets.add(read.text);
+  return read.text;
+}
+
+const readerOf = ({ kube, task, signal }: Attempt) => ({ kube, namespace: task.run.plan.namespace, signal });
+
+const invalid = (reason: string, message: string): Failed => ({
+  kind: 'failed',
+  reason,
+  message,
+  effect: 'None',
+});
