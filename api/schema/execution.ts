@@ -76,7 +76,9 @@ export const actionOutputsSchema = z
       .describe('Objects that did not exist before; a revert deletes only these.'),
     priorRef: z
       .object({
-        name: z.string().describe('Name of the Secret.'),
+        name: z
+          .string()
+          .describe('Name of the Secret. Empty in a status that had to be made smaller: it is derived.'),
         key: z.string().describe('Key in the Secret.'),
         digest: z.string().describe('SHA-256 of the content.'),
       })
@@ -212,6 +214,10 @@ export const executionStatusSchema = z
       })
       .optional()
       .describe('What was run: plan, workflows and parameters as they were at the start.'),
+    omitted: z
+      .string()
+      .optional()
+      .describe('What was left out of stageStatuses so that the object fits, and where it is.'),
     revertedBy: objectReferenceSchema.optional().describe('The execution that reverted this one.'),
     undone: z
       .array(z.string())
