@@ -27,13 +27,16 @@ export interface StatusWriter {
    * Brings the status to what the projection says. Reads from the cache, writes only what differs, and reads again
    * when the cache was late; a newer status is never overwritten unseen.
    *
-   * @param smaller makes a status that is surely accepted, for one that is refused for its size or content.
+   * @param options.smaller makes a status that is surely accepted, for one that is refused for its size or content
+   * @param options.live reads from the API server at once
+   * @param options.confirm does not take the cache's word that there is nothing to write, and reads once more: for a
+   * write that others build on
    */
   status<T extends Cacheable>(
     informer: Informer<T>,
     ref: ObjectRef,
     project: Projection<T>,
-    options?: { smaller?: (status: object) => object; live?: boolean },
+    options?: { smaller?: (status: object) => object; live?: boolean; confirm?: boolean },
   ): Promise<WriteResult<T>>;
   /** The same for metadata: labels, annotations, finalizers. */
   metadata<T extends Cacheable>(
@@ -65,7 +68,7 @@ export function createStatusWriter(kube: KubeClient, onWrite: OnWrite): StatusWr
     informer: Informer<T>,
     ref: ObjectRef,
     build: (object: T, attempt: { reduced: boolean }) => PatchOperation[] | undefined,
-    options: { subresource?: 'status'; live?: boolean; canReduce?: boolean },
+    options: { subresource?: 'status'; live?: boolean; confirm?: boolean; canReduce?: boolean },
   ): Promise<WriteResult<T>> {
     const { apiVersion, kind } = informer;
     const key = {
@@ -78,13 +81,18 @@ export function createStatusWriter(kube: KubeClient, onWrite: OnWrite): StatusWr
     let reduced = false;
     for (let attempt = 1; ; attempt += 1) {
       let current = live ? undefined : informer.get(ref.namespace, ref.name);
+      const isCached = current !== undefined && current.metadata.uid === ref.uid;
       if (current === undefined || current.metadata.uid !== ref.uid) {
         current = await kube.get<T>(key);
         if (current === undefined || current.metadata.uid !== ref.uid) return { kind: 'gone' };
         informer.learn(current);
       }
       const operations = build(current, { reduced });
-      if (operations === undefined || operations.length === 0) return { kind: 'unchanged', object: current };
+      if (operations === undefined || operations.length === 0) {
+        if (!isCached || options.confirm !== true) return { kind: 'unchanged', object: current };
+        live = true;
+        continue;
+      }
       // Setting the version makes the server compare it: another one answers Conflict, not a failed test.
       const patch: PatchOperation[] = [
         { op: 'replace', path: '/metadata/resourceVersion', value: current.metadata.resourceVersion },
@@ -129,6 +137,7 @@ export function createStatusWriter(kube: KubeClient, onWrite: OnWrite): StatusWr
         {
           subresource: 'status',
           ...(options?.live !== undefined && { live: options.live }),
+          ...(options?.confirm !== undefined && { confirm: options.confirm }),
           canReduce: options?.smaller !== undefined,
         },
       ),

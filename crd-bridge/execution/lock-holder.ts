@@ -1,14 +1,23 @@
 import { isTerminalExecution } from '../../api/phase.js';
 import { runWorkflowId } from '../../api/naming.js';
-import type { DRPlan, ObjectReference } from '../../api/types.js';
+import type { DRPlan, DRPlanExecution, DRPlanStatus, ObjectReference } from '../../api/types.js';
 import { API_VERSION } from '../../api/group.js';
+import { recordRow, rowOf } from './history.js';
+import { identityOf } from './identity.js';
+import { endOnPlan, freeLock } from './plan-state.js';
+import type { ExecutionEnd, ExecutionIdentity } from './plan-state.js';
 import type { CachedExecution, DrDeps } from './types.js';
 
 /** Whether the holder of a plan still needs it. */
 export type HolderState =
   | { kind: 'live'; why: string }
   /** It is over, or was never there: the lock may be taken away from it. */
-  | { kind: 'over'; why: string };
+  | {
+      kind: 'over';
+      why: string;
+      /** What it has come to, where its record still says so. */
+      ended?: { execution: ExecutionIdentity; end: ExecutionEnd };
+    };
 
 /**
  * Finds out about the holder of a plan's lock, from the live object and from Temporal: caches may be late, and a lock
@@ -33,9 +42,13 @@ export async function inspectHolder(
     name,
   });
   if (object !== undefined && matches(object, uid)) {
-    return isTerminalExecution(object.status?.phase)
-      ? { kind: 'over', why: `execution "${name}" is ${object.status?.phase}` }
-      : live(name, object.status?.phase);
+    const end = endOf(object);
+    if (end === undefined) return live(name, object.status?.phase);
+    return {
+      kind: 'over',
+      why: `execution "${name}" is ${end.phase}`,
+      ended: { execution: identityOf(object), end },
+    };
   }
   if (uid === undefined) return { kind: 'over', why: `execution "${name}" does not exist` };
   const run = await deps.runs.describe(runWorkflowId({ cluster: deps.cluster, namespace, name, uid }));
@@ -45,6 +58,43 @@ export async function inspectHolder(
         why: `execution "${name}" was deleted, but its run "${run.workflowId}" has not ended yet; wait for it, or terminate it in Temporal`,
       }
     : { kind: 'over', why: `execution "${name}" does not exist and has no open run` };
+}
+
+/** How an execution has ended, as its own status says. */
+export function endOf({ status }: DRPlanExecution): ExecutionEnd | undefined {
+  const { phase, startTime, completionTime } = status ?? {};
+  if (!isTerminalExecution(phase)) return undefined;
+  return {
+    phase: phase as ExecutionEnd['phase'],
+    ...(startTime !== undefined && { startTime }),
+    completionTime: completionTime ?? new Date().toISOString(),
+  };
+}
+
+/**
+ * Takes the lock away from a holder that is over, and writes what its end should have: the whole of it where the record
+ * of the execution says how it ended, else that it is not running any more. Guarded by uid, as every end.
+ */
+export function releaseHolder(
+  status: DRPlanStatus,
+  holder: ObjectReference,
+  { ended }: Extract<HolderState, { kind: 'over' }>,
+): DRPlanStatus {
+  const { uid } = holder;
+  if (status.currentExecution === undefined || status.currentExecution.uid !== uid) return status;
+  if (ended !== undefined) return endOnPlan(status, ended.execution, ended.end);
+  const row = uid === undefined ? undefined : rowOf(status.executionHistory, uid);
+  const freed = freeLock(status, uid);
+  if (uid === undefined || row === undefined || isTerminalExecution(row.phase)) return freed;
+  return {
+    ...freed,
+    executionHistory: recordRow(status.executionHistory, {
+      ...row,
+      uid,
+      phase: 'Cancelled',
+      completionTime: new Date().toISOString(),
+    }),
+  };
 }
 
 const matches = (object: CachedExecution, uid: string | undefined): boolean =>

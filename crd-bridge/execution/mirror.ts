@@ -149,7 +149,10 @@ export function createMirror(deps: MirrorDeps): BridgeActivities {
     }
     const ref = { namespace: run.plan.namespace, name: run.plan.name, uid: run.plan.uid };
     await mutex.run(`DRPlan ${ref.namespace}/${ref.name}`, () =>
-      writer.status(caches.plans, ref, ({ status }) => endOnPlan(status, identityOfRun(run), update)),
+      // An execution that ends although its plan has not is never looked at again.
+      writer.status(caches.plans, ref, ({ status }) => endOnPlan(status, identityOfRun(run), update), {
+        confirm: true,
+      }),
     );
     if (run.operation === 'Revert' && run.target !== undefined) {
       const target = { namespace: run.namespace, name: run.target.name, uid: run.target.uid };

@@ -1,6 +1,7 @@
 import type { DRPlan, DRPlanExecution, DRPlanStatus } from '../../api/types.js';
+import { findPlan } from './find-plan.js';
 import { refOf } from './identity.js';
-import { inspectHolder } from './lock-holder.js';
+import { inspectHolder, releaseHolder } from './lock-holder.js';
 import { checkPlanPhase, planBusy } from './plan-gate.js';
 import { freeLock, holds, takeLock } from './plan-state.js';
 import type { ExecutionIdentity } from './plan-state.js';
@@ -50,25 +51,35 @@ export function createPlanLock(deps: DrDeps): PlanLock {
         if (busy === undefined) return true;
         const holder = await inspectHolder(deps, result.object, busy);
         if (holder.kind === 'live') throw new Refused(planBusy(plan.metadata.name, holder.why));
-        const { uid } = busy;
-        deps.log.warn({ plan: refOf(plan), holder: busy, why: holder.why }, 'freeing a stale lock');
-        await deps.writer.status(caches.plans, refOf(plan), ({ status }) => status && freeLock(status, uid));
+        const stale = busy;
+        deps.log.warn({ plan: refOf(plan), holder: stale, why: holder.why }, 'freeing a stale lock');
+        await deps.writer.status(
+          caches.plans,
+          refOf(plan),
+          ({ status }) => status && releaseHolder(status, stale, holder),
+        );
       }
     });
   }
 
   async function giveBack(execution: DRPlanExecution, identity: ExecutionIdentity): Promise<void> {
-    const plan = caches.plans.get(identity.namespace, execution.spec.planRef);
-    if (plan === undefined || !holds(plan.status?.currentExecution, identity)) return;
+    const plan = await findPlan(deps, identity.namespace, execution.spec.planRef);
+    if (plan === undefined) return;
     await deps.mutex.run(`DRPlan ${plan.metadata.namespace}/${plan.metadata.name}`, () =>
-      deps.writer.status(caches.plans, refOf(plan), ({ status }) => {
-        if (status === undefined || !holds(status.currentExecution, identity)) return undefined;
-        const freed = freeLock(status, status.currentExecution?.uid);
-        return {
-          ...freed,
-          executionHistory: (freed.executionHistory ?? []).filter((row) => row.uid !== identity.uid),
-        };
-      }),
+      deps.writer.status(
+        caches.plans,
+        refOf(plan),
+        ({ status }) => {
+          if (status === undefined || !holds(status.currentExecution, identity)) return undefined;
+          const freed = freeLock(status, status.currentExecution?.uid);
+          return {
+            ...freed,
+            executionHistory: (freed.executionHistory ?? []).filter((row) => row.uid !== identity.uid),
+          };
+        },
+        // It may be another replica that took the plan.
+        { confirm: true },
+      ),
     );
   }
 

@@ -2,6 +2,8 @@
 import { describe, expect, it } from 'vitest';
 import { ANNOTATIONS } from '../../api/group.js';
 import type { DRPlanExecution } from '../../api/types.js';
+import type { RunDescription } from '../../client/runs.js';
+import type { FinishUpdate } from '../../workflows/contract.js';
 import { createReplica, createWorld, populate } from '../testing/replicas.js';
 
 describe('a start', () => {
@@ -84,6 +86,110 @@ describe('a cancel of an execution that is not ours', () => {
     populate(world, { annotations: { ...cancel, [ANNOTATIONS.stamp]: 'another' } });
     await createReplica(world).reconcile();
     expect(world.execution().status).toMatchObject({ phase: 'Failed', reason: 'RestoredCopy' });
+  });
+});
+
+describe('the end of a run, handled by a replica that has not seen the plan taken', () => {
+  const started = async () => {
+    const world = createWorld();
+    populate(world);
+    const other = createReplica(world);
+    const starter = createReplica(world);
+    await starter.reconcile();
+    // Its watch of executions is quick, that of plans is not.
+    other.deps.caches.executions.learn(world.execution());
+    const workflowId = starter.kind.workflowId(world.execution());
+    const run: RunDescription = { workflowId, runId: 'r1', state: 'Terminated', startTime: new Date() };
+    return { world, starter, other, run };
+  };
+  const finish: FinishUpdate = {
+    run: {
+      cluster: 'c0ffee00',
+      namespace: 'ns',
+      name: 'e',
+      uid: 'execution-uid',
+      plan: { name: 'p', namespace: 'ns', uid: 'plan-uid' },
+      operation: 'Execute',
+      runMode: 'Planned',
+      snapshot: { name: 'snapshot', namespace: 'ns', digest: 'd', parts: 1 },
+    },
+    sequence: 9,
+    phase: 'Succeeded',
+    reason: 'Succeeded',
+    message: '',
+    startTime: '2026-01-01T00:00:00Z',
+    completionTime: '2026-01-01T00:00:05Z',
+    stages: [],
+  };
+
+  it('frees the plan and closes its row before the execution ends', async () => {
+    const { world, other } = await started();
+    await other.mirror.finish(finish);
+    expect(world.execution().status?.phase).toBe('Succeeded');
+    expect(world.plan().status).toMatchObject({
+      phase: 'Executed',
+      executionHistory: [{ phase: 'Succeeded' }],
+    });
+    expect(world.plan().status?.currentExecution).toBeUndefined();
+  });
+
+  it('does so too for a run that was terminated', async () => {
+    const { world, other, run } = await started();
+    await other.kind.closed(other.cached(), run);
+    expect(world.execution().status).toMatchObject({ phase: 'Failed', reason: 'RunTerminated' });
+    expect(world.plan().status).toMatchObject({ executionHistory: [{ phase: 'Failed' }] });
+    expect(world.plan().status?.currentExecution).toBeUndefined();
+  });
+
+  it('and before a deletion is released, even when it knows no such plan', async () => {
+    const { world } = await started();
+    const blank = createReplica(world, {}, { empty: true });
+    blank.deps.caches.executions.learn(world.execution());
+    await blank.kind.beforeRelease(blank.cached(), 'lost');
+    expect(world.plan().status).toMatchObject({ executionHistory: [{ phase: 'Cancelled' }] });
+    expect(world.plan().status?.currentExecution).toBeUndefined();
+
+    const late = await started();
+    await late.other.kind.beforeRelease(late.other.cached(), 'lost');
+    expect(late.world.plan().status?.currentExecution).toBeUndefined();
+  });
+
+  it('and before it ends an execution whose start has died', async () => {
+    const { world, other } = await started();
+    world.runsById.clear();
+    const { temporal: _, phase: __, ...status } = world.execution().status ?? {};
+    world.put({ ...world.execution(), status });
+    await other.kind.cancelBeforeStart(other.cached(), {});
+    expect(world.execution().status?.phase).toBe('Cancelled');
+    expect(world.plan().status?.currentExecution).toBeUndefined();
+  });
+
+  it('is made up for by the sweep, as the execution ended, where only the lock was left', async () => {
+    const { world, starter } = await started();
+    const ended = world.execution();
+    world.put({
+      ...ended,
+      status: { ...ended.status, phase: 'Succeeded', completionTime: '2026-01-01T00:00:05Z' },
+    });
+    starter.sync();
+    await starter.reconcilePlan();
+    expect(world.plan().status).toMatchObject({
+      phase: 'Executed',
+      lastExecutionRef: 'e',
+      executionHistory: [{ phase: 'Succeeded', completionTime: '2026-01-01T00:00:05Z' }],
+    });
+    expect(world.plan().status?.currentExecution).toBeUndefined();
+  });
+
+  it('leaves no row open when the execution is gone', async () => {
+    const { world, run } = await started();
+    world.remove('DRPlanExecution', 'e');
+    world.runsById.set(run.workflowId, run);
+    const blank = createReplica(world, {}, { empty: true });
+    blank.deps.caches.plans.learn(world.plan());
+    await blank.reconcilePlan();
+    expect(world.plan().status).toMatchObject({ executionHistory: [{ phase: 'Cancelled' }] });
+    expect(world.plan().status?.currentExecution).toBeUndefined();
   });
 });
 

@@ -7,9 +7,11 @@ import type { FinishUpdate, RunProgress } from '../../workflows/contract.js';
 import { findCondition, setCondition } from '../core/conditions.js';
 import type { ReleaseCause, RunKind } from '../core/kind.js';
 import type { ExecutionAdmission } from '../execution/admission.js';
+import { findPlan } from '../execution/find-plan.js';
+import { endOf } from '../execution/lock-holder.js';
 import { checkAbandoned, checkRestored } from '../execution/gates.js';
 import { identityOf, refOf } from '../execution/identity.js';
-import { recordRow } from '../execution/history.js';
+import { recordRow, rowOf } from '../execution/history.js';
 import { endOnPlan, holds } from '../execution/plan-state.js';
 import { applyFinish, newFailures, refusedStatus } from '../execution/projection.js';
 import { hasEffects } from '../execution/revert-target.js';
@@ -68,10 +70,12 @@ export function createExecutionKind(
     apply: (status: DRPlanExecutionStatus) => DRPlanExecutionStatus | undefined,
   ): Promise<void> {
     const identity = identityOf(execution);
-    const plan = caches.plans.get(identity.namespace, execution.spec.planRef);
+    const plan = await findPlan(deps, identity.namespace, execution.spec.planRef);
     if (plan !== undefined) {
       await deps.mutex.run(`DRPlan ${identity.namespace}/${plan.metadata.name}`, () =>
-        writer.status(caches.plans, refOf(plan), ({ status }) => endOnPlan(status, identity, end)),
+        writer.status(caches.plans, refOf(plan), ({ status }) => endOnPlan(status, identity, end), {
+          confirm: true,
+        }),
       );
     }
     let before: DRPlanExecutionStatus | undefined;
@@ -265,28 +269,37 @@ export function createExecutionKind(
   /** The history row survives the record. The lock stays where the run may still be going on: the sweep frees it. */
   async function closeHistory(execution: CachedExecution, cause: ReleaseCause): Promise<void> {
     const identity = identityOf(execution);
-    const plan = caches.plans.get(identity.namespace, execution.spec.planRef);
+    const plan = await findPlan(deps, identity.namespace, execution.spec.planRef);
     if (plan === undefined) return;
     const keepLock = cause === 'late' || cause === 'forced';
     const isHolder = holds(plan.status?.currentExecution, identity);
     const row = plan.status?.executionHistory?.find((candidate) => candidate.uid === identity.uid);
-    if (!isHolder && (row === undefined || isTerminalExecution(row.phase))) return;
+    const end = endOf(execution) ?? { phase: 'Cancelled', completionTime: now() };
+    // A row that has ended is final, also in a cache that is late.
+    if (!isHolder && row !== undefined && isTerminalExecution(row.phase)) return;
     await deps.mutex.run(`DRPlan ${identity.namespace}/${plan.metadata.name}`, () =>
-      writer.status(caches.plans, refOf(plan), ({ status }) => {
-        if (status === undefined) return undefined;
-        const end = { phase: 'Cancelled' as const, completionTime: now() };
-        if (!keepLock) return endOnPlan(status, identity, end);
-        return {
-          ...status,
-          executionHistory: recordRow(status.executionHistory, {
-            name: identity.name,
-            namespace: identity.namespace,
-            uid: identity.uid,
-            operationType: identity.operation,
-            ...end,
-          }),
-        };
-      }),
+      writer.status(
+        caches.plans,
+        refOf(plan),
+        ({ status }) => {
+          if (status === undefined) return undefined;
+          if (!keepLock) return endOnPlan(status, identity, end);
+          const known = rowOf(status.executionHistory, identity.uid);
+          if (known === undefined && !holds(status.currentExecution, identity)) return undefined;
+          if (isTerminalExecution(known?.phase)) return undefined;
+          return {
+            ...status,
+            executionHistory: recordRow(status.executionHistory, {
+              name: identity.name,
+              namespace: identity.namespace,
+              uid: identity.uid,
+              operationType: identity.operation,
+              ...end,
+            }),
+          };
+        },
+        { confirm: true },
+      ),
     );
   }
 }

@@ -7,8 +7,8 @@ import { validatePlan } from '../../api/validate.js';
 import { findCondition, setCondition } from '../core/conditions.js';
 import { noServiceAccount } from '../execution/account.js';
 import { refOf } from '../execution/identity.js';
-import { inspectHolder } from '../execution/lock-holder.js';
-import { EXECUTED_CONDITION, freeLock, wasExecuted } from '../execution/plan-state.js';
+import { inspectHolder, releaseHolder } from '../execution/lock-holder.js';
+import { EXECUTED_CONDITION, wasExecuted } from '../execution/plan-state.js';
 import type { DrDeps, DrSettings } from '../execution/types.js';
 import { readyCondition } from './dr-workflow.js';
 import type { WorkflowKind } from './dr-workflow.js';
@@ -63,7 +63,11 @@ export function createPlanKind(deps: DrDeps, workflows: WorkflowKind): PlanKind 
     const state = await inspectHolder(deps, plan, holder);
     if (state.kind === 'live') return LOCK_CHECK_MS;
     deps.log.warn({ plan: refOf(plan), holder, why: state.why }, 'freeing a stale lock');
-    await writer.status(caches.plans, refOf(plan), ({ status }) => status && freeLock(status, holder.uid));
+    await writer.status(
+      caches.plans,
+      refOf(plan),
+      ({ status }) => status && releaseHolder(status, holder, state),
+    );
     return undefined;
   }
 

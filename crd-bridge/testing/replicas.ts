@@ -11,6 +11,7 @@ import { createExecutionKind, trimExecution } from '../kinds/dr-plan-execution.j
 import { createPlanKind } from '../kinds/dr-plan.js';
 import { createWorkflowKind } from '../kinds/dr-workflow.js';
 import type { PatchOperation } from '../core/json-diff.js';
+import type { RunKind } from '../core/kind.js';
 import { createKeyedMutex } from '../core/mutex.js';
 import { createRunController } from '../core/run-controller.js';
 import { createStatusWriter } from '../core/status-writer.js';
@@ -21,7 +22,7 @@ import type { KubeClient } from '../../kube/client.js';
 import { KubeError } from '../../kube/error.js';
 import { createInformer } from '../../kube/informer.js';
 import type { KubeObject } from '../../kube/object.js';
-import type { CancelRequest } from '../../workflows/contract.js';
+import type { BridgeActivities, CancelRequest } from '../../workflows/contract.js';
 
 type ObjectKey = Parameters<KubeClient['get']>[0];
 type Request = 'get' | 'patch' | 'start' | 'describe' | 'signal';
@@ -29,11 +30,27 @@ type Request = 'get' | 'patch' | 'start' | 'describe' | 'signal';
 export const NAMESPACE = 'ns';
 
 /** The API server and the Temporal that the replicas share. */
-export function createWorld() {
+export interface World {
+  kube: KubeClient;
+  runs: Runs;
+  runsById: Map<string, RunDescription>;
+  signals: { workflowId: string; request: CancelRequest }[];
+  /** Stores an object under a new resourceVersion. */
+  put<T>(object: T): T;
+  read<T>(kind: string, name: string): T;
+  remove(kind: string, name: string): void;
+  /** Does something just before the next such request about what begins so. */
+  once(request: Request, of: string, work: () => unknown): void;
+  execution(): DRPlanExecution;
+  plan(): DRPlan;
+}
+
+/** A world with nothing in it. */
+export function createWorld(): World {
   const objects = new Map<string, KubeObject>();
   const runs = new Map<string, RunDescription>();
   const signals: { workflowId: string; request: CancelRequest }[] = [];
-  const hooks: { request: Request; of: string; work: () => Promise<void> | void }[] = [];
+  const hooks: { request: Request; of: string; work: () => unknown }[] = [];
   let version = 100;
 
   const keyOf = (key: { kind?: string; namespace?: string; name: string }): string =>
@@ -106,22 +123,18 @@ export function createWorld() {
     runsById: runs,
     signals,
     put,
-    read: <T>(kind: string, name: string): T => copy(objects.get(keyOf({ kind, name }))) as T,
-    remove: (kind: string, name: string): void => {
+    read: <T>(kind: string, name: string) => copy(objects.get(keyOf({ kind, name }))) as T,
+    remove(kind, name) {
       objects.delete(keyOf({ kind, name }));
     },
-    /** Does something just before the next such request about what begins so. */
-    once(request: Request, of: string, work: () => Promise<void> | void): void {
+    once(request, of, work) {
       hooks.push({ request, of, work });
     },
-    execution: (name = 'e'): DRPlanExecution =>
-      copy(objects.get(keyOf({ kind: 'DRPlanExecution', name }))) as never,
-    plan: (): DRPlan => copy(objects.get(keyOf({ kind: 'DRPlan', name: 'p' }))) as never,
+    execution: () =>
+      copy(objects.get(keyOf({ kind: 'DRPlanExecution', name: 'e' }))) as unknown as DRPlanExecution,
+    plan: () => copy(objects.get(keyOf({ kind: 'DRPlan', name: 'p' }))) as unknown as DRPlan,
   };
 }
-
-/** What {@link createWorld} makes. */
-export type World = ReturnType<typeof createWorld>;
 
 /** A valid workflow, its plan, and an execution of it that nobody has seen yet. */
 export function populate(world: World, execution: Partial<DRPlanExecution['metadata']> = {}): void {
@@ -156,8 +169,26 @@ export const workflow = (url: string, generation = 1): DRWorkflow => ({
   spec: { actions: [{ name: 'a', type: 'HTTP', http: { url, method: 'POST' } }] },
 });
 
-/** One replica: its caches know what it has written itself and what {@link sync} shows them, nothing else. */
-export function createReplica(world: World, temporal: Partial<DrDeps['temporal']> = {}) {
+/** One replica: its caches know what it has written itself and what `sync` has shown them, at first all there is. */
+export interface Replica {
+  deps: DrDeps;
+  clock: { now: number };
+  kind: RunKind<CachedExecution>;
+  mirror: BridgeActivities;
+  /** Shows the caches what the API server has. */
+  sync(): void;
+  /** Looks at the execution as the cache has it. */
+  reconcile(): Promise<number | undefined>;
+  reconcilePlan(): Promise<number | undefined>;
+  cached(): CachedExecution;
+}
+
+/** A replica; `empty` caches have not even seen what was there before. */
+export function createReplica(
+  world: World,
+  temporal: Partial<DrDeps['temporal']> = {},
+  options: { empty?: boolean } = {},
+): Replica {
   const silent = (): void => undefined;
   const log = { debug: silent, info: silent, warn: silent, error: silent };
   const { kube, runs } = world;
@@ -218,15 +249,13 @@ export function createReplica(world: World, temporal: Partial<DrDeps['temporal']
       if (object !== undefined) cache.learn(object);
     }
   };
-  sync();
+  if (options.empty !== true) sync();
   return {
     deps,
     clock,
     kind,
     mirror: createMirror({ ...deps, onUpdate: silent }),
-    /** Shows the caches what the API server has. */
     sync,
-    /** Looks at the execution as the cache has it. */
     reconcile: () => controller.reconcile(cached()),
     reconcilePlan: () => {
       const plan = caches.plans.get(NAMESPACE, 'p');
