@@ -288,6 +288,17 @@ describe('bodies', () => {
     ]);
   });
 
+  it('count what conditions of stages take along', () => {
+    const spec = {
+      globalParams: [{ name: 'big', value: 'x'.repeat(3000) }],
+      stages: [{ name: 'one', when: "params.big != ''", workflows: [{ workflowRef: { name: 'w' } }] }],
+    };
+    const carried = (limit: number) =>
+      actionsOf(compiled({ plan: spec }, limit)).map((action) => action.body !== undefined);
+    expect(carried(4000)).toEqual([true]);
+    expect(carried(3000)).toEqual([false]);
+  });
+
   it('stay out when they carry a secret', () => {
     const secret: Action = {
       name: 's',

@@ -270,8 +270,9 @@ function compileRollback(action: Action, params: Record<string, Scalar>): Pick<A
   };
 }
 
-/** A wait for a time is a timer of the workflow. Its length is known unless outputs or a condition decide. */
+/** An approval is a condition of the workflow, a wait for a time its timer. The timer's length is known unless outputs or a condition decide. */
 function compileStep(action: Action, params: Record<string, Scalar>): Pick<ActionInput, 'step'> {
+  if (action.type === 'Approval') return { step: { kind: 'approval' } };
   const duration = action.type === 'Wait' ? action.wait?.duration : undefined;
   if (duration === undefined) return {};
   const ms = action.when === undefined ? parseDuration(renderKnown(duration, params) ?? '') : undefined;
@@ -300,10 +301,11 @@ function renderKnown(text: string, params: Record<string, Scalar>): string | und
 
 const isOptional = (action: Action): boolean => action.type === 'Notify' && action.notify?.required !== true;
 
-/** A wait, a message and an HTTP read leave nothing behind that could be undone. A templated method may do anything. */
+/** A wait, an approval, a message and an HTTP read leave nothing behind that could be undone. A templated method may do anything. */
 const isHarmless = (action: Action): boolean =>
   action.type === 'Wait' ||
   action.type === 'Notify' ||
+  action.type === 'Approval' ||
   (action.type === 'HTTP' &&
     ['GET', 'HEAD', 'OPTIONS'].includes((action.http?.method ?? 'GET').toUpperCase()));
 
@@ -325,7 +327,11 @@ function checkSize(stages: number, actions: number): Problem[] {
 
 /** Drops the bodies that may not travel inside the run: secret ones, and all of them when they are too large in sum. */
 function limitBodies(stages: StageInput[], limit: number): StageInput[] {
-  let size = 0;
+  // What `when` of a stage uses travels too, and cannot be read from anywhere else.
+  let size = stages.reduce(
+    (sum, { whenParams = {} }) => sum + Buffer.byteLength(JSON.stringify(whenParams)),
+    0,
+  );
   const keep = (action: ActionInput): ActionInput => {
     const { body, ...rest } = action;
     if (body === undefined || carriesSecret(body)) return rest;

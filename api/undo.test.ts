@@ -102,6 +102,42 @@ describe('planUndo', () => {
     expect(action).toMatchObject(reason === undefined ? { phase: 'Pending' } : { phase: 'Skipped', reason });
   });
 
+  it('takes along what an undo goes by: outputs that are read, and of the record no more than needed', () => {
+    const resource = { kind: 'ConfigMap', name: 'c', uid: 'u' };
+    const rich = (name: string, order: number) =>
+      done(name, order, {
+        message: 'applied',
+        startTime: 't',
+        round: 1,
+        outputs: { resourceRef: resource, created: [resource], httpResponse: { statusCode: 200, body: 'b' } },
+      });
+    const [undo] = planUndo({
+      stages: [
+        stage('one', [
+          input('plain'),
+          input('reads', { uses: ['plain'] }),
+          input('custom', { rollback: { type: 'HTTP', timeoutMs: 1, retry } }),
+        ]),
+      ],
+      statuses: [ran('one', [rich('plain', 1), rich('reads', 2), rich('custom', 3)])],
+      undone: [],
+    });
+    expect(undo?.steps.map((step) => [step.input.name, Object.keys(step.outputs)])).toEqual([
+      ['custom', ['custom']],
+      ['reads', ['plain']],
+      ['plain', []],
+    ]);
+    expect(undo?.steps[0]?.outputs.custom?.httpResponse?.body).toBe('b');
+    expect(undo?.steps[2]?.forward).toEqual({
+      name: 'plain',
+      phase: 'Succeeded',
+      effect: 'Done',
+      order: 1,
+      round: 1,
+      outputs: { created: [resource] },
+    });
+  });
+
   it('leaves out a stage in which nothing is to be undone', () => {
     expect(
       planUndo({

@@ -73,13 +73,14 @@ function planStage(
           message: 'an HTTP action without a rollback cannot be undone; add a rollback to the action',
         };
       }
+      // A custom rollback may read the outputs of its own action too.
+      const read = action.rollback === undefined ? action.uses : [...new Set([...action.uses, forward.name])];
       steps.push({
         at,
         input: action,
-        forward,
+        forward: recordOf(forward),
         outputs: Object.fromEntries(
-          // A rollback may read the outputs of its own action too.
-          [...new Set([...action.uses, forward.name])].flatMap((name) => {
+          read.flatMap((name) => {
             const view = outputs[name];
             return view === undefined ? [] : [[name, view]];
           }),
@@ -109,6 +110,26 @@ function planStage(
       ...(stage.parallel && { parallel: true }),
       workflowExecutions,
     },
+  };
+}
+
+/** Of what an action recorded, what its undo goes by: a large run has thousands of these in one input. */
+function recordOf({ name, type, phase, effect, order, round, outputs }: ActionStatus): ActionStatus {
+  const { jobRef, created, priorRef } = outputs ?? {};
+  return {
+    name,
+    ...(type !== undefined && { type }),
+    phase,
+    ...(effect !== undefined && { effect }),
+    ...(order !== undefined && { order }),
+    ...(round !== undefined && { round }),
+    ...(outputs !== undefined && {
+      outputs: {
+        ...(jobRef !== undefined && { jobRef }),
+        ...(created !== undefined && { created }),
+        ...(priorRef !== undefined && { priorRef }),
+      },
+    }),
   };
 }
 

@@ -34,7 +34,7 @@ export const progressQuery = defineQuery<RunProgress>(QUERIES.progress);
 export async function drPlanExecution(input: RunInput): Promise<RunResult> {
   const { run } = input;
   const startTime = now();
-  const stages: StageStatus[] = input.undoStatuses ?? input.stages.map(pendingStage);
+  const stages = initialStages(input);
   const outbox = createOutbox();
   const root = CancellationScope.current();
   let message: string | undefined;
@@ -139,6 +139,12 @@ export async function drPlanExecution(input: RunInput): Promise<RunResult> {
     const { reason, message: text } = verdict;
     return { phase: verdict.phase, reason, message: text, startTime, completionTime };
   });
+}
+
+/** A stage that is to be undone comes with its undo, and in `undoStatuses` by name only. */
+function initialStages({ stages, undo, undoStatuses }: RunInput): StageStatus[] {
+  const planned = new Map(undo.map((stage) => [stage.index, stage.status]));
+  return undoStatuses?.map((status, index) => planned.get(index) ?? status) ?? stages.map(pendingStage);
 }
 
 /** What the run is there for, from its first task to the phase that it ends in. */

@@ -18,7 +18,7 @@ import type { ExecutionIdentity } from './plan-state.js';
 import { refusedStatus, startedStatus, waitingStatus } from './projection.js';
 import { refusalOf, refuse, Refused, throwIf } from './refused.js';
 import type { CachedExecution, DrDeps } from './types.js';
-import { findWork, workOf } from './work.js';
+import { checkInputSize, findWork, workOf } from './work.js';
 import type { Work } from './work.js';
 
 /** Everything between a new execution and the start of its run. */
@@ -91,6 +91,7 @@ export function createAdmission(deps: DrDeps): ExecutionAdmission {
     const located = deps.snapshots.locate(snapshot);
     if (!located.ok) throw new Refused(located.refusal);
     const work = workOf(snapshot, target);
+    throwIf(checkInputSize(work));
 
     const stamped = await stamp(execution);
     if (stamped === undefined) return { kind: 'refused' };

@@ -4,12 +4,15 @@ import { API_VERSION } from '../../api/group.js';
 import { closeStage, pendingStage } from '../../api/progress.js';
 import { takeSnapshot } from '../../api/snapshot.js';
 import type { Snapshot } from '../../api/snapshot.js';
+import type { UndoStageInput, UndoStep } from '../../api/run.js';
 import type { DRPlan, DRPlanExecution, StageStatus } from '../../api/types.js';
 import { planUndo } from '../../api/undo.js';
 import type { RunInput, SnapshotRef } from '../../workflows/contract.js';
+import type { Refusal } from './gates.js';
 import { nothingToUndo } from './plan-gate.js';
 import { refusalOf, refuse, Refused, throwIf } from './refused.js';
 import { checkNewest, checkTarget, hasEffects } from './revert-target.js';
+import { expandStages, hasLostOutputs } from './size-guard.js';
 import type { CachedExecution, DrDeps } from './types.js';
 
 /** The stages to execute or to undo, and what status shows of them at first. */
@@ -129,8 +132,11 @@ export function workOf(snapshot: Snapshot, target: DRPlanExecution | undefined):
     const statuses = stages.map(pendingStage);
     return { input: { ...plan, stages, undo: [] }, statuses, actions };
   }
-  const { stageStatuses = [], undone = [], phase } = target.status ?? {};
-  const undo = planUndo({ stages, statuses: stageStatuses, undone });
+  const { undone = [], phase } = target.status ?? {};
+  const stageStatuses = expandStages(target);
+  const undo = planUndo({ stages, statuses: stageStatuses, undone }).map((stage) =>
+    withSteps(stage, settled),
+  );
   if (phase !== 'Succeeded' && !hasEffects(stageStatuses, undone)) {
     throw new Refused(nothingToUndo(target.metadata.name, phase));
   }
@@ -141,10 +147,55 @@ export function workOf(snapshot: Snapshot, target: DRPlanExecution | undefined):
     (stage) =>
       steps.get(stage.index) ?? closeStage(pendingStage(stage), { at, running: nothing, pending: nothing }),
   );
+  const input = {
+    ...plan,
+    stages: [],
+    undo,
+    // The workflow lays the stages that are undone over these: they travel once.
+    undoStatuses: statuses.map((status, index) =>
+      steps.has(index) ? { name: status.name, phase: status.phase } : status,
+    ),
+  };
+  const fits = sizeOf(input) <= INPUT_LIMIT_BYTES;
   return {
-    input: { ...plan, stages: [], undo, undoStatuses: statuses },
+    // What was created is found again by its marks, which takes longer: better than not to undo.
+    input: fits ? input : { ...input, undo: undo.map((stage) => withSteps(stage, unsettled)) },
     statuses,
     actions,
     target: { name: target.metadata.name, uid: target.metadata.uid ?? '' },
   };
 }
+
+const withSteps = (stage: UndoStageInput, change: (step: UndoStep) => UndoStep): UndoStageInput => ({
+  ...stage,
+  steps: stage.steps.map(change),
+});
+
+const settled = (step: UndoStep): UndoStep => (hasLostOutputs(step.forward) ? unsettled(step) : step);
+
+/** An action whose outputs are not known is undone like one that ended without an answer: by its marks. */
+function unsettled(step: UndoStep): UndoStep {
+  const { outputs: _, ...forward } = step.forward;
+  return { ...step, forward: { ...forward, phase: 'Failed', effect: 'Unknown' } };
+}
+
+const sizeOf = (input: Work['input']): number => Buffer.byteLength(JSON.stringify(input));
+
+/** Temporal takes 2 MiB for one input; the rest is for what every run carries beside its stages. */
+const INPUT_LIMIT_BYTES = 2 * 1024 * 1024 - 64 * 1024;
+
+/** Whether Temporal takes the run. */
+export function checkInputSize({ input, target }: Work): Refusal | undefined {
+  const size = sizeOf(input);
+  if (size <= INPUT_LIMIT_BYTES) return undefined;
+  const what =
+    target === undefined
+      ? 'split the plan, or shorten names, conditions and the parameters that they use'
+      : `undo execution "${target.name}" by hand, newest action first, and split the plan before it is run again`;
+  return {
+    reason: 'PlanTooLarge',
+    message: `the run would take ${kib(size)} KiB to start, and Temporal takes ${kib(INPUT_LIMIT_BYTES)} KiB; ${what}`,
+  };
+}
+
+const kib = (bytes: number): number => Math.ceil(bytes / 1024);
