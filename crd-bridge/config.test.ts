@@ -44,4 +44,24 @@ describe('configuration of the bridge', () => {
       expect(help.kind === 'help' && help.text).toContain(`--${flag} `);
     }
   });
+
+  it('of admission: off without a port, and certificate files only as a pair', () => {
+    expect(read([])).toMatchObject({ 'webhook-register': true, 'webhook-certificate-life': 90 * 86_400_000 });
+    expect(read([])['webhook-port']).toBeUndefined();
+    const env = { DROVER_WEBHOOK_PORT: '9443', DROVER_WEBHOOK_REGISTER: 'false' };
+    expect(read([], env)).toMatchObject({ 'webhook-port': 9443, 'webhook-register': false });
+    const wrong = (...argv: string[]) => readConfig(argv, {});
+    expect(wrong('--webhook-cert=a')).toMatchObject({
+      kind: 'invalid',
+      message: expect.stringContaining('webhook-key'),
+    });
+    expect(wrong('--webhook-url=http://x')).toMatchObject({
+      kind: 'invalid',
+      message: expect.stringContaining('https'),
+    });
+    expect(wrong('--webhook-service=a/b')).toMatchObject({
+      kind: 'invalid',
+      message: expect.stringContaining('NAME:PORT'),
+    });
+  });
 });
