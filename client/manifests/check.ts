@@ -38,10 +38,16 @@ export interface CheckedObject {
 export interface Surroundings {
   workflow(namespace: string, name: string): DRWorkflow | undefined;
   plan(namespace: string, name: string): DRPlan | undefined;
+  /** Whether what is not found does not exist: false where only files were read. */
+  complete: boolean;
 }
 
 /** Nothing but the files. */
-export const NO_SURROUNDINGS: Surroundings = { workflow: () => undefined, plan: () => undefined };
+export const NO_SURROUNDINGS: Surroundings = {
+  workflow: () => undefined,
+  plan: () => undefined,
+  complete: false,
+};
 
 /** Picks the objects of the three kinds, and counts the others by kind. */
 export function pickObjects(
@@ -111,7 +117,10 @@ export function checkObjects(objects: readonly DrObject[], around: Surroundings)
       case 'DRWorkflow':
         return [...workflowProblems(object as unknown as DRWorkflow)];
       case 'DRPlan':
-        return [...validatePlan(object, workflow, { workflowProblems }), ...checkAccount(object)];
+        return [
+          ...validatePlan(object, workflow, { workflowProblems }).map(asAdmitted),
+          ...checkAccount(object),
+        ];
       case 'DRPlanExecution': {
         const problems = validateExecutionSpec(object);
         if (errorsOf(problems).length > 0) return problems;
@@ -124,17 +133,20 @@ export function checkObjects(objects: readonly DrObject[], around: Surroundings)
     const { planRef, operationType } = execution.spec;
     const found = plan(namespace, planRef);
     if (found === undefined) {
-      const message = `plan "${namespace}/${planRef}" is not among what was read, so its parameters could not be checked`;
-      return [{ severity: 'warning', path: 'spec.planRef', reason: 'PlanNotFound', message }];
+      const message = around.complete
+        ? `plan "${namespace}/${planRef}" does not exist; create it or correct the name`
+        : `plan "${namespace}/${planRef}" is not among the files, so the parameters of the execution could not be checked`;
+      const severity = around.complete ? 'error' : 'warning';
+      return [{ severity, path: 'spec.planRef', reason: 'PlanNotFound', message }];
     }
     if (operationType === 'Revert') return [];
-    if (errorsOf(validatePlan(found, workflow, { workflowProblems })).length > 0) {
+    if (errorsOf(validatePlan(found, workflow, { workflowProblems }).map(asAdmitted)).length > 0) {
       const message = `plan "${namespace}/${planRef}" is invalid, so the execution would fail; see what is said about it`;
       return [{ severity: 'error', path: 'spec.planRef', reason: 'PlanInvalid', message }];
     }
     const { snapshot } = takeSnapshot({ plan: found, execution, lookup: workflow });
     const compiled = compileRun({ snapshot });
-    const problems = compiled.ok ? [] : errorsOf(compiled.problems);
+    const problems = compiled.ok ? [] : errorsOf(compiled.problems.map(asAdmitted));
     return problems.map((problem) =>
       problem.path.startsWith('execution.')
         ? { ...problem, path: problem.path.slice('execution.'.length) }
@@ -185,6 +197,11 @@ export function checkObjects(objects: readonly DrObject[], around: Surroundings)
       problems: found.map((problem) => place(entry, problem)),
     };
   });
+}
+
+/** A plan is let in before its workflows, as objects are applied in any order; it is Invalid until they are there. */
+function asAdmitted(problem: Problem): Problem {
+  return problem.reason === 'WorkflowNotFound' ? { ...problem, severity: 'warning' } : problem;
 }
 
 function checkIdentity(entry: DrObject, first: DrObject | undefined): Problem[] {

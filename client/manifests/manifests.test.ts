@@ -78,7 +78,7 @@ describe('objects of files', () => {
   });
 
   it('tell where a missing plan, workflow or value would stand', () => {
-    expect(check(PLAN).brief).toEqual(['f0:10:11 error WorkflowNotFound']);
+    expect(check(PLAN).brief).toEqual(['f0:10:11 warning WorkflowNotFound']);
     expect(check(EXECUTION).brief).toEqual(['f0:5:3 warning PlanNotFound']);
     // The execution gives no value: the parameter is where the workflow declares it.
     const required = WORKFLOW.replace('default: a', 'required: true');
@@ -212,7 +212,7 @@ describe('hostile files', () => {
   it('with one broken document are read further', () => {
     const { faults, brief } = check(`a: b: c\n---\n${PLAN}`);
     expect(faults).toHaveLength(1);
-    expect(brief).toEqual(['f0:12:11 error WorkflowNotFound']);
+    expect(brief).toEqual(['f0:12:11 warning WorkflowNotFound']);
   });
 });
 

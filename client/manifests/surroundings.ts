@@ -36,6 +36,7 @@ export async function surroundingsIn(kube: KubeClient, objects: readonly DrObjec
   return {
     workflow: (namespace, name) => workflows.get(`${namespace}/${name}`),
     plan: (namespace, name) => plans.get(`${namespace}/${name}`),
+    complete: true,
   };
 }
 

@@ -1,0 +1,198 @@
+import { FILES } from './files.js';
+import { chapter } from './rule.js';
+import type { Chapter } from './rule.js';
+
+const { ATTEMPT, CHECK, E2E, HTTP, JOB, NAMING, NET, OBJECT, ORDER, STEPS, STOP, TARGET, TRIES } = FILES;
+
+/** The plan semantics, rule by rule, in our own short words: what each action does. */
+export const SEMANTICS_ACTIONS: readonly Chapter[] = [
+  chapter('S3.', 'Actions (plan semantics, §3)', [
+    [
+      'timeout bounds one attempt and is enforced by the activity, outputs survive',
+      [
+        `${TRIES} > attempts on a real server > end in time, keep the key of what may have had its effect, and say so`,
+        `${ATTEMPT} > interruptions > counts a timeout as a failure that may have had its effect`,
+      ],
+    ],
+    [
+      'totalTimeout bounds all attempts',
+      [`${ATTEMPT} > totalTimeout > ends a series when the next attempt could not begin in time`],
+    ],
+    [
+      'attempts are limit + 1; limit 0 is one',
+      [
+        `${TRIES} > attempts on a real server > count failures exactly, each definite one in a round of its own`,
+        `${ATTEMPT} > counting > makes one attempt for limit 0`,
+      ],
+    ],
+    [
+      'a lost attempt does not use up the limit',
+      [
+        `${TRIES} > attempts on a real server > are taken over from a worker that shuts down, with the same key and without being counted`,
+        `${ATTEMPT} > counting > does not count lost attempts, but knows that they may have had their effect`,
+      ],
+    ],
+    [
+      'the stored default policy does not run a failed Job again, another one does',
+      [
+        `${JOB} > a Job > that fails is final and says why`,
+        `${JOB} > a Job > that fails runs again in a new round where the policy asks for it`,
+      ],
+    ],
+    [
+      'only what may pass is retried: network, 408, 425, 429 with Retry-After, 5xx, API 409/429/5xx',
+      [
+        `${E2E} > an execution > retries what may pass, counts the retries, and sends each definite attempt its own key`,
+        `${ATTEMPT} > counting > asks for a longer wait only when Retry-After exceeds the policy, and never beyond its cap`,
+        `${HTTP} > answers > %i with successCodes %j is %s`,
+      ],
+    ],
+    [
+      'the key names uid, position, direction and round; HTTP sends it, objects carry it',
+      [
+        `${NAMING} > ids > puts position, direction and round into the key`,
+        `${HTTP} > requests > sends method, headers, body and the idempotency key, and keeps the answer`,
+        `${OBJECT} > Create > makes an object in the execution's namespace, marked, and deletes it on undo`,
+      ],
+    ],
+    [
+      'AlreadyExists is success only for our key',
+      [
+        `${OBJECT} > Create > adopts what a lost attempt made, also in a later round`,
+        `${OBJECT} > Create > fails on what is not ours, and touches nothing`,
+        `${JOB} > a Job > is never taken over when it is somebody else's`,
+      ],
+    ],
+    [
+      'prior state is recorded before Apply, Patch, Replace and Delete',
+      [
+        `${ORDER} > order of workflows and actions > records prior state before an action that changes what is there`,
+        `${OBJECT} > Apply > takes over fields, names whose they were, and restores them`,
+      ],
+    ],
+    [
+      'an undo restores only fields of this action that still hold its values, else Conflict',
+      [
+        `${OBJECT} > Apply > does not undo over a later change of the same field`,
+        'activities/restore.test.ts > planRestore > names field, expected and found when somebody else changed a field since',
+      ],
+    ],
+    [
+      'heartbeats begin within a second; a paused attempt gives up before its effect',
+      [
+        `${ATTEMPT} > interruptions > heartbeats once a second from the first second on`,
+        `${ATTEMPT} > interruptions > gives up before the effect when the process stood still for longer than the server waits`,
+      ],
+    ],
+    [
+      'an attempt that ends without an outcome is settled: found by its key, stopped, outputs kept',
+      [
+        `${STOP} > cancel > settles an attempt that ends without an outcome`,
+        `${JOB} > a Job that does not end > is undone by its key when nothing was recorded`,
+      ],
+    ],
+    [
+      'interruptible: false lets an action finish',
+      [`${STOP} > cancel > lets an action that is not interruptible finish`],
+    ],
+    [
+      'HTTP: absent or empty successCodes mean 200-299; 1000 characters kept on a character boundary, on failure too',
+      [
+        `${HTTP} > answers > keeps 1000 characters and never half of one`,
+        `${HTTP} > answers > says what was answered and keeps it, on failure too`,
+        `${HTTP} > answers > reads no more than it keeps use for`,
+      ],
+    ],
+    [
+      'HTTP: at most five redirects, to allowed hosts only; header values from Secrets',
+      [
+        `${HTTP} > redirects > follows at most five`,
+        `${HTTP} > redirects > does not follow to an address that is not allowed`,
+        `${HTTP} > secrets > appear in nothing that is reported`,
+      ],
+    ],
+    [
+      'Job: one name of at most 63 characters for one key, with the round in it',
+      [
+        `${NAMING} > object names > stays a DNS label of at most 63 characters for any names`,
+        `${JOB} > a Job > is adopted by the next attempt after a lost one, not run twice`,
+      ],
+    ],
+    [
+      'Job: waits for its end; deleted on timeout and cancel, ended when its pods are gone',
+      [
+        `${JOB} > a Job > runs to Complete, rendered and marked, and is deleted by undo with its pods`,
+        `${JOB} > a Job that does not end > is deleted on timeout, for good, once its pods are gone`,
+        `${JOB} > a Job that does not end > is deleted on cancel`,
+      ],
+    ],
+    [
+      'Job: the result is kept before a TTL takes the Job away',
+      [`${JOB} > a Job > gets its TTL only once its result is known`],
+    ],
+    ['Job: suspend is refused', [`${JOB} > a template > %j is refused`]],
+    [
+      'Localization: an absent overridePolicy means ApplyNow, ApplyLater warns',
+      [`${NET} > Localization > takes effect at once by default, and is taken back`, `${CHECK} > rules > %s`],
+    ],
+    [
+      'Localization: Patch sends what is written; labels and finalizers stay',
+      [`${NET} > Localization > patches only what is written, keeps labels and finalizers, and restores`],
+    ],
+    [
+      'Subscription: waitReady waits for every binding and for this very spec',
+      [
+        `${NET} > Subscription > does not take an old Success for the new spec`,
+        `${NET} > Subscription > moves an application by a patch, waits for the new place only, and moves it back`,
+      ],
+    ],
+    [
+      'Subscription: what would match no cluster is refused before sending',
+      [`${NET} > Subscription > refuses %s before anything is sent`],
+    ],
+    [
+      'Subscription: a removal that a cluster out of reach cannot confirm is told',
+      [`${NET} > Subscription > warns when a cluster that is out of reach cannot confirm the stop`],
+    ],
+    [
+      'KubernetesResource: several documents, namespace of the execution, Apply takes over and names the managers',
+      [
+        `${OBJECT} > Apply > takes over fields, names whose they were, and restores them`,
+        `${OBJECT} > Apply > respects ownership with force: false`,
+        `${OBJECT} > Create > says what is done when a later object fails, and undoes that`,
+      ],
+    ],
+    [
+      'KubernetesResource: Delete succeeds on NotFound, checks the uid, waits for finalizers within bounds',
+      [
+        `${OBJECT} > Delete > succeeds when there is nothing, and has nothing to undo`,
+        `${OBJECT} > Delete > leaves alone what was created after it, forward and back`,
+        `${OBJECT} > Delete > waits for finalizers within bounds and names them`,
+      ],
+    ],
+    [
+      'target: acts on another cluster, with inline credentials only, and names the cluster that is unreachable',
+      [
+        `${TARGET} > actions with a target > act on that cluster only, and are undone there`,
+        `${TARGET} > actions with a target > are retried while the cluster is dead, saying which one it is, and succeed when it is back`,
+        'activities/target-kubeconfig.test.ts > a kubeconfig of somebody else > is refused with %s %j',
+      ],
+    ],
+    [
+      'Wait: for a duration a timer, for an object a watch',
+      [
+        `${STEPS} > a wait for a time > is a timer between its neighbours, shown while it runs, without an activity`,
+        'test/actions/wait.test.ts > a wait for an object > goes on when the condition holds: the object comes, changes, and goes',
+      ],
+    ],
+    [
+      'Notify: delivered or not, never a secret in it',
+      [
+        'activities/notify.test.ts > messages over HTTP > Webhook: what runs, where, and the text; headers from Secrets',
+        `${STEPS} > a message that is not required > is passed over when it cannot be delivered, and what depends on it goes on`,
+      ],
+    ],
+    ['Approval: approvers, quorum, not the requester, expiry', [], 'the action type is not there yet'],
+    ['Plan: a nested execution, depth cap, no cycle', [], 'the action type is not there yet'],
+  ]),
+];

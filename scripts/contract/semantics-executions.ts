@@ -1,0 +1,309 @@
+import { FILES } from './files.js';
+import { chapter } from './rule.js';
+import type { Chapter } from './rule.js';
+
+const {
+  BAD,
+  BRIDGE,
+  CANCEL,
+  CONTROL,
+  E2E,
+  GATES,
+  NAMING,
+  OBJECT,
+  ORDER,
+  PROJECTION,
+  REVERT,
+  RULES,
+  STATE,
+  STOP,
+} = FILES;
+
+/** The plan semantics, rule by rule, in our own short words: executions, Temporal and sizes. */
+export const SEMANTICS_EXECUTIONS: readonly Chapter[] = [
+  chapter('S5.', 'Execution (plan semantics, §5)', [
+    [
+      'order of a start: finalizer and stamp, lock, run with a snapshot',
+      [
+        `${CONTROL} > an object without a run > is admitted, started and recorded, and looked at once more if nothing is heard`,
+        'crd-bridge/execution/replicas.test.ts > a start > takes the plan, starts the run and records it',
+      ],
+    ],
+    [
+      'later edits of plan and workflows do not touch a run',
+      [
+        `${E2E} > an execution > runs from its snapshot when plan and workflow are changed or deleted meanwhile`,
+      ],
+    ],
+    [
+      'who finds the plan taken is Failed, PlanBusy, naming the holder; nothing queues',
+      [
+        `${E2E} > an execution > of a busy plan fails and names the holder; nothing queues`,
+        `${BRIDGE} > the plan of an execution > goes to one of several executions created at once; the others name the holder`,
+      ],
+    ],
+    [
+      'a plan that was not observed yet is awaited',
+      [`${E2E} > an execution > created in one go with its plan and workflow waits until they are seen`],
+    ],
+    [
+      'Execute needs phase Ready unless a rerun is allowed',
+      [`${E2E} > an execution > needs a Ready plan, unless a rerun is allowed`],
+    ],
+    [
+      'nothing starts after its deadline, not even in the run’s first task',
+      [
+        `${GATES} > late > is what comes after 15 minutes, or after its own deadline`,
+        `${ORDER} > start > does nothing after the deadline`,
+      ],
+    ],
+    [
+      'a restored copy never starts',
+      [
+        `${BRIDGE} > an execution that must not start > is Failed RestoredCopy when it carries the stamp of another, and keeps that stamp`,
+        `${GATES} > a restored copy > with %s`,
+        `${RULES} > an execution > that is a copy of another, or uses a name again, is let in to be recorded, and does not start`,
+      ],
+    ],
+    [
+      'a used name that a GitOps tool applies again never starts',
+      [
+        `${GATES} > a name used again > is refused when a GitOps tool applied it`,
+        `${RULES} > an execution > that is a copy of another, or uses a name again, is let in to be recorded, and does not start`,
+      ],
+    ],
+    [
+      'what another controller began is not taken over',
+      [
+        `${GATES} > an execution of the previous controller > is one without a stamp that already has a phase`,
+        'crd-bridge/execution/replicas.test.ts > a cancel of an execution that is not ours > ends it as abandoned: what another controller has done is not known',
+      ],
+      'the bridge does not notice a running original yet',
+    ],
+    [
+      'a run that Temporal has lost is RunLost, only while connected to the Temporal it ran in',
+      [
+        `${CONTROL} > an object with a run > is concluded when its run has closed or is lost`,
+        `${BRIDGE} > an execution whose run is in another Temporal > says so, changes nothing, and is deleted only when a person insists; its plan is freed with the run`,
+      ],
+    ],
+    [
+      'snapshot, outputs and prior objects outlive Temporal’s retention; a revert needs no history',
+      [
+        'crd-bridge/execution/snapshot-store.test.ts > is owned by every execution that runs it, and one write is all that a first run costs',
+        `${OBJECT} > interruption > keeps large prior state compressed, and refuses what no Secret can hold`,
+      ],
+      'no test reverts after the history was deleted',
+    ],
+    [
+      'more than 8 MiB is refused at start',
+      ['api/snapshot.test.ts > snapshot parts > refuses more than 8 MiB and says what to do'],
+    ],
+    [
+      'terminal implies that the plan is free',
+      [
+        `${PROJECTION} > the end > brings everything into a terminal phase, however little was told`,
+        `${E2E} > revert > runs custom rollbacks in reverse, frees the plan for another run, and cannot be done twice`,
+      ],
+    ],
+    [
+      'a terminal status has its completion time, counters that add up and no item left open',
+      [
+        `${PROJECTION} > the end > of an execution that never ran has all that a terminal status has`,
+        'api/progress.test.ts > summarize > counts every stage and workflow exactly once',
+      ],
+    ],
+    [
+      'history: newest first, ten, one row per uid, from start to end, survives deletion',
+      [
+        `${STATE} > history > keeps ten rows, newest first, one per uid, and never opens one again`,
+        `${CANCEL} > delete > of a running execution cancels it, frees the plan and keeps the history row`,
+      ],
+    ],
+    [
+      'a terminal execution seen again changes no newer plan status',
+      [
+        `${STATE} > the end on a plan > seen again, or late, never changes what a newer execution wrote`,
+        `${BRIDGE} > a bridge that starts > writes nothing for what has ended`,
+      ],
+    ],
+    [
+      'Executed survives Invalid and edits; Ready again after its revert',
+      [
+        `${BRIDGE} > the plan of an execution > keeps being Executed while it is Invalid`,
+        `${BRIDGE} > the plan of an execution > is Executed once, until it is reverted or a rerun is allowed`,
+      ],
+    ],
+    [
+      'a plan is Invalid the moment a workflow is missing or invalid, and back when it is',
+      [`${BAD} > a plan > becomes Ready when its workflow appears, and Invalid when it goes`],
+    ],
+    [
+      'every way to cancel is one path and idempotent; the running action is stopped, the rest Skipped',
+      [
+        `${CANCEL} > cancel > by %s stops the running call and says so in status`,
+        `${STOP} > cancel > by %s interrupts what runs, skips the rest, and says who asked`,
+        `${BRIDGE} > a running execution > is cancelled by the annotation in under two seconds`,
+      ],
+    ],
+    [
+      'a pending execution is cancelled at once',
+      [`${CANCEL} > cancel > written before the run began cancels it at once`],
+    ],
+    ['what was cancelled can be reverted', [`${CANCEL} > cancel > leaves a run that can be reverted`]],
+    [
+      'during a rollback only force aborts',
+      [`${STOP} > rollback > goes on when a cancel comes, and stops when it is forced`],
+    ],
+    [
+      'deletion while running cancels; the finalizer goes when the run is closed, or two minutes after an accepted cancel',
+      [
+        `${BRIDGE} > a running execution > is cancelled by its deletion, and leaves a history row and a free plan`,
+        `${CONTROL} > a deletion > lets go after two minutes of an accepted cancel, never before`,
+      ],
+    ],
+    [
+      'with Temporal away the finalizer stays until a person releases it',
+      [`${CONTROL} > a deletion > waits for a Temporal that does not answer, unless a person releases it`],
+    ],
+    [
+      'admission refuses to delete a referenced workflow and a plan with a live run',
+      [
+        'test/admission/deletion.test.ts > a workflow stays while a plan uses it, from another namespace too',
+        'test/admission/deletion.test.ts > a plan stays while somebody runs on it',
+      ],
+    ],
+    [
+      'the deletion of a namespace takes everything with it',
+      [
+        'test/admission/deletion.test.ts > a namespace goes with everything that is in use in it, and with its running executions',
+      ],
+    ],
+    [
+      'a run terminated from outside is projected: Failed, RunTerminated',
+      [
+        `${BRIDGE} > a running execution > is Failed RunTerminated when its run is terminated, and frees the plan`,
+        `${PROJECTION} > mirrored progress > keeps the detail of a stage that was ended from outside, closed`,
+      ],
+    ],
+    ['a reset run is followed', [], 'no test resets a run'],
+    [
+      'the sweep cancels only runs whose object was gone twice, 30 s apart',
+      [
+        `${BRIDGE} > a running execution > is cancelled after two live looks when its object was removed by force, and then frees the plan`,
+        'crd-bridge/core/orphans.test.ts > cancels a run only when its object was gone twice, 30 s apart',
+      ],
+    ],
+    [
+      'revert of Succeeded, Failed and Cancelled; of the newest unreverted run unless forced',
+      [
+        'crd-bridge/execution/revert-target.test.ts > the target of a revert > that is %s',
+        'crd-bridge/execution/revert-target.test.ts > the target of a revert > is the newest run that still has effects, unless forced',
+        `${E2E} > revert > of a failed run undoes what was done`,
+      ],
+    ],
+    [
+      'a revert goes in reverse order of completion and includes what may have had an effect',
+      [
+        `${REVERT} > revert > undoes in reverse order of completion and ends Succeeded`,
+        `${REVERT} > revert > includes attempted actions of unknown effect and leaves out those without one`,
+      ],
+    ],
+    [
+      'custom rollbacks of any type; else the automatic inverse; else Skipped with a reason',
+      [
+        'activities/attempt.test.ts > undo, settle and capture > undoes with the custom rollback where there is one, under the key of what is undone',
+        'api/undo.test.ts > planUndo > decides about %s',
+        'api/compile.test.ts > capture > lets a rollback without a type inherit the type of its action',
+      ],
+    ],
+    [
+      'a revert stops at the first failed undo and can go on there',
+      [
+        `${REVERT} > revert > stops at the first failure, lists what is left, and goes on there the next time`,
+      ],
+    ],
+    [
+      'what is not undone is listed: FullyReverted=False',
+      [
+        `${E2E} > revert > says what it could not undo`,
+        `${PROJECTION} > the end > tells what a revert left, on the revert and on its target`,
+      ],
+    ],
+    ['no worker for 30 s is said in Progressing', [], 'no test takes the worker away for so long'],
+    [
+      'admission refuses with the bridge down what would start, and lets all else pass',
+      [
+        'test/admission/away.test.ts > creates are refused, all else passes, and up heals',
+        'test/admission/away.test.ts > a namespace goes even then',
+      ],
+    ],
+    [
+      'spec of an execution cannot be changed',
+      [
+        `${RULES} > an execution > cannot be changed, and can be labelled`,
+        `${BAD} > an execution > cannot be changed, and a revert needs a target`,
+      ],
+    ],
+  ]),
+  chapter('S6.', 'Temporal and size (plan semantics, §6)', [
+    [
+      'child workflow per stage, typed activity per action, undo as child',
+      [
+        'test/replay/replay.test.ts > replays every recorded history',
+        `${STOP} > cancel > of a stage’s own workflow cancels the run`,
+      ],
+    ],
+    [
+      'workflow ids are readable, at most 200 characters, one per uid',
+      [
+        `${NAMING} > ids > keeps a workflow id readable and below 200 characters`,
+        `${E2E} > an execution > created twice at once runs exactly once`,
+      ],
+    ],
+    [
+      'search attributes are registered; where that is refused, runs go on without',
+      [],
+      'no test takes the right to register away',
+    ],
+    [
+      'mirror steps lay themselves in by sequence; lower ones and late ones are dropped',
+      [
+        `${PROJECTION} > mirrored progress > drops a lower or equal sequence of the same speaker, and only of that one`,
+        `${PROJECTION} > mirrored progress > ends in the same status whatever is repeated, lost or late`,
+        'test/bridge/changes.test.ts > applyMirror > arrives by changes alone at the state that the stage is in',
+      ],
+    ],
+    [
+      'a refused status is written smaller',
+      ['test/bridge/status-writer.test.ts > writes the smaller status when the API server refuses the first'],
+    ],
+    [
+      '200 stages and 2,000 actions are admitted, more are not',
+      [
+        'test/admission/size.test.ts > workflows, plans and executions of 2,000 actions are answered in time',
+        'test/admission/size.test.ts > 200 stages are let in, and one more action than a run may have is not',
+      ],
+    ],
+    [
+      'a megabyte of parameters is admitted',
+      ['test/admission/size.test.ts > a parameter of a megabyte is let in'],
+    ],
+    ['500 plans and 5,000 executions', [], 'a load for the nightly command, not run here'],
+    [
+      'above 800 KiB bodies go first, then messages, never phases',
+      [
+        'crd-bridge/execution/size-guard.test.ts > leaves out bodies first',
+        'crd-bridge/execution/size-guard.test.ts > then messages, and never phases, reasons or the message of the run',
+        'crd-bridge/execution/size-guard.test.ts > at its smallest tells every phase of the largest run admitted',
+      ],
+    ],
+    [
+      'large and secret bodies stay out of histories',
+      [
+        'api/compile.test.ts > bodies > stay out of the run when they are too large in sum',
+        'api/compile.test.ts > bodies > stay out when they carry a secret',
+      ],
+    ],
+  ]),
+];

@@ -1,0 +1,256 @@
+import { FILES } from './files.js';
+import { chapter } from './rule.js';
+import type { Chapter } from './rule.js';
+
+const { ATTEMPT, BAD, BRIDGE, CANCEL, CHECK, CONTROL, E2E, ORDER, PARAMS, PLAN, RENDER, RULES, STATE, STOP } =
+  FILES;
+
+/** The plan semantics, rule by rule, in our own short words: resources, parameters, order and failure. */
+export const SEMANTICS_PLANS: readonly Chapter[] = [
+  chapter('S1.', 'Resources (plan semantics, §1)', [
+    [
+      'YAML of both generations is taken: flat and nested bodies, a multiplier as text or number, both kinds of placeholder',
+      [
+        `${CHECK} > valid workflows > as the original wrote them: nested bodies, a multiplier as text, both kinds of placeholder`,
+        'activities/overrides.test.ts > bodies > gives the same from both forms',
+      ],
+      'the public sample plans are not yet run against the API server',
+    ],
+    [
+      'Canceled is read as Cancelled',
+      ['crd-bridge/execution/revert-target.test.ts > the target of a revert > that is %s'],
+    ],
+    [
+      'fields of later releases are refused with UnsupportedField, never dropped',
+      [
+        `${BAD} > a workflow > %s is Invalid and says where`,
+        `${BAD} > an execution > with a mode of a later release fails and says so`,
+      ],
+    ],
+    [
+      'without a mode, comparisons on it are true',
+      ['api/when.test.ts > evaluateWhen > without a mode comparisons on it are true: %s is %s'],
+    ],
+    [
+      'whom a plan acts as must be said somewhere',
+      [
+        `${ATTEMPT} > what ends an action without its effect > fails without a service account unless the controller may act itself`,
+        'crd-bridge/execution/account.test.ts > is the plan’s, else the default of the bridge, else the controller’s where that is allowed',
+      ],
+    ],
+    [
+      'loopback, link-local, metadata and the cluster’s own API are not reached; private addresses are, without a list',
+      [
+        'activities/egress.test.ts > addresses that are never reached by default > refuses %s',
+        'activities/egress.test.ts > addresses that are never reached by default > allows %s without a list',
+        "activities/egress.test.ts > connections > refuses the cluster's own API when its URL holds a name",
+      ],
+    ],
+    [
+      'definitions install with kubectl apply: below 200 KB, lists bounded, every field explained',
+      [
+        'scripts/generate.test.ts > generated files > are CRDs that kubectl apply can store, and the reference',
+        'scripts/generate.test.ts > CRD of %s > bounds every list',
+        'scripts/generate.test.ts > CRD of %s > describes every field',
+      ],
+    ],
+    [
+      'conditions Ready, Succeeded, Finished, Progressing, FullyReverted with reason and message',
+      [
+        `${E2E} > an execution > runs, reports everything in status, and leaves the plan Executed`,
+        'crd-bridge/kinds/status.test.ts > a plan > is Ready or Invalid, and says why',
+      ],
+    ],
+    [
+      'the original’s finalizer is taken off where it is met',
+      [`${CONTROL} > a deletion > only takes old finalizers away where ours is not there`],
+    ],
+    [
+      'deleting a record undoes nothing',
+      [`${CANCEL} > delete > of an ended execution lets it go and undoes nothing`],
+    ],
+    [
+      'the trigger annotation starts nothing and gets one Warning event',
+      [
+        `${BRIDGE} > the old trigger annotation > starts nothing and gets one Warning event, however many replicas see it`,
+      ],
+    ],
+    ['executor Argo warns and runs natively', [`${CHECK} > rules > Argo warns, other executors are refused`]],
+    [
+      'workflow references default to the namespace of the plan',
+      [`${PLAN} > workflows > must exist, in the namespace of the plan unless another is named`],
+    ],
+    [
+      'lastExecutionRef and lastExecutionTime change on success only',
+      [
+        `${STATE} > the end on a plan > makes it Executed, and Ready again by a revert; failure and cancel leave the phase`,
+      ],
+    ],
+  ]),
+  chapter('S2.', 'Parameters and templates (plan semantics, §2)', [
+    [
+      'levels merge in order; value before default in each; an entry with neither overrides nothing',
+      [
+        `${PARAMS} > mergeParameters > the highest level that gives a value wins, and default counts as a value in every level`,
+        `${PARAMS} > mergeParameters > an empty string is a value and overrides, an entry without value and default does not`,
+      ],
+    ],
+    [
+      'an unmet required warns in a plan and fails at the start',
+      [
+        `${BAD} > an execution > without a required parameter fails before any action, and runs with it`,
+        `${PARAMS} > mergeParameters > required with %s warns in a plan and is an error at the start`,
+        `${RULES} > an execution > brings the parameters that are missing`,
+      ],
+    ],
+    [
+      'values have the type that the workflow declares',
+      [
+        `${PARAMS} > mergeParameters > a value that is no %s is refused: %j`,
+        `${PLAN} > parameters > have the declared type`,
+      ],
+    ],
+    [
+      'undeclared placeholders make a plan Invalid unless it supplies them',
+      [
+        `${PLAN} > parameters > that are used must be declared or given`,
+        `${BAD} > a plan > %s is Invalid and says where`,
+      ],
+    ],
+    [
+      'unknown and unused parameters warn',
+      [
+        `${PLAN} > parameters > that nobody knows are most likely misspelt`,
+        'api/validate/static.test.ts > unused parameters > are told, each where it is declared',
+      ],
+    ],
+    [
+      'names: params, planName, executionName, operation, mode, outputs of the same workflow; phase also of what was skipped',
+      [
+        `${RENDER} > renderString > fills in parameters, names and outputs`,
+        `${E2E} > an execution > evaluates conditions of actions over outputs, in both spellings`,
+      ],
+    ],
+    [
+      'a default in the placeholder stands in for what is missing or empty',
+      [`${RENDER} > renderString > default stands in for what is missing or empty`],
+    ],
+    [
+      'any other braces that name ours are errors; all else stays literal',
+      [
+        'api/placeholders.test.ts > findPlaceholders > is an error: %s',
+        'api/placeholders.test.ts > findPlaceholders > stays literal: %s',
+        `${RENDER} > renderValue > shell and Kubernetes variables survive`,
+      ],
+    ],
+    [
+      'undefined parameters fail before any action; undefined outputs at admission where they can be seen',
+      [
+        'api/compile.test.ts > parameters > fails before any action runs: missing, wrongly typed, undefined',
+        'api/compile.test.ts > outputs > refuses outputs of unknown and of later actions',
+        'api/validate/static.test.ts > outputs > that it can never have: %s',
+      ],
+    ],
+    [
+      'a value can never add a key, a document, a header or a placeholder',
+      [
+        'api/render.property.test.ts > a value of any content lands as data > in a manifest',
+        'api/render.property.test.ts > a value of any content lands as data > in a JSON body',
+        `${RENDER} > renderString > a value that looks like a placeholder is not filled in again`,
+      ],
+    ],
+    [
+      'an unquoted whole scalar takes the type of the value, a quoted one is text',
+      [
+        `${RENDER} > renderDocuments > an unquoted placeholder takes the type of the value, all others are text`,
+      ],
+    ],
+    [
+      'in a URL a value goes in verbatim in the authority and encoded in path and query',
+      [
+        `${RENDER} > renderUrl > %s`,
+        'api/render.property.test.ts > a value of any content lands as data > in path and query of a URL',
+      ],
+    ],
+    ['line ends in a header value are refused', [`${RENDER} > renderHeaderValue > refuses %j`]],
+  ]),
+  chapter('S4.', 'Order and failure (plan semantics, §4)', [
+    [
+      'stages without any dependsOn run in list order',
+      [`${ORDER} > order of stages > without dependsOn is list order`],
+    ],
+    [
+      'with dependsOn a graph, forward references allowed, one at a time unless maxConcurrentStages says more',
+      [
+        `${ORDER} > order of stages > with dependsOn is a graph, forward references allowed, one at a time unless maxConcurrentStages says more`,
+      ],
+    ],
+    [
+      'cycles and unknown names are errors',
+      [
+        `${RULES} > a plan > with %s is refused`,
+        'api/graph.test.ts > checkGraph > finds the cycle that an added edge closes',
+      ],
+    ],
+    [
+      'which stages could run together is shown',
+      [
+        'client/render/waves.test.ts > stages that could run together > are those whose dependencies are all done',
+      ],
+    ],
+    [
+      'parallel workflows run at once, up to maxConcurrency; else in order',
+      [`${ORDER} > order of workflows and actions > runs parallel workflows at once, up to maxConcurrency`],
+    ],
+    [
+      'actions run in order, with any dependsOn as a graph',
+      [`${ORDER} > order of workflows and actions > runs actions as a graph when any has a dependency`],
+    ],
+    [
+      'when is CEL over params, outputs, modes and phases, in every accepted spelling',
+      [
+        'api/when.test.ts > evaluateWhen > %s is %s',
+        `${E2E} > an execution > evaluates conditions of actions over outputs, in both spellings`,
+      ],
+    ],
+    [
+      'workflow FailFast and Continue, stage Stop, FailFast and Continue, plan Stop and Continue: the whole matrix',
+      [`${ORDER} > failure policies > %s`],
+    ],
+    [
+      'a skip by an own condition satisfies dependents; one by failure spreads',
+      [
+        `${ORDER} > order of stages > goes on after a stage that its own condition skipped`,
+        `${ORDER} > failure policies > %s`,
+      ],
+    ],
+    [
+      'a run in which nothing succeeded and nothing was meant to be skipped ends Failed, NothingExecuted',
+      [
+        `${ORDER} > failure policies > fails a run in which nothing was executed and nothing was meant to be skipped`,
+      ],
+    ],
+    [
+      'onFailure Pause waits for retry, skip or abort, and reminds',
+      [
+        `${STOP} > pause > retries the failed action in a new round and goes on`,
+        `${STOP} > pause > skips the failed action on request, says by whom, and runs what depends on it`,
+        `${STOP} > pause > fails on abort, and is cancelled by a cancel`,
+        `${STOP} > pause > reminds while it waits`,
+      ],
+    ],
+    [
+      'onFailure Rollback compensates in reverse and ends Failed, RolledBack',
+      [
+        `${E2E} > onFailure: Rollback > undoes what the run did, ends Failed, and says that it is rolled back`,
+        `${STOP} > rollback > undoes in reverse, ends Failed, and says what was not undone`,
+      ],
+    ],
+    [
+      'the same workflow may stand twice in a stage: all is keyed by position',
+      [
+        `${E2E} > an execution > runs workflows of a parallel stage at once, and the same workflow twice in a stage`,
+      ],
+    ],
+  ]),
+];
