@@ -18,7 +18,7 @@ import type { ExecutionIdentity } from './plan-state.js';
 import { refusedStatus, startedStatus, waitingStatus } from './projection.js';
 import { refusalOf, refuse, Refused, throwIf } from './refused.js';
 import type { CachedExecution, DrDeps } from './types.js';
-import { checkInputSize, findWork, workOf } from './work.js';
+import { areWorkflowsOutdated, checkInputSize, findWork, workOf } from './work.js';
 import type { Work } from './work.js';
 
 /** Everything between a new execution and the start of its run. */
@@ -93,8 +93,13 @@ export function createAdmission(deps: DrDeps): ExecutionAdmission {
     const work = workOf(snapshot, target);
     throwIf(checkInputSize(work));
 
-    const stamped = await stamp(execution);
+    const isFresh = resumed === undefined && target === undefined;
+    const [stamped, outdated] = await Promise.all([
+      stamp(execution),
+      isFresh ? areWorkflowsOutdated(deps, snapshot) : false,
+    ]);
     if (stamped === undefined) return { kind: 'refused' };
+    if (outdated) return { kind: 'wait', ms: 0 };
     const [locked] = await Promise.all([
       plans.take(
         execution,

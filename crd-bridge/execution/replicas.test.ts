@@ -4,7 +4,7 @@ import { ANNOTATIONS } from '../../api/group.js';
 import type { DRPlanExecution } from '../../api/types.js';
 import type { RunDescription } from '../../client/runs.js';
 import type { FinishUpdate } from '../../workflows/contract.js';
-import { createReplica, createWorld, populate } from '../testing/replicas.js';
+import { createReplica, createWorld, populate, workflow } from '../testing/replicas.js';
 
 describe('a start', () => {
   it('takes the plan, starts the run and records it', async () => {
@@ -283,5 +283,39 @@ describe('a start by one replica', () => {
     expect(world.execution().status?.phase).toBeUndefined();
     await other.reconcile();
     expect(world.execution().status).toMatchObject({ phase: 'Running', temporal: { runId: 'r1' } });
+  });
+});
+
+describe('a start by a replica that has not seen the newest workflow', () => {
+  const setup = () => {
+    const world = createWorld();
+    populate(world);
+    return { world, replica: createReplica(world) };
+  };
+
+  it('runs what the API server has', async () => {
+    const { world, replica } = setup();
+    world.put(workflow('http://127.0.0.1:1/corrected', 2));
+    expect(await replica.reconcile()).toBe(0);
+    await replica.reconcile();
+    const { status } = world.execution();
+    expect(status?.phase).toBe('Running');
+    const kept = await replica.deps.snapshots.read({
+      name: status?.snapshotRef?.name ?? '',
+      namespace: 'ns',
+      digest: status?.snapshotRef?.digest ?? '',
+    });
+    expect(kept.workflows['ns/w']).toMatchObject({
+      generation: 2,
+      spec: { actions: [{ http: { url: 'http://127.0.0.1:1/corrected' } }] },
+    });
+  });
+
+  it('runs nothing when a workflow is gone', async () => {
+    const { world, replica } = setup();
+    world.remove('DRWorkflow', 'w');
+    await replica.reconcile();
+    expect(world.execution().status).toMatchObject({ phase: 'Failed', reason: 'WorkflowNotFound' });
+    expect(world.plan().status?.currentExecution).toBeUndefined();
   });
 });

@@ -5,7 +5,7 @@ import { closeStage, pendingStage } from '../../api/progress.js';
 import { takeSnapshot } from '../../api/snapshot.js';
 import type { Snapshot } from '../../api/snapshot.js';
 import type { UndoStageInput, UndoStep } from '../../api/run.js';
-import type { DRPlan, DRPlanExecution, StageStatus } from '../../api/types.js';
+import type { DRPlan, DRPlanExecution, DRWorkflow, StageStatus } from '../../api/types.js';
 import { planUndo } from '../../api/undo.js';
 import type { RunInput, SnapshotRef } from '../../workflows/contract.js';
 import type { Refusal } from './gates.js';
@@ -51,14 +51,39 @@ export async function findWork(
     execution,
     lookup: (namespace, name) => deps.caches.workflows.get(namespace, name),
   });
-  if (missing.length > 0) {
-    return refuse(
-      'WorkflowNotFound',
-      `plan "${plan.metadata.name}" uses DRWorkflows that do not exist: ${missing.join(', ')}; create them or correct the references`,
-    );
-  }
+  if (missing.length > 0) return refuseMissing(plan.metadata.name, missing);
   return { snapshot };
 }
+
+/**
+ * Compares the workflows of a snapshot with what the API server has: the watch of workflows may be behind that of
+ * executions, and whoever has just corrected a workflow must not get the uncorrected one run. What is newer goes into
+ * the cache, for the next attempt.
+ *
+ * @throws {@link Refused} when one is gone
+ */
+export async function areWorkflowsOutdated(
+  { kube, caches }: Pick<DrDeps, 'kube' | 'caches'>,
+  snapshot: Snapshot,
+): Promise<boolean> {
+  const checks = Object.entries(snapshot.workflows).map(async ([key, { uid, generation }]) => {
+    const [namespace = '', name = ''] = key.split('/');
+    const live = await kube.get<DRWorkflow>({ apiVersion: API_VERSION, kind: 'DRWorkflow', namespace, name });
+    if (live === undefined) return key;
+    caches.workflows.learn(live);
+    return live.metadata.uid !== uid || live.metadata.generation !== generation;
+  });
+  const found = await Promise.all(checks);
+  const missing = found.filter((result) => typeof result === 'string');
+  if (missing.length > 0) return refuseMissing(snapshot.plan.name, missing);
+  return found.includes(true);
+}
+
+const refuseMissing = (plan: string, missing: readonly string[]): never =>
+  refuse(
+    'WorkflowNotFound',
+    `plan "${plan}" uses DRWorkflows that do not exist: ${missing.join(', ')}; create them or correct the references`,
+  );
 
 async function findUndo(
   deps: Pick<DrDeps, 'kube' | 'caches' | 'snapshots'>,
