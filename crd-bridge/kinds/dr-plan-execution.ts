@@ -159,7 +159,14 @@ export function createExecutionKind(
       return {
         ended: isTerminalExecution(status?.phase),
         ...(ours && status?.temporal !== undefined && { run: status.temporal }),
-        ...(annotations[ANNOTATIONS.cancel] === 'true' && { cancel: { via: 'Annotation' as const } }),
+        ...(annotations[ANNOTATIONS.cancel] === 'true' && {
+          cancel: {
+            via: 'Annotation' as const,
+            ...(annotations[ANNOTATIONS.cancelRequestedBy] !== undefined && {
+              requestedBy: annotations[ANNOTATIONS.cancelRequestedBy],
+            }),
+          },
+        }),
         cancelKnown: status?.cancelRequest !== undefined,
         deleting: metadata.deletionTimestamp !== undefined,
         held: metadata.finalizers?.includes(FINALIZERS.execution) ?? false,

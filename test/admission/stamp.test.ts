@@ -83,6 +83,7 @@ it('name the canceller of an execution without a claim of its own, and go with t
   );
   const ended = await stack.ended(execution);
   expect(ended.metadata.annotations).toMatchObject({ [cancelRequestedBy]: 'dave' });
+  expect(ended.status?.cancelRequest).toMatchObject({ via: 'Annotation', requestedBy: 'dave' });
   const taken = await as('erin').patch<DRPlanExecution>(
     keyOf(execution),
     { metadata: { annotations: { [cancel]: null } } },
