@@ -34,7 +34,7 @@ export interface BridgeOptions {
   kube: KubeClient;
   runs: Runs;
   connection: NativeConnection;
-  temporal: { namespace: string; namespaceId: string; searchAttributes: boolean };
+  temporal: DrDeps['temporal'];
   cluster: string;
   config: BridgeConfig;
   log: Log;
@@ -133,7 +133,7 @@ export async function startBridge(options: BridgeOptions): Promise<Bridge> {
   const controller = createRunController({
     kind: executionKind,
     runs,
-    namespaceId: options.temporal.namespaceId,
+    temporal: options.temporal,
     times: {
       silenceMs: config.silence,
       firstLookMs: Math.min(30_000, config.silence),

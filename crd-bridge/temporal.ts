@@ -10,6 +10,8 @@ export interface TemporalLink {
   client: Client;
   namespace: string;
   namespaceId: string;
+  /** Absent where the server does not tell. */
+  clusterId?: string;
   /** Whether every search attribute is registered. */
   searchAttributes: boolean;
   close(): Promise<void>;
@@ -30,16 +32,32 @@ export async function connectTemporal(log: Log): Promise<TemporalLink> {
   const connection = await NativeConnection.connect(connectionOptions);
   const described = await connection.workflowService.describeNamespace({ namespace });
   const namespaceId = described.namespaceInfo?.id ?? '';
+  const clusterId = await readClusterId(connection);
   const searchAttributes = await registerAttributes(connection, namespace, log);
   return {
     connection,
     client: new Client({ connection, namespace }),
     namespace,
     namespaceId,
+    ...(clusterId !== undefined && { clusterId }),
     searchAttributes,
     close: () => connection.close(),
   };
 }
+
+/** A server may keep its id to itself; then the namespace's id has to do. */
+async function readClusterId(connection: NativeConnection): Promise<string | undefined> {
+  try {
+    const { clusterId } = await connection.workflowService.getClusterInfo({});
+    return clusterId === '' ? undefined : clusterId;
+  } catch (error) {
+    if (isRefused(error)) return undefined;
+    throw error;
+  }
+}
+
+const isRefused = (error: unknown): boolean =>
+  isGrpcServiceError(error) && [PERMISSION_DENIED, UNIMPLEMENTED, UNAUTHENTICATED].includes(error.code);
 
 /** Registers what is missing. Where that is refused, runs go without: they are found by id all the same. */
 async function registerAttributes(
@@ -58,8 +76,7 @@ async function registerAttributes(
     log.info({ missing, namespace }, 'registered search attributes');
     return true;
   } catch (error) {
-    const refused =
-      isGrpcServiceError(error) && [PERMISSION_DENIED, UNIMPLEMENTED, UNAUTHENTICATED].includes(error.code);
+    const refused = isRefused(error);
     log.warn(
       { err: error, attributes: SEARCH_ATTRIBUTES },
       refused

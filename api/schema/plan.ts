@@ -88,6 +88,13 @@ export const executionRecordSchema = z
     phase: z.string().describe('Pending, Running, Succeeded, Failed or Cancelled.'),
     startTime: time('When it started.'),
     completionTime: time('When it ended.'),
+    temporal: z
+      .object({
+        clusterId: z.string().optional().describe('Id of the Temporal cluster.'),
+        namespaceId: z.string().optional().describe('Id of the Temporal namespace.'),
+      })
+      .optional()
+      .describe('In which Temporal it was started; outlives the execution.'),
     revertOf: z.string().optional().describe('Revert: uid of the execution that it undoes.'),
   })
   .describe('One execution of the plan.');

@@ -5,13 +5,14 @@
 import type { RunDescription, StartResult } from '../../client/runs.js';
 import type { Cacheable } from '../../kube/informer.js';
 import type { CancelRequest } from '../../workflows/contract.js';
+import type { TemporalIdentity } from './temporal-identity.js';
 
 /** What an object says about its run. */
 export interface RunView {
   /** Whether it is over: nothing is started, followed or cancelled any more. */
   ended: boolean;
   /** The run that was started for it, if one is recorded. */
-  run?: { workflowId: string; runId?: string; namespaceId?: string };
+  run?: { workflowId: string; runId?: string } & TemporalIdentity;
   /** A cancel that is asked for. */
   cancel?: CancelRequest;
   /** Whether a cancel has reached the run already, by whatever way. */

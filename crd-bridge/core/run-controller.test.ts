@@ -70,7 +70,7 @@ function setup(view: Partial<RunView> = {}) {
   const controller = createRunController({
     kind,
     runs: runs as Runs,
-    namespaceId: 'here',
+    temporal: { clusterId: 'this', namespaceId: 'here' },
     times: { silenceMs: 60_000, firstLookMs: 30_000, deleteWaitMs: 120_000 },
     log: { debug: silent, info: silent, warn: silent, error: silent },
     onStart: silent,
@@ -157,6 +157,8 @@ describe('an object with a run', () => {
     expect((await reconcile()).calls).toEqual(['mismatch']);
     const deleted = setup({ run: { workflowId: 'id', namespaceId: 'elsewhere' }, deleting: true });
     expect((await deleted.reconcile()).calls).toEqual(['mismatch']);
+    const restored = setup({ run: { workflowId: 'id', clusterId: 'another', namespaceId: 'here' } });
+    expect((await restored.reconcile()).calls).toEqual(['mismatch']);
   });
 
   it('is told of a cancel once, and not when the run knows already', async () => {

@@ -2,6 +2,8 @@ import type { RunDescription, Runs } from '../../client/runs.js';
 import type { Cacheable } from '../../kube/informer.js';
 import type { ReleaseCause, RunKind, RunView } from './kind.js';
 import type { Log } from './log.js';
+import { isElsewhere } from './temporal-identity.js';
+import type { TemporalIdentity } from './temporal-identity.js';
 
 /** Times of a run controller, in milliseconds. */
 export interface RunControllerTimes {
@@ -17,8 +19,8 @@ export interface RunControllerTimes {
 export interface RunControllerOptions<T extends Cacheable> {
   kind: RunKind<T>;
   runs: Runs;
-  /** Id of the connected Temporal namespace. */
-  namespaceId: string;
+  /** The connected Temporal. */
+  temporal: TemporalIdentity;
   times: RunControllerTimes;
   log: Log;
   onStart: () => void;
@@ -142,7 +144,7 @@ export function createRunController<T extends Cacheable>(options: RunControllerO
     const { run } = view;
     if (run === undefined) return undefined;
     const memory = memoryOf(object);
-    if (run.namespaceId !== undefined && run.namespaceId !== options.namespaceId) {
+    if (isElsewhere(run, options.temporal)) {
       await kind.mismatch(object);
       return times.silenceMs;
     }
@@ -180,7 +182,7 @@ export function createRunController<T extends Cacheable>(options: RunControllerO
     if (view.ended) return letGo('ended');
     if (view.forceRelease) return letGo('forced');
     const workflowId = view.run?.workflowId ?? kind.workflowId(object);
-    if (view.run?.namespaceId !== undefined && view.run.namespaceId !== options.namespaceId) {
+    if (isElsewhere(view.run, options.temporal)) {
       await kind.mismatch(object);
       return times.silenceMs;
     }

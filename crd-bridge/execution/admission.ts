@@ -192,6 +192,7 @@ export function createAdmission(deps: DrDeps): ExecutionAdmission {
                 temporal: {
                   workflowId,
                   runId,
+                  ...(deps.temporal.clusterId !== undefined && { clusterId: deps.temporal.clusterId }),
                   namespaceId: deps.temporal.namespaceId,
                   namespace: deps.temporal.namespace,
                 },

@@ -1,4 +1,5 @@
 import type { DRPlanExecution } from '../../api/types.js';
+import type { TemporalIdentity } from '../core/temporal-identity.js';
 import type { ExecutionIdentity } from './plan-state.js';
 
 /** An execution as its plan sees it. */
@@ -24,3 +25,7 @@ export const refOf = ({
   namespace: metadata.namespace,
   uid: metadata.uid,
 });
+
+/** A Temporal, for a person. */
+export const nameOfTemporal = (temporal: (TemporalIdentity & { namespace?: string }) | undefined): string =>
+  `Temporal namespace ${temporal?.namespaceId ?? ''}${temporal?.namespace === undefined ? '' : ` (${temporal.namespace})`}${temporal?.clusterId === undefined ? '' : ` of cluster ${temporal.clusterId}`}`;

@@ -2,8 +2,9 @@ import { isTerminalExecution } from '../../api/phase.js';
 import { runWorkflowId } from '../../api/naming.js';
 import type { DRPlan, DRPlanExecution, DRPlanStatus, ObjectReference } from '../../api/types.js';
 import { API_VERSION } from '../../api/group.js';
+import { isElsewhere } from '../core/temporal-identity.js';
 import { recordRow, rowOf } from './history.js';
-import { identityOf } from './identity.js';
+import { identityOf, nameOfTemporal } from './identity.js';
 import { endOnPlan, freeLock } from './plan-state.js';
 import type { ExecutionEnd, ExecutionIdentity } from './plan-state.js';
 import type { CachedExecution, DrDeps } from './types.js';
@@ -24,7 +25,7 @@ export type HolderState =
  * that is taken away from a run that still goes on lets two runs act at once.
  */
 export async function inspectHolder(
-  deps: Pick<DrDeps, 'kube' | 'runs' | 'cluster' | 'caches'>,
+  deps: Pick<DrDeps, 'kube' | 'runs' | 'cluster' | 'caches' | 'temporal'>,
   plan: DRPlan,
   holder: ObjectReference,
 ): Promise<HolderState> {
@@ -51,6 +52,13 @@ export async function inspectHolder(
     };
   }
   if (uid === undefined) return { kind: 'over', why: `execution "${name}" does not exist` };
+  const where = rowOf(plan.status?.executionHistory, uid)?.temporal;
+  if (isElsewhere(where, deps.temporal)) {
+    return {
+      kind: 'live',
+      why: `execution "${name}" was deleted, and its run is in ${nameOfTemporal(where)}, while the bridge is connected to ${nameOfTemporal(deps.temporal)}; connect it to that one, or, once the run is known to be over, remove status.currentExecution from the plan`,
+    };
+  }
   const run = await deps.runs.describe(runWorkflowId({ cluster: deps.cluster, namespace, name, uid }));
   return run?.state === 'Running'
     ? {

@@ -41,7 +41,7 @@ export function createPlanLock(deps: DrDeps): PlanLock {
           changed = current.metadata.generation !== plan.metadata.generation;
           if (changed) return undefined;
           throwIf(checkPlanPhase(execution, current, identity));
-          const taken = takeLock(current.status, identity, now());
+          const taken = takeLock(current.status, identity, now(), deps.temporal);
           if (taken === undefined) busy = current.status?.currentExecution;
           return taken;
         });

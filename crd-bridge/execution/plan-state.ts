@@ -6,6 +6,7 @@ import { API_VERSION } from '../../api/group.js';
 import { isTerminalExecution } from '../../api/phase.js';
 import type { DRPlanStatus, ObjectReference } from '../../api/types.js';
 import { findCondition, setCondition } from '../core/conditions.js';
+import type { TemporalIdentity } from '../core/temporal-identity.js';
 import { recordRow, rowOf } from './history.js';
 
 /** Condition of a plan that keeps whether it is executed, whatever its phase says in the meantime. */
@@ -34,12 +35,14 @@ export function holds(
  * Gives the plan to an execution: the lock, and a history row that says Running. The caller writes it under the
  * resourceVersion it was computed from, which is what makes the lock one.
  *
+ * @param temporal where the run is about to be started: the row keeps it for when the execution is gone
  * @returns undefined when somebody else holds it
  */
 export function takeLock(
   status: DRPlanStatus | undefined,
   execution: ExecutionIdentity,
   now: string,
+  temporal?: TemporalIdentity,
 ): DRPlanStatus | undefined {
   const holder = status?.currentExecution;
   if (holder !== undefined && !holds(holder, execution)) return undefined;
@@ -60,6 +63,12 @@ export function takeLock(
       phase: 'Running',
       ...(execution.target?.uid !== undefined && { revertOf: execution.target.uid }),
       startTime: rowOf(status?.executionHistory, execution.uid)?.startTime ?? now,
+      ...(temporal !== undefined && {
+        temporal: {
+          ...(temporal.clusterId !== undefined && { clusterId: temporal.clusterId }),
+          ...(temporal.namespaceId !== undefined && { namespaceId: temporal.namespaceId }),
+        },
+      }),
     }),
   };
 }

@@ -5,6 +5,7 @@ import type { DRPlanExecution } from '../../api/types.js';
 import type { RunDescription } from '../../client/runs.js';
 import type { FinishUpdate } from '../../workflows/contract.js';
 import { createReplica, createWorld, populate, workflow } from '../testing/replicas.js';
+import type { World } from '../testing/replicas.js';
 
 describe('a start', () => {
   it('takes the plan, starts the run and records it', async () => {
@@ -317,5 +318,34 @@ describe('a start by a replica that has not seen the newest workflow', () => {
     await replica.reconcile();
     expect(world.execution().status).toMatchObject({ phase: 'Failed', reason: 'WorkflowNotFound' });
     expect(world.plan().status?.currentExecution).toBeUndefined();
+  });
+});
+
+describe('a plan whose holder was deleted', () => {
+  const deleted = async () => {
+    const world = createWorld();
+    populate(world);
+    await createReplica(world, { clusterId: 'this' }).reconcile();
+    world.remove('DRPlanExecution', 'e');
+    // The Temporal that is connected now knows no such run.
+    world.runsById.clear();
+    return world;
+  };
+  const sweep = async (world: World, temporal: { clusterId?: string; namespaceId?: string }) => {
+    const replica = createReplica(world, temporal, { empty: true });
+    replica.deps.caches.plans.learn(world.plan());
+    await replica.reconcilePlan();
+    return world.plan().status?.currentExecution;
+  };
+
+  it('stays locked while another Temporal is connected than the one of its run', async () => {
+    const world = await deleted();
+    expect(await sweep(world, { clusterId: 'another' })).toBeDefined();
+    expect(await sweep(world, { clusterId: 'this', namespaceId: 'elsewhere' })).toBeDefined();
+    expect(await sweep(world, { clusterId: 'this' })).toBeUndefined();
+  });
+
+  it('is freed where only the namespace is known', async () => {
+    expect(await sweep(await deleted(), {})).toBeUndefined();
   });
 });

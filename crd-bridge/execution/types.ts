@@ -50,6 +50,12 @@ export interface DrDeps {
   };
   /** First eight characters of the kube-system namespace's uid. */
   cluster: string;
-  temporal: { namespace: string; namespaceId: string; searchAttributes: boolean };
+  temporal: {
+    namespace: string;
+    namespaceId: string;
+    /** Absent where the server does not tell. */
+    clusterId?: string;
+    searchAttributes: boolean;
+  };
   settings: DrSettings;
 }

@@ -8,6 +8,7 @@ import { findCondition, setCondition } from '../core/conditions.js';
 import type { ReleaseCause, RunKind } from '../core/kind.js';
 import type { ExecutionAdmission } from '../execution/admission.js';
 import { findPlan } from '../execution/find-plan.js';
+import { nameOfTemporal } from '../execution/identity.js';
 import { endOf } from '../execution/lock-holder.js';
 import { checkAbandoned, checkRestored } from '../execution/gates.js';
 import { identityOf, refOf } from '../execution/identity.js';
@@ -247,7 +248,7 @@ export function createExecutionKind(
         execution,
         'False',
         'TemporalMismatch',
-        `the run "${recorded?.workflowId ?? ''}" is in Temporal namespace ${recorded?.namespaceId ?? ''} (${recorded?.namespace ?? ''}), and the bridge is connected to ${deps.temporal.namespaceId} (${deps.temporal.namespace}); connect it to the recorded one`,
+        `the run "${recorded?.workflowId ?? ''}" is in ${nameOfTemporal(recorded)}, and the bridge is connected to ${nameOfTemporal(deps.temporal)}; connect it to the recorded one`,
       );
     },
     async blocked(execution, reason, message) {

@@ -226,7 +226,7 @@ export function createReplica(
   const controller = createRunController({
     kind,
     runs,
-    namespaceId: deps.temporal.namespaceId,
+    temporal: deps.temporal,
     times: { silenceMs: 60_000, firstLookMs: 30_000, deleteWaitMs: 120_000 },
     log,
     onStart: silent,

@@ -9,7 +9,7 @@ import type { ReviewedObject, Verdict } from './review.js';
 
 /** What the reviews need. */
 export interface DeletionDeps {
-  dr: Pick<DrDeps, 'kube' | 'caches' | 'runs' | 'cluster'>;
+  dr: Pick<DrDeps, 'kube' | 'caches' | 'runs' | 'cluster' | 'temporal'>;
   lookups: Lookups;
 }
 

@@ -28,7 +28,7 @@ import type { ReviewedObject, ReviewRequest, Verdict } from './review.js';
 
 /** What the reviews need. */
 export interface ExecutionDeps {
-  dr: Pick<DrDeps, 'kube' | 'caches' | 'runs' | 'cluster' | 'snapshots' | 'log'>;
+  dr: Pick<DrDeps, 'kube' | 'caches' | 'runs' | 'cluster' | 'temporal' | 'snapshots' | 'log'>;
   plans: PlanKind;
   lookups: Lookups;
 }

@@ -40,7 +40,10 @@ export async function startReplica(flags: readonly string[] = []): Promise<Repli
   const kube = createKubeClient(loadKubeConfig({ file: inject('kubeconfig') }));
   const connection = await NativeConnection.connect({ address: inject('temporal') });
   const namespace = inject('temporalNamespace');
-  const { namespaceInfo } = await connection.workflowService.describeNamespace({ namespace });
+  const [{ namespaceInfo }, { clusterId: temporalCluster }] = await Promise.all([
+    connection.workflowService.describeNamespace({ namespace }),
+    connection.workflowService.getClusterInfo({}),
+  ]);
   const runs = createRuns(new Client({ connection, namespace }));
   const cluster = clusterId(await readClusterUid(kube));
   const read = readConfig([...FAST, ...flags], {});
@@ -50,7 +53,12 @@ export async function startReplica(flags: readonly string[] = []): Promise<Repli
     kube,
     runs,
     connection,
-    temporal: { namespace, namespaceId: namespaceInfo?.id ?? '', searchAttributes: true },
+    temporal: {
+      namespace,
+      namespaceId: namespaceInfo?.id ?? '',
+      clusterId: temporalCluster,
+      searchAttributes: true,
+    },
     cluster,
     config: read.config,
     log: pino({ level: process.env.DROVER_TEST_LOG ?? 'silent' }),

@@ -1,0 +1,18 @@
+/** What tells one Temporal from another. Either id may be unknown, and then says nothing. */
+export interface TemporalIdentity {
+  clusterId?: string | undefined;
+  namespaceId?: string | undefined;
+}
+
+/**
+ * Whether a run that was recorded with these ids is in another Temporal than the connected one, where that knows no such
+ * run means nothing (plan semantics, §5).
+ */
+export function isElsewhere(recorded: TemporalIdentity | undefined, connected: TemporalIdentity): boolean {
+  return (
+    differs(recorded?.clusterId, connected.clusterId) || differs(recorded?.namespaceId, connected.namespaceId)
+  );
+}
+
+const differs = (recorded: string | undefined, connected: string | undefined): boolean =>
+  (recorded ?? '') !== '' && (connected ?? '') !== '' && recorded !== connected;
