@@ -76,6 +76,7 @@ it('are stamped, whatever is claimed at create, in a patch or in a replace', asy
 
 it('name the canceller of an execution without a claim of its own, and go with the cancel', async () => {
   const execution = await execute('alice', {});
+  await stack.until(execution, (now) => now.status?.stageStatuses?.[0]?.phase === 'Running');
   await as('dave').patch(
     keyOf(execution),
     { metadata: { annotations: { [cancel]: 'true' } } },
