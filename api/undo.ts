@@ -145,3 +145,31 @@ function skipReason(forward: ActionStatus, undone: boolean): { reason: string; m
   }
   return undefined;
 }
+
+/** Reasons for which an item of a revert needs no undo, or has had it. */
+const SETTLED = new Set(['AlreadyUndone', 'NotExecuted', 'NoEffect', 'NothingToUndo']);
+
+const isUndone = (action: ActionStatus): boolean =>
+  action.phase === 'Succeeded' || (action.phase === 'Skipped' && SETTLED.has(action.reason ?? ''));
+
+function positions(index: number, status: StageStatus, wanted: (action: ActionStatus) => boolean): string[] {
+  return (status.workflowExecutions ?? []).flatMap((item, workflow) =>
+    (item.actionStatuses ?? []).flatMap((own, action) =>
+      wanted(own) ? [positionOf({ stage: index, workflow, action })] : [],
+    ),
+  );
+}
+
+/** Positions that a stage of an undo has undone, now or before. */
+export const undoneOf = (index: number, status: StageStatus): string[] =>
+  positions(index, status, (action) => action.phase === 'Succeeded' || action.reason === 'AlreadyUndone');
+
+/** Positions whose effect is still there. */
+export const leftOf = (index: number, status: StageStatus): string[] =>
+  positions(index, status, (action) => !isUndone(action));
+
+/** What a revert has undone and what it has not, as the bridge records it. */
+export const reportOf = (stages: readonly StageStatus[]): { undone: string[]; unreverted: string[] } => ({
+  undone: stages.flatMap((stage, index) => undoneOf(index, stage)),
+  unreverted: stages.flatMap((stage, index) => leftOf(index, stage)),
+});

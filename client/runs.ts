@@ -12,6 +12,7 @@ import type {
   RunProgress,
   RunResult,
   SnapshotRef,
+  StageResult,
 } from '../workflows/contract.js';
 
 /** What is kept beside a run in Temporal, so that it can be told whose it is without its history. */
@@ -83,6 +84,8 @@ export interface Runs {
   progress(workflowId: string, options?: { timeoutMs?: number }): Promise<RunProgress | undefined>;
   /** Waits for the end of a run. Rejects when it was terminated, timed out or failed by a bug. */
   result(workflowId: string, runId?: string): Promise<RunResult>;
+  /** Result of a stage, or of its rollback, that has completed. */
+  stageResult(workflowId: string): Promise<StageResult>;
   /** Open runs whose id begins with the prefix. Eventually consistent. */
   listOpen(idPrefix: string): AsyncIterable<{ workflowId: string; memo: RunMemo | undefined }>;
 }
@@ -168,6 +171,8 @@ export function createRuns(client: Client): Runs {
     },
     result: (workflowId, runId) =>
       client.workflow.getHandle(workflowId, runId).result() as Promise<RunResult>,
+    stageResult: (workflowId) =>
+      call(() => client.workflow.getHandle(workflowId).result() as Promise<StageResult>),
     async *listOpen(idPrefix) {
       const query = `WorkflowType = '${WORKFLOW_TYPES.execution}' AND ExecutionStatus = 'Running'`;
       for await (const found of client.workflow.list({ query })) {

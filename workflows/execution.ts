@@ -8,6 +8,7 @@ import {
 import { defineSearchAttributeKey } from '@temporalio/common';
 import { isTerminalItem } from '../api/phase.js';
 import { pendingStage } from '../api/progress.js';
+import { reportOf } from '../api/undo.js';
 import type { StageStatus } from '../api/types.js';
 import { listenForCancel } from './cancel.js';
 import { shellOf } from './changes.js';
@@ -18,7 +19,7 @@ import { bridgeActivities, startMirror } from './mirror.js';
 import { createOutbox } from './outbox.js';
 import type { RunContext, Verdict } from './run-context.js';
 import { runStages, stopsPlan } from './stage-scheduler.js';
-import { reportOf, revert, rollBack } from './undoing.js';
+import { revert, rollBack } from './undoing.js';
 import { judge } from './verdict.js';
 import { now } from './workflow-runner.js';
 import type { StopCause } from './workflow-runner.js';

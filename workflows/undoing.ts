@@ -2,40 +2,12 @@ import { workflowInfo } from '@temporalio/workflow';
 import type { CancellationScope } from '@temporalio/workflow';
 import { isTerminalItem } from '../api/phase.js';
 import type { UndoStageInput } from '../api/run.js';
-import type { ActionStatus, StageStatus } from '../api/types.js';
-import { planUndo, positionOf } from '../api/undo.js';
+import type { StageStatus } from '../api/types.js';
+import { leftOf, planUndo, positionOf, undoneOf } from '../api/undo.js';
 import { rollbackWorkflowId, WORKFLOW_TYPES } from './contract.js';
 import type { RunContext, Verdict } from './run-context.js';
 import { now } from './workflow-runner.js';
 import type { StopCause } from './workflow-runner.js';
-
-/** Reasons for which an item of a revert needs no undo, or has had it. */
-const SETTLED = new Set(['AlreadyUndone', 'NotExecuted', 'NoEffect', 'NothingToUndo']);
-
-const isUndone = (action: ActionStatus): boolean =>
-  action.phase === 'Succeeded' || (action.phase === 'Skipped' && SETTLED.has(action.reason ?? ''));
-
-function positions(index: number, status: StageStatus, wanted: (action: ActionStatus) => boolean): string[] {
-  return (status.workflowExecutions ?? []).flatMap((item, workflow) =>
-    (item.actionStatuses ?? []).flatMap((own, action) =>
-      wanted(own) ? [positionOf({ stage: index, workflow, action })] : [],
-    ),
-  );
-}
-
-/** Positions that a stage of an undo has undone, now or before. */
-const undoneOf = (index: number, status: StageStatus): string[] =>
-  positions(index, status, (action) => action.phase === 'Succeeded' || action.reason === 'AlreadyUndone');
-
-/** Positions whose effect is still there. */
-const leftOf = (index: number, status: StageStatus): string[] =>
-  positions(index, status, (action) => !isUndone(action));
-
-/** What a revert has undone and what it has not, as the bridge records it. */
-export const reportOf = (stages: readonly StageStatus[]): { undone: string[]; unreverted: string[] } => ({
-  undone: stages.flatMap((stage, index) => undoneOf(index, stage)),
-  unreverted: stages.flatMap((stage, index) => leftOf(index, stage)),
-});
 
 /** Undoes stages one at a time, and stops at the first that fails. */
 async function undoStages(

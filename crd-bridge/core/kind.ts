@@ -58,8 +58,12 @@ export interface RunKind<T extends Cacheable> {
   cancelBeforeStart(object: T, request: CancelRequest): Promise<void>;
   /** The run goes on: takes over what describing it has shown. */
   alive(object: T, run: RunDescription): Promise<void>;
-  /** The run has closed, and the object does not say so. */
-  closed(object: T, run: RunDescription): Promise<void>;
+  /**
+   * The run has closed, and the object does not say so.
+   *
+   * @returns after how many milliseconds to look again, when parts of the run still act
+   */
+  closed(object: T, run: RunDescription): Promise<number | undefined>;
   /** Temporal knows no run of this object. */
   lost(object: T): Promise<void>;
   /** The run is in another Temporal than the one that is connected. */

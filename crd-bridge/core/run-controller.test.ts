@@ -21,6 +21,7 @@ function setup(view: Partial<RunView> = {}) {
     view: { ...OPEN, ...view },
     run: undefined as RunDescription | undefined,
     unreachable: false,
+    stillActing: undefined as number | undefined,
     starting: false,
     admission: undefined as Admission | undefined,
   };
@@ -42,7 +43,10 @@ function setup(view: Partial<RunView> = {}) {
     isStarting: () => Promise.resolve(world.starting),
     cancelBeforeStart: note('cancelBeforeStart'),
     alive: note('alive'),
-    closed: note('closed'),
+    closed: async () => {
+      await note('closed')();
+      return world.stillActing;
+    },
     lost: note('lost'),
     mismatch: note('mismatch'),
     blocked: note('blocked'),
@@ -150,6 +154,27 @@ describe('an object with a run', () => {
     expect((await reconcile()).calls).toEqual(['describe', 'closed']);
     const lost = setup(recorded);
     expect((await lost.reconcile()).calls).toEqual(['describe', 'lost']);
+  });
+
+  it('is looked at again, and not let go, while parts of a closed run still act', async () => {
+    const { world, controller, reconcile } = setup(recorded);
+    world.run = { ...running, state: 'Terminated' };
+    world.stillActing = 2000;
+    expect(await reconcile()).toEqual({ after: 2000, calls: ['describe', 'closed'] });
+    controller.heard('u');
+    world.now += 2000;
+    expect((await reconcile()).calls).toEqual(['describe', 'closed']);
+    const deleted = setup({ ...recorded, deleting: true });
+    deleted.world.run = { ...running, state: 'Terminated' };
+    deleted.world.stillActing = 2000;
+    expect(await deleted.reconcile()).toEqual({ after: 2000, calls: ['describe', 'closed'] });
+    deleted.world.stillActing = undefined;
+    expect((await deleted.reconcile()).calls).toEqual([
+      'describe',
+      'closed',
+      'beforeRelease ended',
+      'release',
+    ]);
   });
 
   it('is left alone while another Temporal is connected than the one it runs in', async () => {

@@ -47,6 +47,8 @@ interface Memory {
   lookAt: number;
   /** Ways by which a cancel was sent already. */
   cancelled: Set<string>;
+  /** Whether the run has closed and parts of it still act: what they say is no reason to look later. */
+  isSettling?: true;
   /** When the run has accepted the cancel of a deletion. */
   deleteAcceptedAt?: number;
   /** Since when a start by another replica may be under way. */
@@ -160,7 +162,12 @@ export function createRunController<T extends Cacheable>(options: RunControllerO
     if (found === undefined) {
       await kind.lost(object);
     } else if (found.state !== 'Running') {
-      await kind.closed(object, found);
+      const again = await kind.closed(object, found);
+      if (again !== undefined) {
+        memory.isSettling = true;
+        memory.lookAt = now() + again;
+        return again;
+      }
     } else {
       await kind.alive(object, found);
     }
@@ -212,8 +219,8 @@ export function createRunController<T extends Cacheable>(options: RunControllerO
     }
     if (found.state !== 'Running') {
       // A run that was started and not recorded has nothing to be projected on.
-      if (view.run !== undefined) await kind.closed(object, found);
-      return letGo('ended');
+      const again = view.run === undefined ? undefined : await kind.closed(object, found);
+      return again ?? letGo('ended');
     }
     if (memory.deleteAcceptedAt !== undefined && now() - memory.deleteAcceptedAt >= times.deleteWaitMs) {
       return letGo('late');
@@ -233,7 +240,7 @@ export function createRunController<T extends Cacheable>(options: RunControllerO
     },
     heard(uid) {
       const memory = memories.get(uid);
-      if (memory !== undefined) memory.lookAt = now() + times.silenceMs;
+      if (memory !== undefined && memory.isSettling !== true) memory.lookAt = now() + times.silenceMs;
     },
     forget: (uid) => {
       memories.delete(uid);

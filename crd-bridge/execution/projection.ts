@@ -353,7 +353,7 @@ function rolledBackPositions(update: FinishUpdate, stages: readonly StageStatus[
   );
 }
 
-function fullyReverted(update: FinishUpdate): Omit<ConditionUpdate, 'observedGeneration'> {
+function fullyReverted(update: Omit<RevertEnd, 'run'>): Omit<ConditionUpdate, 'observedGeneration'> {
   const left = update.unreverted ?? [];
   const complete = update.phase === 'Succeeded' && left.length === 0;
   return {
@@ -368,10 +368,18 @@ function fullyReverted(update: FinishUpdate): Omit<ConditionUpdate, 'observedGen
   };
 }
 
+/** How a revert ended, as far as its target is concerned. */
+export interface RevertEnd extends Pick<
+  FinishUpdate,
+  'phase' | 'message' | 'completionTime' | 'undone' | 'unreverted'
+> {
+  run: Pick<RunIdentity, 'name' | 'namespace' | 'uid'>;
+}
+
 /** What a revert writes into the status of its target. Safe to repeat. */
 export function applyRevertToTarget(
   target: DRPlanExecutionStatus,
-  update: FinishUpdate,
+  update: RevertEnd,
   revert: { apiVersion: string; kind: string },
 ): DRPlanExecutionStatus {
   const undone = [...new Set([...(target.undone ?? []), ...(update.undone ?? [])])];

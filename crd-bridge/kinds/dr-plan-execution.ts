@@ -2,6 +2,7 @@ import { ANNOTATIONS, API_VERSION, FINALIZERS } from '../../api/group.js';
 import { runWorkflowId } from '../../api/naming.js';
 import { isTerminalExecution, isTerminalItem } from '../../api/phase.js';
 import type { DRPlan, DRPlanExecution, DRPlanExecutionStatus } from '../../api/types.js';
+import { reportOf } from '../../api/undo.js';
 import type { RunDescription } from '../../client/runs.js';
 import type { FinishUpdate, RunProgress } from '../../workflows/contract.js';
 import { findCondition, setCondition } from '../core/conditions.js';
@@ -14,13 +15,19 @@ import { checkAbandoned, checkRestored } from '../execution/gates.js';
 import { identityOf, refOf } from '../execution/identity.js';
 import { recordRow, rowOf } from '../execution/history.js';
 import { endOnPlan, holds } from '../execution/plan-state.js';
-import { applyFinish, newFailures, refusedStatus } from '../execution/projection.js';
+import { applyFinish, applyRevertToTarget, newFailures } from '../execution/projection.js';
 import { hasEffects } from '../execution/revert-target.js';
 import type { CachedExecution, DrDeps } from '../execution/types.js';
 import { smallestStatus } from '../execution/size-guard.js';
+import { inspectStageRuns } from '../execution/stage-runs.js';
+import type { StageRuns } from '../execution/stage-runs.js';
 
 /** A worker that takes a task later than this is called missing (plan semantics, §5 Bounds). */
 const NO_WORKER_MS = 30_000;
+
+/** Stages of a run that was ended from outside are given so long to settle what they have begun. */
+const STAGES_WAIT_MS = 120_000;
+const STAGES_POLL_MS = 2_000;
 
 /** What the cache keeps of an execution: all while it lives, a stub once it has ended. */
 export function trimExecution(execution: CachedExecution): CachedExecution {
@@ -65,11 +72,7 @@ export function createExecutionKind(
   }
 
   /** Ends an execution whose run cannot do it any more: the plan first, as everywhere. */
-  async function conclude(
-    execution: CachedExecution,
-    end: { phase: FinishUpdate['phase']; reason: string; message: string; completionTime: string },
-    apply: (status: DRPlanExecutionStatus) => DRPlanExecutionStatus | undefined,
-  ): Promise<void> {
+  async function conclude(execution: CachedExecution, end: FinishUpdate): Promise<void> {
     const identity = identityOf(execution);
     const plan = await findPlan(deps, identity.namespace, execution.spec.planRef);
     if (plan !== undefined) {
@@ -79,19 +82,23 @@ export function createExecutionKind(
         }),
       );
     }
+    const update = identity.operation === 'Revert' ? { ...end, ...(await tellTarget(execution, end)) } : end;
     let before: DRPlanExecutionStatus | undefined;
     const result = await writer.status(
       caches.executions,
       refOf(execution),
       ({ status }) => {
         before = status;
-        return status === undefined || isTerminalExecution(status.phase) ? undefined : apply(status);
+        return status === undefined || isTerminalExecution(status.phase)
+          ? undefined
+          : applyFinish(status, update);
       },
       // Whether the run has said its last word after all is in the live object, not in the cache.
       { live: true, smaller: smallestStatus },
     );
     if (result.kind !== 'written') return;
-    deps.log.warn({ execution: refOf(execution), ...end }, 'run ended without its last word');
+    const { phase, reason, message } = end;
+    deps.log.warn({ execution: refOf(execution), phase, reason, message }, 'run ended without its last word');
     for (const { key, action } of newFailures(before, result.object.status ?? {})) {
       deps.events.record(execution, {
         type: 'Warning',
@@ -109,42 +116,103 @@ export function createExecutionKind(
     });
   }
 
-  /** What can still be said about a run that has closed by itself or was closed. */
-  async function lastWords(execution: CachedExecution, run: RunDescription): Promise<FinishUpdate> {
-    const identity = identityOf(execution);
+  /** What a revert has come to, into the status of its target: the next one skips what is undone. */
+  async function tellTarget(
+    revert: CachedExecution,
+    end: FinishUpdate,
+  ): Promise<Pick<FinishUpdate, 'undone' | 'unreverted'>> {
+    const { namespace, name } = refOf(revert);
+    const { apiVersion, kind } = caches.executions;
+    const get = (of: string) =>
+      deps.kube.get<CachedExecution>({
+        apiVersion,
+        kind,
+        name: of,
+        ...(namespace !== undefined && { namespace }),
+      });
+    const [live, target] = await Promise.all([get(name), get(revert.spec.revertExecutionRef ?? '')]);
+    if (live?.status === undefined || live.metadata.uid !== revert.metadata.uid) return {};
+    const ended = applyFinish(live.status, end);
+    // It has said its last word after all, and to its target first.
+    if (ended === undefined) return {};
+    const report = reportOf(ended.stageStatuses ?? []);
+    const isOlder =
+      Date.parse(target?.metadata.creationTimestamp ?? '') <=
+      Date.parse(live.metadata.creationTimestamp ?? '');
+    if (target === undefined || !isOlder || !isTerminalExecution(target.status?.phase)) return report;
+    await writer.status(
+      caches.executions,
+      refOf(target),
+      ({ status }) =>
+        status && applyRevertToTarget(status, { ...end, ...report }, { apiVersion: API_VERSION, kind }),
+    );
+    return report;
+  }
+
+  /** The stages of a run that has closed: one that has completed by itself has waited for them. */
+  async function stagesOf(execution: CachedExecution, run: RunDescription): Promise<StageRuns> {
+    if (run.state === 'Completed') return { open: [], stages: [], undone: [] };
+    const stages = execution.status?.stageStatuses ?? [];
+    return inspectStageRuns(runs, run.workflowId, { operation: identityOf(execution).operation, stages });
+  }
+
+  /** The last word in the place of the run. */
+  function lastUpdate(
+    execution: CachedExecution,
+    run?: RunDescription,
+  ): Omit<FinishUpdate, 'phase' | 'reason' | 'message'> {
+    const { namespace, name, uid, operation } = identityOf(execution);
     const { status, spec } = execution;
-    // A closed run still answers, as long as a worker can replay its history.
-    const progress: RunProgress | undefined = await runs.progress(run.workflowId);
-    const completionTime = (run.closeTime ?? new Date()).toISOString();
-    const base: Omit<FinishUpdate, 'phase' | 'reason' | 'message'> = {
+    const snapshot = {
+      name: '',
+      digest: '',
+      parts: 1,
+      ...run?.memo?.snapshot,
+      ...status?.snapshotRef,
+      namespace,
+    };
+    return {
       run: {
         cluster: deps.cluster,
-        namespace: identity.namespace,
-        name: identity.name,
-        uid: identity.uid,
-        plan: { name: spec.planRef, namespace: identity.namespace, uid: '' },
-        operation: identity.operation,
+        namespace,
+        name,
+        uid,
+        plan: { name: spec.planRef, namespace, uid: '' },
+        operation,
         runMode: spec.runMode ?? 'Planned',
-        snapshot: {
-          name: status?.snapshotRef?.name ?? run.memo?.snapshot.name ?? '',
-          namespace: identity.namespace,
-          digest: status?.snapshotRef?.digest ?? run.memo?.snapshot.digest ?? '',
-          parts: run.memo?.snapshot.parts ?? 1,
-        },
+        snapshot,
       },
       sequence: Number.MAX_SAFE_INTEGER,
-      startTime: status?.startTime ?? run.startTime.toISOString(),
-      completionTime,
-      stages: (progress?.stages ?? []).flatMap((stage, index) =>
-        isTerminalItem(stage.phase) ? [{ index, status: stage }] : [],
-      ),
+      startTime: status?.startTime ?? run?.startTime.toISOString() ?? now(),
+      completionTime: (run?.closeTime ?? new Date()).toISOString(),
+      stages: [],
+    };
+  }
+
+  /** What can still be said about a run that has closed by itself or was closed. */
+  async function lastWords(
+    execution: CachedExecution,
+    run: RunDescription,
+    own: StageRuns,
+  ): Promise<FinishUpdate> {
+    // A closed run still answers, as long as a worker can replay its history.
+    const progress: RunProgress | undefined = await runs.progress(run.workflowId);
+    const base = {
+      ...lastUpdate(execution, run),
+      stages: [
+        ...own.stages,
+        ...(progress?.stages ?? []).flatMap((stage, index) =>
+          isTerminalItem(stage.phase) ? [{ index, status: stage }] : [],
+        ),
+      ],
+      ...(own.undone.length > 0 && { undone: own.undone }),
       ...(progress?.cancelRequest !== undefined && { cancelRequest: progress.cancelRequest }),
     };
     if (run.state === 'Completed') {
       const { phase, reason, message } = await runs.result(run.workflowId, run.runId);
       return { ...base, phase, reason, message };
     }
-    const message = `Temporal workflow "${run.workflowId}" was ${STATE_WORDS[run.state]} from outside; check what the interrupted actions have done, then revert this execution or create a new one`;
+    const message = `Temporal workflow "${run.workflowId}" was ${STATE_WORDS[run.state]} from outside${own.open.length > 0 ? `, and stages of it still act: ${own.open.join(', ')}` : ''}; check what the interrupted actions have done, then revert this execution or create a new one`;
     return run.state === 'Cancelled'
       ? { ...base, phase: 'Cancelled', reason: 'Cancelled', message: 'the run was cancelled' }
       : { ...base, phase: 'Failed', reason: 'RunTerminated', message };
@@ -225,22 +293,27 @@ export function createExecutionKind(
       }
     },
     async closed(execution, run) {
-      const update = await lastWords(execution, run);
-      await conclude(execution, update, (status) => applyFinish(status, update));
+      const stages = await stagesOf(execution, run);
+      const wait = (run.closeTime?.getTime() ?? 0) + STAGES_WAIT_MS - Date.now();
+      if (stages.open.length > 0 && wait > 0) {
+        await setProgressing(
+          execution,
+          'False',
+          'Settling',
+          `the run was ${STATE_WORDS[run.state]} from outside; waiting for stages that still act: ${stages.open.join(', ')}`,
+        );
+        return Math.min(wait, STAGES_POLL_MS);
+      }
+      await conclude(execution, await lastWords(execution, run, stages));
+      return undefined;
     },
     async lost(execution) {
-      const refusal = {
+      await conclude(execution, {
+        ...lastUpdate(execution),
+        phase: 'Failed',
         reason: 'RunLost',
         message: `Temporal knows no workflow "${execution.status?.temporal?.workflowId ?? workflowId(execution)}" any more, though it was started; check what its actions have done, then revert this execution or create a new one`,
-      };
-      const completionTime = now();
-      await conclude(execution, { phase: 'Failed', ...refusal, completionTime }, (status) =>
-        refusedStatus(
-          status,
-          { ...refusal, phase: 'Failed', generation: execution.metadata.generation },
-          completionTime,
-        ),
-      );
+      });
     },
     async mismatch(execution) {
       const recorded = execution.status?.temporal;

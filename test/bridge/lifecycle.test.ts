@@ -261,9 +261,66 @@ describe('a running execution', () => {
     await stack.temporal.workflow.getHandle(status?.temporal?.workflowId ?? '').terminate('test');
     const ended = await stack.ended(execution);
     expect(ended.status).toMatchObject({ phase: 'Failed', reason: 'RunTerminated' });
-    expect(ended.status?.stageStatuses?.[0]).toMatchObject({ phase: 'Failed', reason: 'Interrupted' });
+    // The stage itself has said how it ended.
+    expect(ended.status?.stageStatuses?.[0]).toMatchObject({ phase: 'Failed', reason: 'Cancelled' });
     expect(ended.status?.summary).toMatchObject({ runningStages: 0, failedStages: 1 });
     expect((await stack.getPlan(plan)).status?.currentExecution).toBeUndefined();
+  });
+
+  it('keeps the plan while a stage of its terminated run still acts', async () => {
+    const plan = unique('settling');
+    await stack.simplePlan(plan, [
+      http('call', `${recorder.url}/${plan}?delay=5000`, { interruptible: false }),
+    ]);
+    const execution = await stack.execute(plan);
+    const { status } = await running(execution);
+    await poll(
+      () => Promise.resolve(recorder.of(`/${plan}`).length),
+      (calls) => calls === 1,
+      5000,
+    );
+    await stack.temporal.workflow.getHandle(status?.temporal?.workflowId ?? '').terminate('test');
+    const waiting = await stack.until(
+      execution,
+      (now) => condition(now, 'Progressing')?.reason === 'Settling',
+      10_000,
+    );
+    expect(waiting.status?.phase).toBe('Running');
+    expect((await stack.getPlan(plan)).status?.currentExecution?.uid).toBe(execution.metadata.uid);
+    const ended = await stack.ended(execution);
+    expect(ended.status).toMatchObject({ phase: 'Failed', reason: 'RunTerminated' });
+    const [action] = ended.status?.stageStatuses?.[0]?.workflowExecutions?.[0]?.actionStatuses ?? [];
+    expect(action).toMatchObject({ phase: 'Succeeded', effect: 'Done' });
+    expect((await stack.getPlan(plan)).status?.currentExecution).toBeUndefined();
+  });
+
+  it('tells its target what a terminated revert has undone, and the next one goes on there', async () => {
+    const plan = unique('halfway');
+    const undo = (name: string, query = '') => ({
+      rollback: { http: { url: `${recorder.url}/${plan}/undo-${name}${query}`, method: 'POST' as const } },
+    });
+    await stack.simplePlan(plan, [
+      http('slow', `${recorder.url}/${plan}/slow`, undo('slow', '?delay=4000')),
+      http('quick', `${recorder.url}/${plan}/quick`, undo('quick')),
+    ]);
+    const execution = await stack.ended(await stack.execute(plan));
+    const revert = await stack.revert(execution);
+    await poll(
+      () => Promise.resolve(recorder.of(`/${plan}/undo-slow`).length),
+      (calls) => calls === 1,
+      10_000,
+    );
+    const { status } = await stack.until(revert, (now) => now.status?.temporal !== undefined);
+    await stack.temporal.workflow.getHandle(status?.temporal?.workflowId ?? '').terminate('test');
+    const ended = await stack.ended(revert);
+    expect(ended.status).toMatchObject({ phase: 'Failed', reason: 'RunTerminated', unreverted: ['0/0/0'] });
+    expect(condition(ended, 'FullyReverted')).toMatchObject({ status: 'False' });
+    const target = await stack.get(execution);
+    expect(target.status?.undone).toEqual(['0/0/1']);
+    expect(condition(target, 'FullyReverted')?.message).toContain('0/0/0');
+    const again = await stack.ended(await stack.revert(execution));
+    expect(again.status?.phase).toBe('Succeeded');
+    expect(recorder.of(`/${plan}/undo-quick`)).toHaveLength(1);
   });
 
   it('is cancelled after two live looks when its object was removed by force, and then frees the plan', async () => {
