@@ -19,7 +19,7 @@ export async function decideStep(task: ActionTask, snapshots: SnapshotStore): Pr
     const verdict = action.when === undefined ? undefined : judge(action.when, task, scope);
     if (verdict !== undefined)
       return { kind: verdict.kind, reason: verdict.reason, message: verdict.message };
-    return decideWait(action, scope);
+    return action.type === 'Approval' ? decideApproval(action, scope) : decideWait(action, scope);
   } catch (error) {
     if (error instanceof RenderError) {
       return { kind: 'failed', reason: error.reason, message: error.message };
@@ -29,6 +29,22 @@ export async function decideStep(task: ActionTask, snapshots: SnapshotStore): Pr
     }
     throw error;
   }
+}
+
+function decideApproval({ name, approval }: Action, scope: RenderScope): Decision {
+  if (approval === undefined) {
+    return { kind: 'failed', reason: 'InvalidAction', message: `action "${name}" has no block "approval"` };
+  }
+  const timeoutMs = parseDuration(approval.timeout ?? '');
+  return {
+    kind: 'approval',
+    message: renderString(approval.message, scope),
+    approvers: approval.approvers,
+    quorum: approval.quorum ?? 1,
+    excludeRequester: approval.excludeRequester ?? true,
+    ...(timeoutMs !== undefined && { timeoutMs }),
+    defaultOutcome: approval.defaultOutcome ?? 'Reject',
+  };
 }
 
 function decideWait({ name, wait }: Action, scope: RenderScope): Decision {

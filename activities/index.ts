@@ -1,7 +1,7 @@
 import type { Logger } from 'pino';
 import type { ActionType } from '../api/types.js';
 import type { KubeClient } from '../kube/client.js';
-import type { ActionTask, WorkerActivities } from '../workflows/contract.js';
+import type { ActionTask, StepType, WorkerActivities } from '../workflows/contract.js';
 import { captureAction, runAction, settleAction } from './attempt.js';
 import { decideStep } from './decide.js';
 import type { EgressPolicy } from './egress.js';
@@ -34,7 +34,7 @@ export interface ActivityDeps {
 
 /** The activities of a worker: one for each action type, and what belongs to all of them. */
 export function createActivities(deps: ActivityDeps): WorkerActivities {
-  const handlers: Record<ActionType, Handler> = {
+  const handlers: Record<Exclude<ActionType, StepType>, Handler> = {
     HTTP: createHttpHandler(deps.egress),
     Job: jobHandler,
     Localization: createLocalizationHandler(),
@@ -50,7 +50,11 @@ export function createActivities(deps: ActivityDeps): WorkerActivities {
     log: deps.log,
     controllerIdentity: deps.controllerIdentity,
   };
-  const act = (type: ActionType) => (task: ActionTask) => runAction(task, handlers[type], frame);
+  const handlerOf = (type: ActionType): Handler => {
+    if (type === 'Approval') throw new Error(`no activity carries out ${type}`);
+    return handlers[type];
+  };
+  const act = (type: keyof typeof handlers) => (task: ActionTask) => runAction(task, handlers[type], frame);
   return {
     http: act('HTTP'),
     job: act('Job'),
@@ -60,8 +64,8 @@ export function createActivities(deps: ActivityDeps): WorkerActivities {
     wait: act('Wait'),
     notify: act('Notify'),
     decide: (task) => decideStep(task, frame.snapshots),
-    capture: (task) => captureAction(task, handlers[task.type], frame),
-    settle: (task) => settleAction(task, handlers[task.type], frame),
+    capture: (task) => captureAction(task, handlerOf(task.type), frame),
+    settle: (task) => settleAction(task, handlerOf(task.type), frame),
     evaluate: (task) => Promise.resolve(evaluateStage(task)),
   };
 }

@@ -49,6 +49,11 @@ export const ANNOTATIONS = {
   requestedBy: `${GROUP}/requested-by`,
   /** On executions, by admission: the user who set the cancel annotation. */
   cancelRequestedBy: `${GROUP}/cancel-requested-by`,
+  /** On executions: an answer to an approval, taken off by admission, which records it in `approvals`. */
+  approve: `${GROUP}/approve`,
+  reject: `${GROUP}/reject`,
+  /** On executions, by admission: the answers to approvals with who gave them, JSON. */
+  approvals: `${GROUP}/approvals`,
 } as const;
 
 /** Finalizers. */

@@ -14,6 +14,7 @@ export type {
   Action,
   ActionTarget,
   ActionType,
+  ApprovalAction,
   DRWorkflow,
   DRWorkflowSpec,
   DRWorkflowStatus,

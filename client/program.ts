@@ -1,5 +1,6 @@
 import { Command, Option } from 'commander';
 import { DEFAULT_DATA_DIR, type ClusterEnvironment } from './cluster.js';
+import { addAnswer } from './commands/answer.js';
 import { addCancel } from './commands/cancel.js';
 import { addDescribe } from './commands/describe.js';
 import { addDoctor } from './commands/doctor.js';
@@ -68,7 +69,7 @@ export function buildProgram(parts: ProgramParts): Command {
   program.commandsGroup('The embedded default:');
   for (const add of [addUp, addDown, addStatus, addDoctor]) add(program, perform);
   program.commandsGroup('Runs:');
-  for (const add of [addRun, addWatch, addCancel, addRevert, addResolve]) add(program, perform);
+  for (const add of [addRun, addWatch, addCancel, addRevert, addResolve, addAnswer]) add(program, perform);
   program.commandsGroup('Looking:');
   for (const add of [addGet, addDescribe, addLogs, addKubectl]) add(program, perform);
   program.commandsGroup('Files:');

@@ -2,9 +2,17 @@
  * A typed handle on runs: all that Drover asks of Temporal about them goes through here.
  */
 import { isGrpcServiceError, QueryNotRegisteredError, WorkflowNotFoundError } from '@temporalio/client';
+import type { ApprovalAnswer } from '../api/approval.js';
 import type { Client, WorkflowExecutionDescription } from '@temporalio/client';
 import { defineSearchAttributeKey, WorkflowExecutionAlreadyStartedError } from '@temporalio/common';
-import { QUERIES, SEARCH_ATTRIBUTES, SIGNALS, taskQueues, WORKFLOW_TYPES } from '../workflows/contract.js';
+import {
+  QUERIES,
+  SEARCH_ATTRIBUTES,
+  SIGNALS,
+  stageWorkflowId,
+  taskQueues,
+  WORKFLOW_TYPES,
+} from '../workflows/contract.js';
 import type {
   CancelRequest,
   Resolution,
@@ -76,6 +84,8 @@ export interface Runs {
     signal: 'retry' | 'skip' | 'abort',
     resolution: Resolution,
   ): Promise<SignalResult>;
+  /** Hands a person's answer to the stage whose approval it is for. */
+  answer(workflowId: string, answer: ApprovalAnswer): Promise<SignalResult>;
   /**
    * Asks the run itself how far it is; needs a worker, for a closed run too. Undefined when none answers in time.
    *
@@ -156,6 +166,8 @@ export function createRuns(client: Client): Runs {
     requestCancel: (workflowId) =>
       unlessGone(() => call(() => client.workflow.getHandle(workflowId).cancel())),
     resolve: (workflowId, signal, resolution) => tell(workflowId, SIGNALS[signal], resolution),
+    answer: (workflowId, answer) =>
+      tell(stageWorkflowId(workflowId, Number(answer.at.split('/', 1)[0])), SIGNALS.answer, answer),
     async progress(workflowId, options) {
       try {
         return await call(

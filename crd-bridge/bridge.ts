@@ -122,6 +122,10 @@ export async function startBridge(options: BridgeOptions): Promise<Bridge> {
         pauseReminderMs: config['pause-reminder'],
       },
       planWaitMs: config['plan-wait'],
+      answers: {
+        verified: config['webhook-port'] !== undefined,
+        allowUnverified: config['unverified-approvals'],
+      },
     },
   };
 

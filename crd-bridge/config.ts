@@ -30,6 +30,7 @@ const schema = z.object({
   'metrics-port': port.optional(),
   'controller-identity': flag,
   'default-service-account': z.string().optional(),
+  'unverified-approvals': flag,
   'log-level': z.enum(['trace', 'debug', 'info', 'warn', 'error']).default('info'),
   concurrency: count(16),
   'mirror-concurrency': count(50),
@@ -76,6 +77,8 @@ const HELP: Record<keyof BridgeConfig, string> = {
   'health-port': 'port of /healthz, /readyz and /metrics (8081)',
   'metrics-port': 'the same server; wins over health-port',
   'controller-identity': "let plans without a service account act with the controller's own rights",
+  'unverified-approvals':
+    'without admission: let answers to approvals count although nobody knows who gave them',
   'default-service-account': "service account, in the plan's namespace, of plans that name none",
   'log-level': 'trace, debug, info, warn or error (info)',
   concurrency: 'objects of a kind that are looked at at once (16)',
@@ -141,9 +144,11 @@ export function readConfig(argv: readonly string[], env: NodeJS.ProcessEnv): Con
   };
 }
 
+const SWITCHES = new Set(['--controller-identity', '--unverified-approvals']);
+
 /** Lets a switch stand alone: `--controller-identity`. */
 const normalize = (argv: readonly string[]): string[] =>
-  argv.map((argument) => (argument === '--controller-identity' ? `${argument}=true` : argument));
+  argv.map((argument) => (SWITCHES.has(argument) ? `${argument}=true` : argument));
 
 const variable = (name: string): string => `DROVER_${name.toUpperCase().replaceAll('-', '_')}`;
 

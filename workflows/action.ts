@@ -6,6 +6,8 @@ import {
   TimeoutFailure,
 } from '@temporalio/workflow';
 import type { ActionInput } from '../api/run.js';
+import type { ActionOutputs, ActionType } from '../api/types.js';
+import type { Approvals } from './approvals.js';
 import { ACTIVITY_BY_TYPE } from './contract.js';
 import type { ActionOutcome, ActionTask, PriorRef, RunBounds } from './contract.js';
 import { innermost } from './failure.js';
@@ -21,7 +23,9 @@ export interface Series {
   /** Bound on all attempts of an undo, in milliseconds. */
   totalMs?: number;
   /** Shows what a step waits for while it does. */
-  say?: (message: string) => void;
+  say?: (message: string, outputs?: ActionOutputs) => void;
+  /** Hears answers to approvals; absent in an undo. */
+  approvals?: Approvals;
 }
 
 /**
@@ -48,7 +52,7 @@ async function carryOut(series: Series): Promise<ActionOutcome> {
     prior = captured.prior;
   }
 
-  const activity = ACTIVITY_BY_TYPE[task.type];
+  const activity = activityOf(task.type);
   const withPrior: ActionTask = prior === undefined ? task : { ...task, prior };
   try {
     return await shielded(() =>
@@ -58,6 +62,11 @@ async function carryOut(series: Series): Promise<ActionOutcome> {
     if (!(error instanceof ActivityFailure) && !(error instanceof CancelledFailure)) throw error;
     return settle(series, withPrior, error);
   }
+}
+
+function activityOf(type: ActionType): (typeof ACTIVITY_BY_TYPE)[keyof typeof ACTIVITY_BY_TYPE] {
+  if (type === 'Approval') throw new Error(`no activity carries out ${type}`);
+  return ACTIVITY_BY_TYPE[type];
 }
 
 const run = <T>(fn: () => Promise<T>): Promise<T> => fn();

@@ -14,6 +14,7 @@ import type {
   ActionOutputs,
   ActionStatus,
   ActionType,
+  ApprovalAction,
   Scalar,
   StageStatus,
   WorkflowExecutionStatus,
@@ -27,7 +28,14 @@ export const WORKFLOW_TYPES = {
 } as const;
 
 /** Signal names. `cancel` takes nothing, a string, or a {@link CancelRequest}. */
-export const SIGNALS = { cancel: 'cancel', retry: 'retry', skip: 'skip', abort: 'abort' } as const;
+export const SIGNALS = {
+  cancel: 'cancel',
+  retry: 'retry',
+  skip: 'skip',
+  abort: 'abort',
+  /** To a stage: an `ApprovalAnswer`. */
+  answer: 'answer',
+} as const;
 
 /** Query names. `progress` answers {@link RunProgress} on a run. */
 export const QUERIES = { progress: 'progress' } as const;
@@ -68,6 +76,8 @@ export interface RunIdentity {
   operation: Operation;
   mode?: string;
   runMode: string;
+  /** Who asked for the run, where admission has verified it. */
+  requestedBy?: string;
   /** Account in the plan's namespace that actions act as; absent = the controller's own identity. */
   serviceAccountName?: string;
   /** Revert: the execution that is undone. Its uid is part of every undo's key. */
@@ -199,6 +209,16 @@ export type CaptureOutcome =
 /** What has to be known before workflow code carries a step out itself; or how the action ends without it. */
 export type Decision =
   | { kind: 'timer'; ms: number }
+  | {
+      kind: 'approval';
+      message: string;
+      approvers: ApprovalAction['approvers'];
+      quorum: number;
+      excludeRequester: boolean;
+      /** Absent: it is waited for as long as it takes. */
+      timeoutMs?: number;
+      defaultOutcome: 'Reject' | 'Approve';
+    }
   | { kind: 'skipped'; reason: string; message: string }
   | { kind: 'failed'; reason: string; message: string };
 
@@ -231,6 +251,9 @@ export interface WorkerActivities {
   evaluate: (task: EvaluateTask) => Promise<EvaluateOutcome>;
 }
 
+/** Types that workflow code carries out itself; no activity does. */
+export type StepType = 'Approval';
+
 /** Activity that executes a type. */
 export const ACTIVITY_BY_TYPE = {
   HTTP: 'http',
@@ -240,7 +263,7 @@ export const ACTIVITY_BY_TYPE = {
   KubernetesResource: 'kubernetesResource',
   Wait: 'wait',
   Notify: 'notify',
-} as const satisfies Record<ActionType, keyof WorkerActivities>;
+} as const satisfies Record<Exclude<ActionType, StepType>, keyof WorkerActivities>;
 
 /** A stage on its way into status. */
 export interface StageUpdate {

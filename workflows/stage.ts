@@ -10,6 +10,7 @@ import { listenForCancel } from './cancel.js';
 import { followChanges } from './changes.js';
 import type { StageResult, StageRunInput, WorkerActivities } from './contract.js';
 import { startMirror } from './mirror.js';
+import { createApprovals } from './approvals.js';
 import { createPauses } from './pause.js';
 import { resultOf } from './stage-result.js';
 import {
@@ -59,6 +60,8 @@ export async function drStage(input: StageRunInput): Promise<StageResult> {
       touch: mirror.touch,
     });
 
+    const approvals = createApprovals(input.run.requestedBy);
+
     const stopCause = (): StopCause => (state.cancelled ? CANCELLED : SIBLING);
     const workflows = status.workflowExecutions ?? [];
 
@@ -79,6 +82,7 @@ export async function drStage(input: StageRunInput): Promise<StageResult> {
         input: definition,
         status: workflow,
         bounds: input.bounds,
+        approvals,
         changed: (action) => {
           changes.mark(index, action);
           mirror.touch();

@@ -1,6 +1,7 @@
 import { ActivityFailure, CancellationScope, CancelledFailure, sleep } from '@temporalio/workflow';
 import { formatDuration } from '../api/duration.js';
 import type { StepInput } from '../api/run.js';
+import { positionOf } from '../api/undo.js';
 import type { Series } from './action.js';
 import type { ActionOutcome, Decision } from './contract.js';
 import { innermost } from './failure.js';
@@ -28,6 +29,11 @@ export async function carryOutStep(series: Series, step: StepInput): Promise<Act
           effect: 'None',
           ...none,
         };
+      case 'approval': {
+        if (series.approvals === undefined) throw new Error('an approval outside a stage');
+        const outcome = await series.approvals.wait(positionOf(task.at), decision, series.say);
+        return { ...outcome, ...none };
+      }
       case 'timer': {
         const { ms } = decision;
         series.say?.(`waits until ${new Date(Date.now() + ms).toISOString()}`);
@@ -57,6 +63,6 @@ export async function carryOutStep(series: Series, step: StepInput): Promise<Act
 }
 
 function decide({ task, bounds }: Series, step: StepInput): Promise<Decision> | Decision {
-  if (step.ms !== undefined) return { kind: 'timer', ms: step.ms };
+  if (step.kind === 'timer' && step.ms !== undefined) return { kind: 'timer', ms: step.ms };
   return helperActivities(`decide: ${task.name}`, bounds).decide(task);
 }

@@ -5,6 +5,7 @@ import { between, progressOf } from '../api/progress.js';
 import type { ActionInput, OutputViews, WorkflowInput } from '../api/run.js';
 import type { ActionStatus, WorkflowExecutionStatus } from '../api/types.js';
 import { executeAction } from './action.js';
+import type { Approvals } from './approvals.js';
 import type { ActionOutcome, ActionTask, RunBounds, RunIdentity } from './contract.js';
 
 /** What a use of a workflow runs in. */
@@ -18,6 +19,7 @@ export interface WorkflowRunner {
   bounds: RunBounds;
   /** The workflow changed; with an action, that action too. */
   changed: (action?: number) => void;
+  approvals: Approvals;
   /** Next rank in the stage's order of completion. */
   nextOrder: () => number;
   /** Why the scope was cancelled, once it is. */
@@ -140,8 +142,10 @@ async function runAction(
     input: action,
     task: taskOf(runner, index, action, own),
     bounds: runner.bounds,
-    say: (message) => {
+    approvals: runner.approvals,
+    say: (message, outputs) => {
       own.message = message;
+      if (outputs !== undefined) own.outputs = outputs;
       runner.changed(index);
     },
   });

@@ -74,6 +74,35 @@ export const actionOutputsSchema = z
       .max(256)
       .optional()
       .describe('Objects that did not exist before; a revert deletes only these.'),
+    approval: z
+      .object({
+        message: z.string().describe('What is to be approved.'),
+        approvers: z
+          .object({
+            users: z.array(z.string()).max(100).optional().describe('Names of users.'),
+            groups: z.array(z.string()).max(100).optional().describe('Names of groups.'),
+          })
+          .describe('Who may answer.'),
+        quorum: z.int().describe('How many persons must approve.'),
+        excludeRequester: z.boolean().describe('Whether who asked for the execution may not approve it.'),
+        expires: time('When the default outcome counts.'),
+        answers: z
+          .array(
+            z
+              .object({
+                user: z.string().describe('Who answered.'),
+                decision: z.enum(['Approve', 'Reject']).describe('Approve or Reject.'),
+                comment: z.string().optional().describe('What was said with it.'),
+                time: time('When.'),
+                verified: z.boolean().describe('Whether the API server vouches for the user.'),
+              })
+              .describe('An answer that counts.'),
+          )
+          .max(100)
+          .describe('Answers so far.'),
+      })
+      .optional()
+      .describe('Approval: what is asked, and who has answered.'),
     priorRef: z
       .object({
         name: z

@@ -12,6 +12,7 @@ export const ACTION_TYPES = [
   'KubernetesResource',
   'Wait',
   'Notify',
+  'Approval',
 ] as const;
 /** Type of an action (seed: Action). */
 export type ActionType = (typeof ACTION_TYPES)[number];
@@ -333,6 +334,34 @@ export const notifyActionSchema = z
 /** Notify action (added). */
 export type NotifyAction = z.infer<typeof notifyActionSchema>;
 
+export const approvalActionSchema = z
+  .object({
+    message: z
+      .string()
+      .min(1)
+      .max(4096)
+      .describe('What is to be approved, for those who do. Placeholders are filled in.'),
+    approvers: z
+      .object({
+        users: z.array(z.string().min(1).max(256)).max(100).optional().describe('Names of users.'),
+        groups: z.array(z.string().min(1).max(256)).max(100).optional().describe('Names of groups.'),
+      })
+      .describe('Who may answer, as the API server names them. At least one user or group.'),
+    quorum: z.int().min(1).max(100).optional().describe('How many persons must approve (default 1).'),
+    excludeRequester: z
+      .boolean()
+      .optional()
+      .describe('Whether who asked for the execution may not approve it (default true).'),
+    timeout: duration('Longest wait for answers (default none).').optional(),
+    defaultOutcome: z
+      .enum(['Reject', 'Approve'])
+      .optional()
+      .describe('What counts when the time is up (default Reject).'),
+  })
+  .describe('A wait for persons who approve or reject. Changes nothing.');
+/** Approval action (added). */
+export type ApprovalAction = z.infer<typeof approvalActionSchema>;
+
 export const targetSchema = z
   .object({
     kubeconfigSecretRef: z
@@ -367,6 +396,7 @@ const actionFields = {
   resource: resourceActionSchema.optional().describe('The objects (type KubernetesResource).'),
   wait: waitActionSchema.optional().describe('What is waited for (type Wait).'),
   notify: notifyActionSchema.optional().describe('The message (type Notify).'),
+  approval: approvalActionSchema.optional().describe('Who has to agree (type Approval).'),
   globalization: z
     .looseObject({})
     .optional()
@@ -424,6 +454,7 @@ export const BLOCK_BY_TYPE = {
   KubernetesResource: 'resource',
   Wait: 'wait',
   Notify: 'notify',
+  Approval: 'approval',
 } as const satisfies Record<ActionType, string>;
 
 const blockRules = Object.entries(BLOCK_BY_TYPE).map(([type, field]): CelRule => ({

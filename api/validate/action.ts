@@ -14,6 +14,7 @@ import type { Problem } from '../problem.js';
 import { ACTION_TYPES, BLOCK_BY_TYPE, rollbackSchema, UNSUPPORTED_ACTION_TYPES } from '../schema/workflow.js';
 import type { Action, ActionType, RetryPolicy } from '../types.js';
 import { checkWhen } from '../when.js';
+import { checkApproval } from './approval.js';
 import { checkLocalization, checkSubscription } from './clusternet.js';
 import { error, readField, show, warning } from './fields.js';
 import { checkHttp, methodOf } from './http.js';
@@ -128,6 +129,8 @@ function checkBlock(action: Action, type: ActionType, path: string): Problem[] {
       return action.resource === undefined ? [] : checkResource(action.resource, path);
     case 'Wait':
       return action.wait === undefined ? [] : checkWait(action.wait, action, path);
+    case 'Approval':
+      return action.approval === undefined ? [] : checkApproval(action.approval, action, path);
     case 'Notify':
       return action.notify === undefined ? [] : checkNotify(action.notify, path);
   }
@@ -203,6 +206,10 @@ function checkRollback(action: Action, path: string): Problem[] {
   const rollback = rollbackOf({ ...action, rollback: read.value });
   if (rollback === undefined) return [];
   const problems = checkStep(rollback, where);
+  if (rollback.type === 'Approval') {
+    const message = 'is Approval; a rollback waits for nobody, as a revert must not stop half way';
+    problems.push(error(`${where}.type`, 'UnsupportedField', message));
+  }
   for (const field of ['rollback', 'when', 'dependsOn']) {
     if (!isObject(action.rollback) || isUnset(action.rollback[field])) continue;
     problems.push(warning(`${where}.${field}`, 'IgnoredField', 'has no effect inside a rollback'));

@@ -16,6 +16,7 @@ const OWNED: Record<string, ActionType> = {
   subscriptionRef: 'Subscription',
   resourceRef: 'KubernetesResource',
   resourceRefs: 'KubernetesResource',
+  approval: 'Approval',
 };
 
 /**

@@ -122,12 +122,17 @@ describe('shape', () => {
     expect(timeout?.message).toBe('is "5 minutes"; must be a duration such as 30s, 5m or 1h30m');
     const [type] = check(http('a', { type: 'Http' }));
     expect(type?.message).toBe(
-      'is "Http"; allowed are HTTP, Job, Localization, Subscription, KubernetesResource, Wait, Notify',
+      'is "Http"; allowed are HTTP, Job, Localization, Subscription, KubernetesResource, Wait, Notify, Approval',
     );
   });
 });
 
 const watched = { apiVersion: 'v1', kind: 'Pod', name: 'x' };
+const ask = (name: string, block: Loose): Loose => ({
+  name,
+  type: 'Approval',
+  approval: { message: 'go?', ...block },
+});
 const tell = (name: string, block: Loose): Loose => ({ name, type: 'Notify', notify: block });
 const wait = (name: string, block: Loose): Loose => ({ name, type: 'Wait', wait: block });
 
@@ -172,6 +177,30 @@ describe('rules', () => {
       [
         'error InvalidName spec.actions[0].target.kubeconfigSecretRef.name',
         'error UnsupportedField spec.actions[1].rollback.target',
+      ],
+    ],
+    [
+      'an approval has approvers, enough of them, and a time that ends it',
+      [
+        ask('a', { approvers: { users: ['alice', 'bob'] }, timeout: '24h' }),
+        ask('b', { approvers: {} }),
+        ask('c', { approvers: { users: ['alice', 'alice'] }, quorum: 2 }),
+        ask('d', { approvers: { users: ['alice'] } }),
+        ask('e', { approvers: { groups: ['ops'] }, quorum: 3, defaultOutcome: 'Approve' }),
+        ask('f', { approvers: { groups: ['ops'] }, timeout: '1000h' }),
+        ask('g', { approvers: { groups: ['ops'] }, timeout: '1h', defaultOutcome: 'Approve' }),
+        { ...ask('h', { approvers: { groups: ['ops'] } }), timeout: '5m' },
+        http('i', { rollback: { ...ask('x', { approvers: { groups: ['ops'] } }) } }),
+      ],
+      [
+        'error InvalidField spec.actions[1].approval.approvers',
+        'error InvalidField spec.actions[2].approval.quorum',
+        'warning SuspectField spec.actions[3].approval.quorum',
+        'warning IgnoredField spec.actions[4].approval.defaultOutcome',
+        'error InvalidField spec.actions[5].approval.timeout',
+        'warning SuspectField spec.actions[6].approval.defaultOutcome',
+        'warning IgnoredField spec.actions[7].timeout',
+        'error UnsupportedField spec.actions[8].rollback.type',
       ],
     ],
     [

@@ -1,3 +1,4 @@
+import { pendingApprovals } from '../../api/approval.js';
 import { isTerminalExecution } from '../../api/phase.js';
 import type { Condition, DRPlanExecution } from '../../api/types.js';
 
@@ -30,12 +31,15 @@ export function describeCondition({ type, status, reason, message }: Condition):
   return `${type}=${status} ${[reason, message].filter((part) => part !== '').join(': ')}`.trim();
 }
 
-/** What to type when a run waits for a person (onFailure: Pause); undefined when it does not. */
+/** What to type when a run waits for a person (onFailure: Pause, Approval); undefined when it does not. */
 export function pauseHint(execution: DRPlanExecution, say: (command: string) => string): string | undefined {
   if (isTerminalExecution(execution.status?.phase)) return undefined;
   const isPaused = execution.status?.conditions?.some(
     ({ type, status, reason }) => type === 'Progressing' && status === 'False' && reason === 'Paused',
   );
+  if (pendingApprovals(execution.status?.stageStatuses ?? []).length > 0) {
+    return `to answer: ${say(`approve ${execution.metadata.name}`)} (or reject)`;
+  }
   return isPaused === true
     ? `to go on: ${say(`retry ${execution.metadata.name}`)} (or skip, or abort)`
     : undefined;

@@ -1,5 +1,6 @@
 import type {
   Action,
+  ApprovalAction,
   DRPlan,
   DRWorkflow,
   Parameter,
@@ -132,6 +133,7 @@ function actionNode(action: Action): TreeNode {
     note: remarks([
       action.http === undefined ? '' : `${action.http.method ?? 'GET'} ${action.http.url}`,
       action.wait === undefined ? '' : waitText(action.wait),
+      action.approval === undefined ? '' : approversText(action.approval),
       action.notify === undefined ? '' : `by ${action.notify.type}`,
       action.target === undefined ? '' : `on the cluster of Secret ${action.target.kubeconfigSecretRef.name}`,
       action.dependsOn?.length ? `after ${action.dependsOn.join(', ')}` : '',
@@ -140,6 +142,12 @@ function actionNode(action: Action): TreeNode {
     ]),
     children: [],
   };
+}
+
+/** Who has to approve. */
+function approversText({ approvers, quorum = 1 }: ApprovalAction): string {
+  const { users = [], groups = [] } = approvers;
+  return `${quorum} of ${[...users, ...groups.map((group) => `group ${group}`)].join(', ')}`;
 }
 
 /** What a Wait waits for. */

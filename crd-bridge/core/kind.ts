@@ -2,6 +2,7 @@
  * A kind whose objects become runs: one row of the bridge's table. The bridge knows the steps (admit, start, record,
  * follow, cancel, delete) and their order; a kind knows what each means for its objects.
  */
+import type { ApprovalAnswer } from '../../api/approval.js';
 import type { RunDescription, StartResult } from '../../client/runs.js';
 import type { Cacheable } from '../../kube/informer.js';
 import type { CancelRequest } from '../../workflows/contract.js';
@@ -15,6 +16,8 @@ export interface RunView {
   run?: { workflowId: string; runId?: string } & TemporalIdentity;
   /** A cancel that is asked for. */
   cancel?: CancelRequest;
+  /** Answers of persons to what the run asks, those given before included. */
+  answers: ApprovalAnswer[];
   /** Whether a cancel has reached the run already, by whatever way. */
   cancelKnown: boolean;
   deleting: boolean;

@@ -7,6 +7,7 @@ import { createRunController } from './run-controller.js';
 const OPEN: RunView = {
   ended: false,
   cancelKnown: false,
+  answers: [],
   deleting: false,
   held: true,
   forceRelease: false,
@@ -60,10 +61,14 @@ function setup(view: Partial<RunView> = {}) {
     world.run ??= running;
     return Promise.resolve({ kind: 'running' as const, runId: 'r' });
   };
-  const runs: Pick<Runs, 'describe' | 'signalCancel'> = {
+  const runs: Pick<Runs, 'answer' | 'describe' | 'signalCancel'> = {
     describe: () => {
       world.calls.push('describe');
       return world.unreachable ? Promise.reject(new Error('unreachable')) : Promise.resolve(world.run);
+    },
+    answer: (_, { id }) => {
+      world.calls.push(`answer ${id}`);
+      return Promise.resolve('accepted');
     },
     signalCancel: (_, request) => {
       world.calls.push(`signal ${request.via}`);
@@ -203,6 +208,25 @@ describe('an object with a run', () => {
     world.run = { ...running, state: 'Failed' };
     world.view = { ...world.view, cancel: {} };
     expect((await reconcile()).calls).toEqual(['signal undefined', 'describe', 'closed']);
+  });
+
+  it('is told of each answer to an approval once', async () => {
+    const { world, controller } = setup({ run: { workflowId: 'id' } });
+    world.run = running;
+    const answer = (id: string) => ({
+      id,
+      at: '0/0/0',
+      decision: 'Approve' as const,
+      user: 'bob',
+      groups: [],
+      time: 't',
+      verified: true,
+    });
+    world.view.answers = [answer('one')];
+    await controller.reconcile(object);
+    world.view.answers = [answer('one'), answer('two')];
+    await controller.reconcile(object);
+    expect(world.calls.filter((call) => call.startsWith('answer'))).toEqual(['answer one', 'answer two']);
   });
 
   it('costs nothing once it has ended', async () => {

@@ -47,6 +47,8 @@ interface Memory {
   lookAt: number;
   /** Ways by which a cancel was sent already. */
   cancelled: Set<string>;
+  /** Answers to approvals that were sent already. The run hears each once, so sending one again is harmless. */
+  answered: Set<string>;
   /** Whether the run has closed and parts of it still act: what they say is no reason to look later. */
   isSettling?: true;
   /** When the run has accepted the cancel of a deletion. */
@@ -93,7 +95,7 @@ export function createRunController<T extends Cacheable>(options: RunControllerO
     let memory = memories.get(uid);
     if (memory === undefined) {
       // A run that was there before this process is looked at once: it may have ended in the meantime.
-      memory = { lookAt: 0, cancelled: new Set() };
+      memory = { lookAt: 0, cancelled: new Set(), answered: new Set() };
       memories.set(uid, memory);
     }
     return memory;
@@ -155,6 +157,12 @@ export function createRunController<T extends Cacheable>(options: RunControllerO
       memory.cancelled.add('cancel');
       log.info({ object: nameOf(object), workflowId: run.workflowId, sent }, 'cancel sent');
       if (sent === 'notRunning') memory.lookAt = 0;
+    }
+    for (const answer of view.answers) {
+      if (memory.answered.has(answer.id)) continue;
+      const sent = await runs.answer(run.workflowId, answer);
+      memory.answered.add(answer.id);
+      log.info({ object: nameOf(object), at: answer.at, user: answer.user, sent }, 'answer sent');
     }
     const wait = memory.lookAt - now();
     if (wait > 0) return wait;

@@ -118,6 +118,10 @@ export function createAdmission(deps: DrDeps): ExecutionAdmission {
       }
     }
 
+    // Without admission the annotation is what somebody claims.
+    const requester = settings.answers.verified
+      ? execution.metadata.annotations?.[ANNOTATIONS.requestedBy]
+      : undefined;
     const run: RunIdentity = {
       cluster: deps.cluster,
       namespace: identity.namespace,
@@ -131,6 +135,7 @@ export function createAdmission(deps: DrDeps): ExecutionAdmission {
       operation: identity.operation,
       ...(execution.spec.mode !== undefined && { mode: execution.spec.mode }),
       runMode: execution.spec.runMode ?? 'Planned',
+      ...(requester !== undefined && { requestedBy: requester }),
       ...(account !== undefined && { serviceAccountName: account }),
       ...(work.target !== undefined && { target: work.target }),
       snapshot: located.ref,

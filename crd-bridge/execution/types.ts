@@ -7,6 +7,7 @@ import type { EventRecorder } from '../core/events.js';
 import type { Log } from '../core/log.js';
 import type { KeyedMutex } from '../core/mutex.js';
 import type { StatusWriter } from '../core/status-writer.js';
+import type { AnswerTrust } from './answers.js';
 import type { SnapshotStore } from './snapshot-store.js';
 
 /**
@@ -30,6 +31,8 @@ export interface DrSettings {
   /** Least time between mirrors of a run of more than 1,000 actions. */
   largeMirrorIntervalMs: number;
   bounds: RunBounds;
+  /** Whose answers to approvals count, and whether stamps of users can be believed. */
+  answers: AnswerTrust;
   /** How long a plan that was not checked yet is waited for. */
   planWaitMs: number;
 }

@@ -1,3 +1,4 @@
+import type { ApprovalAnswer } from '../../api/approval.js';
 import { ANNOTATIONS, API_VERSION, FINALIZERS } from '../../api/group.js';
 import { runWorkflowId } from '../../api/naming.js';
 import { isTerminalExecution, isTerminalItem } from '../../api/phase.js';
@@ -13,6 +14,7 @@ import { nameOfTemporal } from '../execution/identity.js';
 import { endOf } from '../execution/lock-holder.js';
 import { checkAbandoned, checkRestored } from '../execution/gates.js';
 import { identityOf, refOf } from '../execution/identity.js';
+import { answersOf } from '../execution/answers.js';
 import { recordRow, rowOf } from '../execution/history.js';
 import { endOnPlan, holds } from '../execution/plan-state.js';
 import { applyFinish, applyRevertToTarget, newFailures } from '../execution/projection.js';
@@ -49,6 +51,21 @@ export function createExecutionKind(
   const now = (): string => new Date().toISOString();
   const workflowId = (execution: DRPlanExecution): string =>
     runWorkflowId({ cluster: deps.cluster, ...identityOf(execution) });
+
+  /** Answers to approvals. One that nobody vouches for, and that does not count therefore, is told. */
+  function answers(execution: CachedExecution): ApprovalAnswer[] {
+    const found = answersOf(execution, deps.settings.answers);
+    if (found.unverified && !isTerminalExecution(execution.status?.phase)) {
+      deps.events.record(execution, {
+        type: 'Warning',
+        reason: 'ApprovalNotVerified',
+        action: 'Approve',
+        message:
+          'an answer to an approval does not count, as nobody knows who gave it: run the bridge with its admission webhook, or with --unverified-approvals',
+      });
+    }
+    return found.answers;
+  }
 
   /** Sets condition Progressing while the run goes on, and nothing else. */
   async function setProgressing(
@@ -236,6 +253,7 @@ export function createExecutionKind(
             }),
           },
         }),
+        answers: answers(execution),
         cancelKnown: status?.cancelRequest !== undefined,
         deleting: metadata.deletionTimestamp !== undefined,
         held: metadata.finalizers?.includes(FINALIZERS.execution) ?? false,

@@ -218,6 +218,7 @@ export function createReplica(
       largeMirrorIntervalMs: 2000,
       bounds: { undoStepMs: 1000, settleMs: 1000, pauseReminderMs: 1000 },
       planWaitMs: 30_000,
+      answers: { verified: false, allowUnverified: false },
     },
   };
   const admission = createAdmission(deps);

@@ -52,7 +52,9 @@ export function webhookConfigurations(options: ConfigurationOptions): WebhookCon
     name: 'not-being-deleted',
     expression: '!has(object.metadata.deletionTimestamp)',
   };
-  const stamps = [ANNOTATIONS.requestedBy, ANNOTATIONS.cancelRequestedBy].map(differs).join(' || ');
+  const { approve, reject, approvals, requestedBy, cancelRequestedBy } = ANNOTATIONS;
+  // An answer to an approval counts only once it is stamped, so it fails closed too.
+  const stamps = [requestedBy, cancelRequestedBy, approvals, approve, reject].map(differs).join(' || ');
   const validating = [
     webhook(options, {
       name: `validate.${GROUP}`,
@@ -92,8 +94,8 @@ export function webhookConfigurations(options: ConfigurationOptions): WebhookCon
       matchConditions: [
         notTheBridge,
         notBeingDeleted,
-        // On an update nobody but a forger touches the stamps.
-        { name: 'new-or-forged', expression: `request.operation != "UPDATE" || ${stamps}` },
+        // On an update only answers to approvals, and forgers, touch these.
+        { name: 'new-answered-or-forged', expression: `request.operation != "UPDATE" || ${stamps}` },
       ],
     }),
     webhook(options, {

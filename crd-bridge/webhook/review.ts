@@ -24,6 +24,8 @@ export interface ReviewRequest {
   kind: string;
   operation: string;
   user: string;
+  /** Groups of the user. */
+  groups?: string[];
   namespace: string;
   object?: ReviewedObject;
   oldObject?: ReviewedObject;
@@ -65,6 +67,10 @@ export function readReview(value: unknown): ReviewRequest | string {
   if (!isObject(kind) || typeof kind.kind !== 'string') return 'request.kind.kind is not text';
   if (typeof operation !== 'string') return 'request.operation is not text';
   const user = isObject(userInfo) && typeof userInfo.username === 'string' ? userInfo.username : '';
+  const groups =
+    isObject(userInfo) && Array.isArray(userInfo.groups)
+      ? userInfo.groups.filter((group): group is string => typeof group === 'string')
+      : [];
   const readObjects = { object: readObject(object), oldObject: readObject(oldObject) };
   for (const [field, result] of Object.entries(readObjects)) {
     if (typeof result === 'string') return `request.${field} ${result}`;
@@ -74,6 +80,7 @@ export function readReview(value: unknown): ReviewRequest | string {
     kind: kind.kind,
     operation,
     user,
+    groups,
     namespace: typeof namespace === 'string' ? namespace : '',
     ...(typeof readObjects.object === 'object' && { object: readObjects.object }),
     ...(typeof readObjects.oldObject === 'object' && { oldObject: readObjects.oldObject }),

@@ -1,8 +1,9 @@
 import { ANNOTATIONS } from '../../api/group.js';
+import { stampAnswer } from './answers.js';
 import type { JsonPatch, ReviewRequest, Verdict } from './review.js';
 
 /**
- * Says on an execution who asked for it, and who for its cancel (architecture, §6). Whatever an object claims about that
+ * Says on an execution who asked for it, who for its cancel, and who answered its approvals (architecture, §6). Whatever an object claims about that
  * itself is replaced: on a create by the user of the request, on an update by what was there before.
  */
 export function stamp(request: ReviewRequest): Verdict {
@@ -12,7 +13,10 @@ export function stamp(request: ReviewRequest): Verdict {
   const before = oldObject?.metadata.annotations;
   const isCancelNew = annotations?.[ANNOTATIONS.cancel] !== before?.[ANNOTATIONS.cancel];
   const canceller = annotations?.[ANNOTATIONS.cancel] === undefined ? undefined : user;
-  const wanted = {
+  const answered = stampAnswer(request, object);
+  if ('refused' in answered) return answered.refused;
+  const wanted: Record<string, string | undefined> = {
+    ...answered.stamps,
     [ANNOTATIONS.requestedBy]: request.operation === 'CREATE' ? user : before?.[ANNOTATIONS.requestedBy],
     [ANNOTATIONS.cancelRequestedBy]: isCancelNew ? canceller : before?.[ANNOTATIONS.cancelRequestedBy],
   };

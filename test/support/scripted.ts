@@ -44,6 +44,8 @@ export interface Recording {
 }
 
 export interface ScriptedWorker {
+  /** Signals any workflow, such as a stage of a run. */
+  signal(workflowId: string, name: string, argument: unknown): Promise<void>;
   run(input: Partial<RunInput>, script?: Script): Promise<ScriptedRun>;
   close(): Promise<void>;
 }
@@ -203,6 +205,7 @@ export async function startScriptedWorker(address: string, namespace: string): P
         },
       };
     },
+    signal: (workflowId, name, argument) => client.workflow.getHandle(workflowId).signal(name, argument),
     async close() {
       for (const worker of workers) worker.shutdown();
       await running;

@@ -1,8 +1,16 @@
 /** Actions that are conditions of the workflow itself: timers, approvals, nested plans. */
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
+import type { ApprovalAnswer } from '../../api/approval.js';
 import type { ActionInput } from '../../api/run.js';
 import { planUndo } from '../../api/undo.js';
-import { action, phasesOf, stages, startScriptedWorker, workflow } from '../support/scripted.js';
+import {
+  action,
+  phasesOf,
+  stages,
+  startScriptedWorker,
+  untilCancelled,
+  workflow,
+} from '../support/scripted.js';
 import type { ScriptedRun, ScriptedWorker } from '../support/scripted.js';
 
 let scripted: ScriptedWorker;
@@ -114,5 +122,115 @@ describe('a message that is not required', () => {
     expect(phasesOf((await run.result()).stages)).toEqual([
       'one=Failed(Failed:tell=Failed/Test,b=Skipped/FailFast)',
     ]);
+  });
+});
+
+describe('an approval', () => {
+  const approval = (name = 'ok') =>
+    action(name, { type: 'Approval', step: { kind: 'approval' }, harmless: true });
+  const asked = (more: object = {}) => ({
+    kind: 'approval' as const,
+    message: 'switch to b?',
+    approvers: { users: ['alice', 'bob'], groups: ['ops'] },
+    quorum: 1,
+    excludeRequester: true,
+    defaultOutcome: 'Reject' as const,
+    ...more,
+  });
+  let answers = 0;
+  const answer = (run: ScriptedRun, user: string, more: Partial<ApprovalAnswer> = {}) =>
+    scripted.signal(`${run.handle.workflowId}/s0`, 'answer', {
+      id: `answer-${(answers += 1)}`,
+      at: '0/0/1',
+      decision: 'Approve',
+      user,
+      groups: [],
+      time: new Date().toISOString(),
+      verified: true,
+      ...more,
+    });
+  const start = async (more: object = {}) => {
+    const run = await scripted.run(
+      { run: { requestedBy: 'alice' } as never, stages: one('a', approval(), 'b') },
+      { 'decide ok': asked(more) },
+    );
+    await shows(run, 'waits for approval (0/');
+    return run;
+  };
+  const ended = async (run: ScriptedRun) => {
+    const { stages: list } = await run.result();
+    return list[0]?.workflowExecutions?.[0]?.actionStatuses?.[1];
+  };
+
+  it('waits for enough different persons, and not for who asked for the run', async () => {
+    const run = await start({ quorum: 2 });
+    await answer(run, 'alice');
+    await shows(run, 'alice asked for this execution and may not approve it');
+    await answer(run, 'mallory', { groups: ['dev'] });
+    await shows(run, 'mallory is not among the approvers');
+    await answer(run, 'bob', { comment: 'fine', id: 'once' });
+    await shows(run, 'waits for approval (1/2)');
+    await answer(run, 'bob', { id: 'once' });
+    await answer(run, 'bob');
+    await shows(run, 'bob has answered already');
+    expect(run.recording.events).not.toContain('start b');
+    await answer(run, 'carol', { groups: ['ops'] });
+    expect(await ended(run)).toMatchObject({
+      phase: 'Succeeded',
+      message: 'approved by bob, carol',
+      outputs: {
+        approval: {
+          message: 'switch to b?',
+          answers: [
+            { user: 'bob', decision: 'Approve', comment: 'fine', verified: true },
+            { user: 'carol', decision: 'Approve' },
+          ],
+        },
+      },
+    });
+    expect(run.recording.events.at(-1)).toBe('Succeeded b');
+  });
+
+  it('ends with the first rejection', async () => {
+    const run = await start({ quorum: 2 });
+    await answer(run, 'bob');
+    await answer(run, 'alice', { decision: 'Reject', comment: 'not today' });
+    expect(await ended(run)).toMatchObject({
+      phase: 'Failed',
+      reason: 'Rejected',
+      message: 'rejected by alice: not today',
+      effect: 'None',
+    });
+    expect(run.recording.events).not.toContain('start b');
+  });
+
+  it.each([
+    ['Reject', 'Failed'],
+    ['Approve', 'Succeeded'],
+  ])('expires with the default outcome %s', async (defaultOutcome, phase) => {
+    const run = await start({ timeoutMs: 1000, defaultOutcome });
+    expect(await ended(run)).toMatchObject({
+      phase,
+      message: expect.stringContaining('0 of 1 had approved after 1s'),
+    });
+  });
+
+  it('hears nothing that was said before it asked', async () => {
+    const run = await scripted.run(
+      { run: { requestedBy: 'alice' } as never, stages: one('a', approval()) },
+      { a: () => untilCancelled(1000), 'decide ok': asked({ timeoutMs: 1500 }) },
+    );
+    await shows(run, 'Running');
+    await answer(run, 'bob', { id: 'early' });
+    await shows(run, 'waits for approval (0/');
+    await answer(run, 'bob', { id: 'early' });
+    expect(await ended(run)).toMatchObject({ phase: 'Failed', reason: 'ApprovalExpired' });
+  });
+
+  it('ends at once with a cancel', async () => {
+    const run = await start();
+    await run.handle.signal('cancel');
+    expect(await ended(run)).toMatchObject({ phase: 'Failed', reason: 'Cancelled' });
+    expect((await run.result()).phase).toBe('Cancelled');
   });
 });
