@@ -7,6 +7,7 @@ import type { KubeObject } from '../../kube/object.js';
 import type { Stack } from '../support/stack.js';
 import { startRecorder } from '../support/recorder.js';
 import type { Recorder } from '../support/recorder.js';
+import { smallestStatus } from '../../crd-bridge/execution/size-guard.js';
 import { startReplica } from './replica.js';
 import type { Replica } from './replica.js';
 
@@ -136,6 +137,47 @@ describe('the plan of an execution', () => {
     const [payload] = events?.[0]?.workflowExecutionStartedEventAttributes?.input?.payloads ?? [];
     const input = JSON.parse(Buffer.from(payload?.data ?? []).toString('utf8')) as RunInput;
     expect(input.run.serviceAccountName).toBe('first');
+  });
+
+  it('is undone by its marks where the status has no room for what it has written', async () => {
+    const plan = unique('marks');
+    const configMap = (name: string) => ({
+      apiVersion: 'v1',
+      kind: 'ConfigMap',
+      namespace: stack.namespace,
+      name,
+    });
+    const [made, changed] = [`${plan}-made`, `${plan}-changed`];
+    await stack.create({
+      apiVersion: 'v1',
+      kind: 'ConfigMap',
+      metadata: { name: changed, namespace: stack.namespace },
+      data: { key: 'before' },
+    });
+    const apply = (name: string, operation: 'Apply' | 'Create' = 'Apply') => ({
+      name,
+      type: 'KubernetesResource' as const,
+      resource: {
+        operation,
+        manifest: `apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: ${name}\ndata:\n  key: after\n`,
+      },
+    });
+    const created = `${plan}-created`;
+    await stack.simplePlan(plan, [apply(made), apply(changed), apply(created, 'Create')]);
+    const execution = await stack.ended(await stack.execute(plan));
+    expect(execution.status?.phase).toBe('Succeeded');
+    const reduced = smallestStatus(execution.status ?? {});
+    await stack.kube.patch(keyOf(execution), [{ op: 'replace', path: '/status', value: reduced }], {
+      kind: 'json',
+      subresource: 'status',
+    });
+    expect(JSON.stringify(reduced)).not.toContain('priorRef');
+    const revert = await stack.ended(await stack.revert(execution));
+    expect(revert.status?.phase).toBe('Succeeded');
+    expect(condition(revert, 'FullyReverted')).toMatchObject({ status: 'True' });
+    expect(await stack.kube.get(configMap(made))).toBeUndefined();
+    expect(await stack.kube.get(configMap(created))).toBeUndefined();
+    expect(await stack.kube.get(configMap(changed))).toMatchObject({ data: { key: 'before' } });
   });
 
   it('keeps being Executed while it is Invalid', async () => {
