@@ -70,9 +70,10 @@ function run(step) {
 function counts(step) {
   try {
     const report = JSON.parse(readFileSync(join(results, `${step.name}.json`), 'utf8'));
-    // A file that cannot be loaded holds no tests, but it is a failure all the same.
+    // A file that cannot be loaded or set up has no failed test, but it is a failure all the same.
     const broken = report.testResults.filter(
-      (file) => file.status === 'failed' && file.assertionResults.length === 0,
+      (file) =>
+        file.status === 'failed' && !file.assertionResults.some((result) => result.status === 'failed'),
     ).length;
     return { passed: report.numPassedTests, failed: report.numFailedTests + broken };
   } catch {

@@ -7,6 +7,7 @@ import { KubeConfig } from '@kubernetes/client-node';
 import { pino } from 'pino';
 import { expect } from 'vitest';
 import type { Attempt, AttemptResult, Handler } from '../../activities/handler.js';
+import { LABELS } from '../../api/group.js';
 import { idempotencyKey } from '../../api/naming.js';
 import type { ActionAddress } from '../../api/run.js';
 import type { Action, ActionStatus } from '../../api/types.js';
@@ -33,7 +34,12 @@ export interface Bench {
 export async function openBench(kubeconfig: string): Promise<Bench> {
   const kube = connect(kubeconfig);
   const namespace = `actions-${randomUUID().slice(0, 8)}`;
-  await kube.create({ apiVersion: 'v1', kind: 'Namespace', metadata: { name: namespace } });
+  // The execution is only the owner of what actions keep: its plan does not exist, which admission would refuse.
+  await kube.create({
+    apiVersion: 'v1',
+    kind: 'Namespace',
+    metadata: { name: namespace, labels: { [LABELS.admission]: 'disabled' } },
+  });
   const execution = await kube.create<KubeObject>({
     apiVersion: 'dr.bkbcs.tencent.com/v1alpha1',
     kind: 'DRPlanExecution',
