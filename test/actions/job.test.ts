@@ -302,8 +302,7 @@ describe('a template', () => {
     const user = `system:serviceaccount:${bench.namespace}:nobody`;
     const action = life();
     const attempt = action.attempt({ kube: bench.kube.as({ user }) });
-    const run = { ...attempt.task.run, serviceAccountName: 'nobody' };
-    const result = await jobHandler.run({ ...attempt, task: { ...attempt.task, run } });
+    const result = await jobHandler.run({ ...attempt, identity: user });
     expect(result).toMatchObject({ kind: 'failed', reason: 'Forbidden', effect: 'None' });
     expect((result as { message: string }).message).toContain(`grant ${user}`);
   });
