@@ -4,7 +4,7 @@ import type { DRPlan, DRPlanExecution, DRPlanStatus } from '../../api/types.js';
 import { createStatusWriter } from '../../crd-bridge/core/status-writer.js';
 import type { StatusWriter } from '../../crd-bridge/core/status-writer.js';
 import { createInformer } from '../../kube/informer.js';
-import { openStack } from '../support/stack.js';
+import { openStack, poll } from '../support/stack.js';
 import type { Stack } from '../support/stack.js';
 
 let stack: Stack;
@@ -27,7 +27,8 @@ function lateWriter(): {
   };
 }
 
-// Its workflow does not exist, so the bridge checks it once and then leaves it alone.
+// Its workflow does not exist, so the bridge checks it once and then leaves it alone: that is waited for, or its write
+// would come between a read and a write of a test.
 const makePlan = async (name: string): Promise<DRPlan> => {
   await stack.create({
     apiVersion: API_VERSION,
@@ -35,7 +36,17 @@ const makePlan = async (name: string): Promise<DRPlan> => {
     metadata: { name, namespace: stack.namespace },
     spec: { stages: [{ name: 's', workflows: [{ workflowRef: { name: 'none' } }] }] },
   });
-  return stack.getPlan(name);
+  await poll(
+    () => stack.getPlan(name),
+    (plan) => plan.status?.phase !== undefined,
+    15_000,
+  );
+  for (;;) {
+    const before = await stack.getPlan(name);
+    await new Promise((resolve) => setTimeout(resolve, 500));
+    const after = await stack.getPlan(name);
+    if (after.metadata.resourceVersion === before.metadata.resourceVersion) return after;
+  }
 };
 const refOf = (plan: DRPlan) => ({
   namespace: stack.namespace,
