@@ -2,7 +2,7 @@
 import { parseDuration } from './duration.js';
 import { isObject } from './json.js';
 import type { Retry } from './run.js';
-import { BLOCK_BY_TYPE } from './schema/workflow.js';
+import { BLOCK_BY_TYPE } from './schema/actions/action.js';
 import type { Action, ActionType, RetryPolicy, RollbackAction } from './types.js';
 
 /** Longest time of one attempt when nothing is written: 5 minutes. */

@@ -27,7 +27,7 @@ import {
 import type { Mention } from './references.js';
 import { RenderError, renderString } from './render.js';
 import type { ActionBody, ActionInput, StageInput, WorkflowInput } from './run.js';
-import { BLOCK_BY_TYPE } from './schema/workflow.js';
+import { BLOCK_BY_TYPE } from './schema/actions/action.js';
 import { carriesSecret } from './secrecy.js';
 import { bodyOf, parametersAt, workflowAt, workflowKey } from './snapshot.js';
 import type { Snapshot } from './snapshot.js';

@@ -3,7 +3,7 @@ import { isActionType, rollbackOf } from './action-defaults.js';
 import { dependencies, isGraph } from './graph.js';
 import { referencesOf } from './placeholders.js';
 import type { Problem } from './problem.js';
-import { BLOCK_BY_TYPE } from './schema/workflow.js';
+import { BLOCK_BY_TYPE } from './schema/actions/action.js';
 import type { Action, ActionType, Scalar } from './types.js';
 import { whenReferences } from './when.js';
 

@@ -10,25 +10,19 @@ export type {
   Parameter,
   Scalar,
 } from './schema/common.js';
-export type {
-  Action,
-  ActionTarget,
-  ActionType,
-  ApprovalAction,
-  DRWorkflow,
-  DRWorkflowSpec,
-  DRWorkflowStatus,
-  Feed,
-  HTTPAction,
-  JobAction,
-  KubernetesResourceAction,
-  LocalizationAction,
-  NotifyAction,
-  RetryPolicy,
-  RollbackAction,
-  SubscriptionAction,
-  WaitAction,
-} from './schema/workflow.js';
+export type { Action, ActionType, RollbackAction } from './schema/actions/action.js';
+export type { ApprovalAction } from './schema/actions/approval.js';
+export type { Feed } from './schema/actions/feed.js';
+export type { HTTPAction } from './schema/actions/http.js';
+export type { JobAction } from './schema/actions/job.js';
+export type { KubernetesResourceAction } from './schema/actions/kubernetes-resource.js';
+export type { LocalizationAction } from './schema/actions/localization.js';
+export type { NotifyAction } from './schema/actions/notify.js';
+export type { RetryPolicy } from './schema/actions/retry-policy.js';
+export type { SubscriptionAction } from './schema/actions/subscription.js';
+export type { ActionTarget } from './schema/actions/target.js';
+export type { WaitAction } from './schema/actions/wait.js';
+export type { DRWorkflow, DRWorkflowSpec, DRWorkflowStatus } from './schema/workflow.js';
 export type {
   DRPlan,
   DRPlanSpec,

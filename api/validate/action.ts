@@ -11,7 +11,12 @@ import {
 import { formatDuration, parseDuration } from '../duration.js';
 import { isObject } from '../json.js';
 import type { Problem } from '../problem.js';
-import { ACTION_TYPES, BLOCK_BY_TYPE, rollbackSchema, UNSUPPORTED_ACTION_TYPES } from '../schema/workflow.js';
+import {
+  ACTION_TYPES,
+  BLOCK_BY_TYPE,
+  rollbackSchema,
+  UNSUPPORTED_ACTION_TYPES,
+} from '../schema/actions/action.js';
 import type { Action, ActionType, RetryPolicy } from '../types.js';
 import { checkWhen } from '../when.js';
 import { checkApproval } from './approval.js';

@@ -3,7 +3,7 @@ import { rollbackOf } from '../action-defaults.js';
 import { findPlaceholders } from '../placeholders.js';
 import type { Problem } from '../problem.js';
 import { actionOutputsSchema } from '../schema/execution.js';
-import { BLOCK_BY_TYPE } from '../schema/workflow.js';
+import { BLOCK_BY_TYPE } from '../schema/actions/action.js';
 import type { Action, ActionType } from '../types.js';
 import { error } from './fields.js';
 import { textsOf } from './sample.js';

@@ -4,7 +4,8 @@ import { isObject } from '../json.js';
 import type { Problem } from '../problem.js';
 import { executionSpecSchema } from '../schema/execution.js';
 import { planSpecSchema } from '../schema/plan.js';
-import { rollbackSchema, workflowSpecSchema } from '../schema/workflow.js';
+import { rollbackSchema } from '../schema/actions/action.js';
+import { workflowSpecSchema } from '../schema/workflow.js';
 import { member, warning } from './fields.js';
 
 const SPECS: Record<Kind, z.ZodType> = {

@@ -1,0 +1,128 @@
+import { z } from 'zod';
+import { cel, duration, PRESERVE } from '../common.js';
+import type { CelRule } from '../common.js';
+import { approvalActionSchema } from './approval.js';
+import { httpActionSchema } from './http.js';
+import { jobActionSchema } from './job.js';
+import { resourceActionSchema } from './kubernetes-resource.js';
+import { localizationActionSchema } from './localization.js';
+import { notifyActionSchema } from './notify.js';
+import { retryPolicySchema } from './retry-policy.js';
+import { subscriptionActionSchema } from './subscription.js';
+import { targetSchema } from './target.js';
+import { waitActionSchema } from './wait.js';
+
+/** The action types that a run can execute. */
+export const ACTION_TYPES = [
+  'HTTP',
+  'Job',
+  'Localization',
+  'Subscription',
+  'KubernetesResource',
+  'Wait',
+  'Notify',
+  'Approval',
+] as const;
+/** Type of an action (seed: Action). */
+export type ActionType = (typeof ACTION_TYPES)[number];
+/** Action types of the original's later releases: accepted by the schema, refused with UnsupportedField. */
+export const UNSUPPORTED_ACTION_TYPES = ['Globalization', 'HelmChart'] as const;
+
+const actionFields = {
+  name: z.string().min(1).max(253).describe('Name of the action, unique in its workflow.'),
+  type: z
+    .string()
+    .min(1)
+    .describe(`One of ${ACTION_TYPES.join(', ')}.`),
+  http: httpActionSchema.optional().describe('The request (type HTTP).'),
+  job: jobActionSchema.optional().describe('The Job (type Job).'),
+  localization: localizationActionSchema.optional().describe('The Localization (type Localization).'),
+  subscription: subscriptionActionSchema.optional().describe('The Subscription (type Subscription).'),
+  resource: resourceActionSchema.optional().describe('The objects (type KubernetesResource).'),
+  wait: waitActionSchema.optional().describe('What is waited for (type Wait).'),
+  notify: notifyActionSchema.optional().describe('The message (type Notify).'),
+  approval: approvalActionSchema.optional().describe('Who has to agree (type Approval).'),
+  globalization: z
+    .looseObject({})
+    .optional()
+    .meta(PRESERVE)
+    .describe('Not supported yet: makes the workflow Invalid.'),
+  helmChart: z
+    .looseObject({})
+    .optional()
+    .meta(PRESERVE)
+    .describe('Not supported yet: makes the workflow Invalid.'),
+  timeout: duration('Longest time of one attempt (default 5m). A Notify has 15s by default.').optional(),
+  totalTimeout: duration('Longest time of all attempts together (default none).').optional(),
+  retryPolicy: retryPolicySchema.optional().describe('How the action is retried.'),
+  dependsOn: z
+    .array(z.string().min(1))
+    .max(2000)
+    .optional()
+    .describe('Actions of this workflow that must end first. With any dependsOn the actions form a graph.'),
+  when: z.string().max(4096).optional().describe('CEL condition; the action is Skipped when it is false.'),
+  interruptible: z
+    .boolean()
+    .optional()
+    .describe(
+      'Whether a cancel stops the running action (default true); false lets it finish within its timeout.',
+    ),
+  waitReady: z
+    .boolean()
+    .optional()
+    .describe('Subscription: wait until every cluster has applied this very spec (default false).'),
+  target: targetSchema.optional(),
+  clusterExecutionMode: z.string().optional().describe('Not supported yet: makes the workflow Invalid.'),
+  hookType: z.string().optional().describe('Not supported yet: makes the workflow Invalid.'),
+  hookCleanup: z
+    .looseObject({})
+    .optional()
+    .meta(PRESERVE)
+    .describe('Not supported yet: makes the workflow Invalid.'),
+};
+
+/** A custom rollback as it may be written: `name` and `type` may be left out (plan semantics, §5 Revert). */
+export const rollbackSchema = z.object({
+  ...actionFields,
+  name: actionFields.name.optional(),
+  type: actionFields.type.optional(),
+});
+/** A custom rollback action. */
+export type RollbackAction = z.infer<typeof rollbackSchema>;
+
+/** Field of an action that holds the block of a type (seed: Action). */
+export const BLOCK_BY_TYPE = {
+  HTTP: 'http',
+  Job: 'job',
+  Localization: 'localization',
+  Subscription: 'subscription',
+  KubernetesResource: 'resource',
+  Wait: 'wait',
+  Notify: 'notify',
+  Approval: 'approval',
+} as const satisfies Record<ActionType, string>;
+
+const blockRules = Object.entries(BLOCK_BY_TYPE).map(([type, field]): CelRule => ({
+  rule: `self.type != '${type}' || has(self.${field})`,
+  message: `an action of type ${type} needs the field ${field}`,
+}));
+
+/** Seed: Validation Rules, DRWorkflow, 6. */
+const patchRules = (['localization', 'subscription', 'resource'] as const).map((field): CelRule => ({
+  rule: `!has(self.${field}) || !has(self.${field}.operation) || self.${field}.operation != 'Patch' || has(self.rollback)`,
+  message: `${field}.operation Patch needs a rollback in the action: say how the patch is undone`,
+}));
+
+export const actionSchema = z
+  .object({
+    ...actionFields,
+    rollback: z
+      .looseObject({})
+      .optional()
+      .meta(PRESERVE)
+      .describe('An action that undoes this one. Without a type it has the type of the action it undoes.'),
+  })
+  .meta(cel(...blockRules, ...patchRules))
+  .describe('One step of a workflow.');
+/** An action (seed: Action). `rollback` is stored unchecked and read with {@link rollbackSchema}. */
+export type Action = z.infer<typeof actionSchema>;

@@ -1,0 +1,49 @@
+import { z } from 'zod';
+import { PRESERVE } from '../common.js';
+import { feedSchema } from './feed.js';
+
+export const localizationActionSchema = z
+  .object({
+    operation: z
+      .string()
+      .max(256)
+      .optional()
+      .describe('Create (default), Apply, Patch or Delete. May be a placeholder.'),
+    name: z.string().min(1).max(1024).describe('Name of the Localization.'),
+    namespace: z
+      .string()
+      .min(1)
+      .max(1024)
+      .describe('Namespace of the Localization: that of the ManagedCluster.'),
+    priority: z.int().min(0).max(1000).optional().describe('Priority, higher wins (default 500 on Create).'),
+    overridePolicy: z
+      .enum(['ApplyNow', 'ApplyLater'])
+      .optional()
+      .describe('When overrides take effect. Absent on Create: ApplyNow.'),
+    feed: feedSchema.optional().describe('Source that is changed. Needed for Create.'),
+    overrides: z
+      .array(
+        z
+          .object({
+            name: z.string().min(1).describe('Name of the override.'),
+            type: z.string().min(1).describe('JSONPatch, MergePatch or Helm. May be a placeholder.'),
+            value: z.string().describe('Content of the override in YAML or JSON.'),
+            overrideChart: z
+              .boolean()
+              .optional()
+              .describe('Whether the HelmChart object is changed (type Helm only).'),
+          })
+          .describe('One change.'),
+      )
+      .max(256)
+      .optional()
+      .describe('Changes, applied in order.'),
+    spec: z
+      .looseObject({})
+      .optional()
+      .meta(PRESERVE)
+      .describe("The Localization's spec as Clusternet knows it; an alternative to the fields beside it."),
+  })
+  .describe('A Clusternet Localization: overrides for one cluster.');
+/** Localization action (seed: LocalizationAction, flat; the original's nested `spec`). */
+export type LocalizationAction = z.infer<typeof localizationActionSchema>;

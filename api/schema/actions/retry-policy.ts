@@ -1,0 +1,21 @@
+import { z } from 'zod';
+import { duration, PRESERVE } from '../common.js';
+
+export const retryPolicySchema = z
+  .object({
+    limit: z
+      .int()
+      .min(0)
+      .max(100)
+      .optional()
+      .describe('Retries after the first attempt (default 3). 0 means one attempt.'),
+    interval: duration('Wait before the first retry (default 5s).').optional(),
+    backoffMultiplier: z
+      .union([z.number(), z.string()])
+      .optional()
+      .meta(PRESERVE)
+      .describe('Factor between waits, a number or a string (default 2.0). A wait is never longer than 5m.'),
+  })
+  .describe('How an action is retried.');
+/** Retry policy of an action (seed: RetryPolicy). */
+export type RetryPolicy = z.infer<typeof retryPolicySchema>;
