@@ -5,6 +5,8 @@ import { isGrpcServiceError, QueryNotRegisteredError, WorkflowNotFoundError } fr
 import type { ApprovalAnswer } from '../api/approval.js';
 import type { Client, WorkflowExecutionDescription } from '@temporalio/client';
 import { defineSearchAttributeKey, WorkflowExecutionAlreadyStartedError } from '@temporalio/common';
+import { readTemporalIdentity } from './temporal-identity.js';
+import type { TemporalIdentity } from './temporal-identity.js';
 import {
   QUERIES,
   SEARCH_ATTRIBUTES,
@@ -96,6 +98,8 @@ export interface Runs {
   result(workflowId: string, runId?: string): Promise<RunResult>;
   /** Result of a stage, or of its rollback, that has completed. */
   stageResult(workflowId: string): Promise<StageResult>;
+  /** Which Temporal answers now: what it does not know means something only of runs that were started in it. */
+  where(): Promise<TemporalIdentity>;
   /** Open runs whose id begins with the prefix. Eventually consistent. */
   listOpen(idPrefix: string): AsyncIterable<{ workflowId: string; memo: RunMemo | undefined }>;
 }
@@ -185,6 +189,8 @@ export function createRuns(client: Client): Runs {
       client.workflow.getHandle(workflowId, runId).result() as Promise<RunResult>,
     stageResult: (workflowId) =>
       call(() => client.workflow.getHandle(workflowId).result() as Promise<StageResult>),
+    where: () =>
+      call(() => readTemporalIdentity(client.connection.workflowService, client.options.namespace)),
     async *listOpen(idPrefix) {
       const query = `WorkflowType = '${WORKFLOW_TYPES.execution}' AND ExecutionStatus = 'Running'`;
       for await (const found of client.workflow.list({ query })) {

@@ -62,18 +62,14 @@ async function main(config: BridgeConfig, log: Logger): Promise<void> {
   state.bridge = bridge;
 
   const check = setInterval(() => {
-    temporal.client
-      .withDeadline(Date.now() + TEMPORAL_CHECK_MS / 2, () =>
-        temporal.connection.workflowService.describeNamespace({ namespace: temporal.namespace }),
-      )
-      .then(
-        () => {
-          state.temporalError = undefined;
-        },
-        (error: unknown) => {
-          state.temporalError = error instanceof Error ? error.message : String(error);
-        },
-      );
+    temporal.look(TEMPORAL_CHECK_MS / 2).then(
+      () => {
+        state.temporalError = undefined;
+      },
+      (error: unknown) => {
+        state.temporalError = error instanceof Error ? error.message : String(error);
+      },
+    );
   }, TEMPORAL_CHECK_MS);
 
   const stopped = new Promise<void>((resolve) => {

@@ -1,26 +1,34 @@
-import { Client, isGrpcServiceError } from '@temporalio/client';
+import { Client } from '@temporalio/client';
 import { NativeConnection } from '@temporalio/worker';
 import { loadClientConnectConfig } from '@temporalio/envconfig';
 import { SEARCH_ATTRIBUTES } from '../workflows/contract.js';
+import { isRefusedByTemporal, readTemporalIdentity } from '../client/temporal-identity.js';
+import type { TemporalIdentity } from '../client/temporal-identity.js';
 import type { Log } from './core/log.js';
+import { isElsewhere } from './core/temporal-identity.js';
 
 /** A connected Temporal namespace. */
 export interface TemporalLink {
   connection: NativeConnection;
   client: Client;
   namespace: string;
+  /** Kept up to date by {@link TemporalLink.look}. */
   namespaceId: string;
   /** Absent where the server does not tell. */
   clusterId?: string;
   /** Whether every search attribute is registered. */
   searchAttributes: boolean;
+  /**
+   * Asks the server whether it is there, and takes over its ids when it is another one than before: behind one address a
+   * server may be set up anew.
+   *
+   * @throws Error when it does not answer or does not know the namespace
+   */
+  look(timeoutMs: number): Promise<void>;
   close(): Promise<void>;
 }
 
 const KEYWORD = 2;
-const PERMISSION_DENIED = 7;
-const UNIMPLEMENTED = 12;
-const UNAUTHENTICATED = 16;
 
 /**
  * Connects by the standard `TEMPORAL_*` variables or profile, with one connection for client and worker.
@@ -30,34 +38,39 @@ const UNAUTHENTICATED = 16;
 export async function connectTemporal(log: Log): Promise<TemporalLink> {
   const { connectionOptions, namespace = 'default' } = loadClientConnectConfig();
   const connection = await NativeConnection.connect(connectionOptions);
-  const described = await connection.workflowService.describeNamespace({ namespace });
-  const namespaceId = described.namespaceInfo?.id ?? '';
-  const clusterId = await readClusterId(connection);
-  const searchAttributes = await registerAttributes(connection, namespace, log);
-  return {
+  const read = (): ReturnType<typeof readTemporalIdentity> =>
+    readTemporalIdentity(connection.workflowService, namespace);
+  const client = new Client({ connection, namespace });
+  const link: TemporalLink = {
     connection,
-    client: new Client({ connection, namespace }),
+    client,
     namespace,
-    namespaceId,
-    ...(clusterId !== undefined && { clusterId }),
-    searchAttributes,
+    ...toIds(await read()),
+    searchAttributes: await registerAttributes(connection, namespace, log),
+    async look(timeoutMs) {
+      const found = toIds(await client.withDeadline(Date.now() + timeoutMs, read));
+      if (!isElsewhere(link, found)) return;
+      log.warn(
+        { before: toIds(link), now: found },
+        'another Temporal answers at the same address; runs that were started in the one before are left as they are',
+      );
+      delete link.clusterId;
+      Object.assign(link, found, {
+        searchAttributes: await registerAttributes(connection, namespace, log),
+      });
+    },
     close: () => connection.close(),
   };
+  return link;
 }
 
-/** A server may keep its id to itself; then the namespace's id has to do. */
-async function readClusterId(connection: NativeConnection): Promise<string | undefined> {
-  try {
-    const { clusterId } = await connection.workflowService.getClusterInfo({});
-    return clusterId === '' ? undefined : clusterId;
-  } catch (error) {
-    if (isRefused(error)) return undefined;
-    throw error;
-  }
-}
-
-const isRefused = (error: unknown): boolean =>
-  isGrpcServiceError(error) && [PERMISSION_DENIED, UNIMPLEMENTED, UNAUTHENTICATED].includes(error.code);
+const toIds = ({
+  namespaceId = '',
+  clusterId,
+}: TemporalIdentity): { namespaceId: string; clusterId?: string } => ({
+  namespaceId,
+  ...(clusterId !== undefined && { clusterId }),
+});
 
 /** Registers what is missing. Where that is refused, runs go without: they are found by id all the same. */
 async function registerAttributes(
@@ -76,7 +89,7 @@ async function registerAttributes(
     log.info({ missing, namespace }, 'registered search attributes');
     return true;
   } catch (error) {
-    const refused = isRefused(error);
+    const refused = isRefusedByTemporal(error);
     log.warn(
       { err: error, attributes: SEARCH_ATTRIBUTES },
       refused

@@ -70,7 +70,7 @@ export interface RunKind<T extends Cacheable> {
   /** Temporal knows no run of this object. */
   lost(object: T): Promise<void>;
   /** The run is in another Temporal than the one that is connected. */
-  mismatch(object: T): Promise<void>;
+  mismatch(object: T, connected: TemporalIdentity): Promise<void>;
   /** An object that is being deleted has to wait, and for what. */
   blocked(object: T, reason: string, message: string): Promise<void>;
   /** Last things before the finalizer goes. */

@@ -24,6 +24,7 @@ function setup(view: Partial<RunView> = {}) {
     unreachable: false,
     stillActing: undefined as number | undefined,
     starting: false,
+    where: { clusterId: 'this', namespaceId: 'here' },
     admission: undefined as Admission | undefined,
   };
   const note =
@@ -61,7 +62,8 @@ function setup(view: Partial<RunView> = {}) {
     world.run ??= running;
     return Promise.resolve({ kind: 'running' as const, runId: 'r' });
   };
-  const runs: Pick<Runs, 'answer' | 'describe' | 'signalCancel'> = {
+  const runs: Pick<Runs, 'answer' | 'describe' | 'signalCancel' | 'where'> = {
+    where: () => Promise.resolve(world.where),
     describe: () => {
       world.calls.push('describe');
       return world.unreachable ? Promise.reject(new Error('unreachable')) : Promise.resolve(world.run);
@@ -189,6 +191,15 @@ describe('an object with a run', () => {
     expect((await deleted.reconcile()).calls).toEqual(['mismatch']);
     const restored = setup({ run: { workflowId: 'id', clusterId: 'another', namespaceId: 'here' } });
     expect((await restored.reconcile()).calls).toEqual(['mismatch']);
+  });
+
+  it('is left alone too when the Temporal that does not know it turns out to be a new one at the old address', async () => {
+    const { world, reconcile } = setup(recorded);
+    world.where = { clusterId: 'this', namespaceId: 'new' };
+    expect((await reconcile()).calls).toEqual(['describe', 'mismatch']);
+    const deleted = setup({ ...recorded, deleting: true });
+    deleted.world.where = { clusterId: 'this', namespaceId: 'new' };
+    expect((await deleted.reconcile()).calls).toEqual(['describe', 'mismatch']);
   });
 
   it('is told of a cancel once, and not when the run knows already', async () => {

@@ -19,7 +19,7 @@ export interface RunControllerTimes {
 export interface RunControllerOptions<T extends Cacheable> {
   kind: RunKind<T>;
   runs: Runs;
-  /** The connected Temporal. */
+  /** The connected Temporal; read anew at each use. */
   temporal: TemporalIdentity;
   times: RunControllerTimes;
   log: Log;
@@ -144,14 +144,18 @@ export function createRunController<T extends Cacheable>(options: RunControllerO
     }
   }
 
+  /** A Temporal that the run was not started in says nothing about it by not knowing it. */
+  async function isMismatched(object: T, { run }: RunView, connected: TemporalIdentity): Promise<boolean> {
+    if (!isElsewhere(run, connected)) return false;
+    await kind.mismatch(object, connected);
+    return true;
+  }
+
   async function follow(object: T, view: RunView): Promise<number | undefined> {
     const { run } = view;
     if (run === undefined) return undefined;
     const memory = memoryOf(object);
-    if (isElsewhere(run, options.temporal)) {
-      await kind.mismatch(object);
-      return times.silenceMs;
-    }
+    if (await isMismatched(object, view, options.temporal)) return times.silenceMs;
     if (view.cancel !== undefined && !view.cancelKnown && !memory.cancelled.has('cancel')) {
       const sent = await runs.signalCancel(run.workflowId, view.cancel);
       memory.cancelled.add('cancel');
@@ -168,6 +172,7 @@ export function createRunController<T extends Cacheable>(options: RunControllerO
     if (wait > 0) return wait;
     const found = await runs.describe(run.workflowId, { withStages: true });
     if (found === undefined) {
+      if (await isMismatched(object, view, await runs.where())) return times.silenceMs;
       await kind.lost(object);
     } else if (found.state !== 'Running') {
       const again = await kind.closed(object, found);
@@ -197,10 +202,7 @@ export function createRunController<T extends Cacheable>(options: RunControllerO
     if (view.ended) return letGo('ended');
     if (view.forceRelease) return letGo('forced');
     const workflowId = view.run?.workflowId ?? kind.workflowId(object);
-    if (isElsewhere(view.run, options.temporal)) {
-      await kind.mismatch(object);
-      return times.silenceMs;
-    }
+    if (await isMismatched(object, view, options.temporal)) return times.silenceMs;
     const memory = memoryOf(object);
     let found: RunDescription | undefined;
     try {
@@ -222,7 +224,9 @@ export function createRunController<T extends Cacheable>(options: RunControllerO
       throw error;
     }
     if (found === undefined) {
-      if (view.run !== undefined) return letGo('lost');
+      if (view.run !== undefined) {
+        return (await isMismatched(object, view, await runs.where())) ? times.silenceMs : letGo('lost');
+      }
       return (await mayBeStarting(object)) ? POLL_WHILE_STARTING_MS : letGo('neverStarted');
     }
     if (found.state !== 'Running') {

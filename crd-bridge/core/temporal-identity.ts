@@ -1,8 +1,6 @@
-/** What tells one Temporal from another. Either id may be unknown, and then says nothing. */
-export interface TemporalIdentity {
-  clusterId?: string | undefined;
-  namespaceId?: string | undefined;
-}
+import type { TemporalIdentity } from '../../client/temporal-identity.js';
+
+export type { TemporalIdentity } from '../../client/temporal-identity.js';
 
 /**
  * Whether a run that was recorded with these ids is in another Temporal than the connected one, where that knows no such

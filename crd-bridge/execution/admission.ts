@@ -10,7 +10,9 @@ import type { Admission } from '../core/kind.js';
 import { accountOf } from './account.js';
 import { checkAbandoned, checkDeadline, checkNameReused, checkRestored, startDeadline } from './gates.js';
 import type { Refusal } from './gates.js';
-import { identityOf, refOf } from './identity.js';
+import { isElsewhere } from '../core/temporal-identity.js';
+import { rowOf } from './history.js';
+import { identityOf, nameOfTemporal, refOf } from './identity.js';
 import { checkPlanPhase, planNotFound } from './plan-gate.js';
 import { createPlanLock } from './plan-lock.js';
 import { holds } from './plan-state.js';
@@ -32,6 +34,8 @@ export interface ExecutionAdmission {
 }
 
 const LARGE_RUN_ACTIONS = 1000;
+/** How often it is looked whether the bridge is connected to the right Temporal again. */
+const TEMPORAL_LOOK_MS = 15_000;
 /** Reasons of executions that are not ours: their metadata is evidence and stays as it is. */
 const FOREIGN: ReadonlySet<string> = new Set(['RestoredCopy', 'AbandonedByPreviousController']);
 
@@ -74,7 +78,12 @@ export function createAdmission(deps: DrDeps): ExecutionAdmission {
     const identity = identityOf(execution);
     const plan = await findPlan(execution);
     // Holding the lock means that an earlier attempt got at least so far, and maybe further.
-    const resumed = holds(plan.status?.currentExecution, identity) ? await findRun(identity) : undefined;
+    const isHolder = holds(plan.status?.currentExecution, identity);
+    const resumed = isHolder ? await findRun(identity) : undefined;
+    if (resumed === undefined) {
+      const wait = isHolder ? await awaitTemporal(execution, plan) : undefined;
+      if (wait !== undefined) return wait;
+    }
     if (resumed === undefined) {
       throwIf(checkDeadline(execution, new Date()));
       throwIf(checkNameReused(execution, plan.status));
@@ -249,6 +258,21 @@ export function createAdmission(deps: DrDeps): ExecutionAdmission {
   async function findRun(identity: ExecutionIdentity): Promise<RunMemo | undefined> {
     const found = await deps.runs.describe(runWorkflowId({ cluster: deps.cluster, ...identity }));
     return found?.memo;
+  }
+
+  /**
+   * A start that got as far as the lock while the bridge was connected to another Temporal may have begun there: not to
+   * find it here does not allow a second one.
+   */
+  async function awaitTemporal(execution: CachedExecution, plan: DRPlan): Promise<Admission | undefined> {
+    const locked = rowOf(plan.status?.executionHistory, execution.metadata.uid ?? '')?.temporal;
+    const connected = await deps.runs.where();
+    if (!isElsewhere(locked, connected)) return undefined;
+    const message = `it may have been started in ${nameOfTemporal(locked)}, and the bridge is connected to ${nameOfTemporal(connected)}; connect it to that one, or delete this execution and create a new one`;
+    await deps.writer.status(caches.executions, refOf(execution), ({ status, metadata }) =>
+      waitingStatus(status, { reason: 'TemporalMismatch', message, generation: metadata.generation }, now()),
+    );
+    return { kind: 'wait', ms: TEMPORAL_LOOK_MS };
   }
 
   /** A plan that was not checked in its present form is waited for: its check is a moment away. */

@@ -60,6 +60,15 @@ describe('a name used again', () => {
     expect(checkNameReused(execution({ metadata: flux }), history)?.reason).toBe('NameReused');
   });
 
+  it('is refused too when the original controller ran it, whose rows have no uid', () => {
+    const rows = { executionHistory: [{ name: 'e', operationType: 'Execute', phase: 'Succeeded' }] };
+    expect(checkNameReused(execution({ metadata: tracked }), rows)).toMatchObject({
+      reason: 'NameReused',
+      message: expect.stringContaining('under the previous controller'),
+    });
+    expect(checkNameReused(execution({}), rows)).toBeUndefined();
+  });
+
   it('is fine by hand, for a first use, and for the very same object', () => {
     expect(checkNameReused(execution({}), history)).toBeUndefined();
     expect(checkNameReused(execution({ metadata: tracked }), undefined)).toBeUndefined();

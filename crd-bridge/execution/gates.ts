@@ -82,7 +82,10 @@ export function checkDeadline(execution: DRPlanExecution, now: Date): Refusal | 
   };
 }
 
-/** An execution that a GitOps tool has made again under a name that has run before. */
+/**
+ * An execution that a GitOps tool has made again under a name that has run before. A row without a uid is the original
+ * controller's, which kept none: it is of a run that was there before this bridge, and so of another one.
+ */
 export function checkNameReused(
   { metadata }: DRPlanExecution,
   plan: DRPlanStatus | undefined,
@@ -92,11 +95,11 @@ export function checkNameReused(
   );
   if (tracked === undefined) return undefined;
   const earlier = plan?.executionHistory?.find(
-    (row) => row.name === metadata.name && row.uid !== undefined && row.uid !== metadata.uid,
+    (row) => row.name === metadata.name && row.uid !== metadata.uid,
   );
   if (earlier === undefined) return undefined;
   return {
     reason: 'NameReused',
-    message: `not started: an execution named "${metadata.name}" has run before (${earlier.phase}, uid ${earlier.uid}), and "${tracked}" says that a GitOps tool has applied this one again; to run the plan on purpose, use a new name`,
+    message: `not started: an execution named "${metadata.name}" has run before (${earlier.phase}, ${earlier.uid === undefined ? 'under the previous controller' : `uid ${earlier.uid}`}), and "${tracked}" says that a GitOps tool has applied this one again; to run the plan on purpose, use a new name`,
   };
 }

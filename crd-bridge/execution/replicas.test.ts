@@ -17,6 +17,47 @@ describe('a start', () => {
   });
 });
 
+describe('a start that was interrupted after it took the plan', () => {
+  const interrupted = async () => {
+    const world = createWorld();
+    populate(world);
+    world.once('start', '', () => {
+      throw new Error('killed');
+    });
+    const first = createReplica(world, { clusterId: 'this' });
+    await expect(first.reconcile()).rejects.toThrow('killed');
+    expect(world.plan().status?.currentExecution?.uid).toBe('execution-uid');
+    return world;
+  };
+
+  it('is not begun a second time in another Temporal, where nobody can know of the first', async () => {
+    const world = await interrupted();
+    const other = createReplica(world, { clusterId: 'another' });
+    await other.reconcile();
+    expect(world.runsById.size).toBe(0);
+    const { status } = world.execution();
+    expect(status?.conditions?.find(({ type }) => type === 'Progressing')).toMatchObject({
+      status: 'False',
+      reason: 'TemporalMismatch',
+      message: expect.stringContaining('of cluster this'),
+    });
+    const deleted = world.execution();
+    deleted.metadata.deletionTimestamp = new Date().toISOString();
+    world.put(deleted);
+    other.sync();
+    await other.reconcile();
+    other.clock.now += 15_000;
+    await other.reconcile();
+    expect(world.plan().status?.currentExecution?.uid).toBe('execution-uid');
+  });
+
+  it('goes on in the one it was begun in', async () => {
+    const world = await interrupted();
+    await createReplica(world, { clusterId: 'this' }).reconcile();
+    expect(world.execution().status).toMatchObject({ phase: 'Running' });
+  });
+});
+
 describe('a refusal by a replica whose caches are late', () => {
   const late = (phase: string) => {
     const world = createWorld();

@@ -8,6 +8,7 @@ import type { RunDescription } from '../../client/runs.js';
 import type { FinishUpdate, RunProgress } from '../../workflows/contract.js';
 import { findCondition, setCondition } from '../core/conditions.js';
 import type { ReleaseCause, RunKind } from '../core/kind.js';
+import { isElsewhere } from '../core/temporal-identity.js';
 import type { ExecutionAdmission } from '../execution/admission.js';
 import { answersOf } from '../execution/answers.js';
 import { findPlan } from '../execution/find-plan.js';
@@ -333,13 +334,13 @@ export function createExecutionKind(
         message: `Temporal knows no workflow "${execution.status?.temporal?.workflowId ?? workflowId(execution)}" any more, though it was started; check what its actions have done, then revert this execution or create a new one`,
       });
     },
-    async mismatch(execution) {
+    async mismatch(execution, connected) {
       const recorded = execution.status?.temporal;
       await setProgressing(
         execution,
         'False',
         'TemporalMismatch',
-        `the run "${recorded?.workflowId ?? ''}" is in ${nameOfTemporal(recorded)}, and the bridge is connected to ${nameOfTemporal(deps.temporal)}; connect it to the recorded one`,
+        `the run "${recorded?.workflowId ?? ''}" is in ${nameOfTemporal(recorded)}, and the bridge is connected to ${nameOfTemporal(connected)}; connect it to the recorded one`,
       );
     },
     async blocked(execution, reason, message) {
@@ -370,9 +371,12 @@ export function createExecutionKind(
     const identity = identityOf(execution);
     const plan = await findPlan(deps, identity.namespace, execution.spec.planRef);
     if (plan === undefined) return;
-    const keepLock = cause === 'late' || cause === 'forced';
     const isHolder = holds(plan.status?.currentExecution, identity);
-    const row = plan.status?.executionHistory?.find((candidate) => candidate.uid === identity.uid);
+    const row = rowOf(plan.status?.executionHistory, identity.uid);
+    const mayRun =
+      cause === 'late' ||
+      cause === 'forced' ||
+      (cause === 'neverStarted' && isElsewhere(row?.temporal, await runs.where()));
     const end = endOf(execution) ?? { phase: 'Cancelled', completionTime: now() };
     // A row that has ended is final, also in a cache that is late.
     if (!isHolder && row !== undefined && isTerminalExecution(row.phase)) return;
@@ -382,7 +386,7 @@ export function createExecutionKind(
         refOf(plan),
         ({ status }) => {
           if (status === undefined) return undefined;
-          if (!keepLock) return endOnPlan(status, identity, end);
+          if (!mayRun) return endOnPlan(status, identity, end);
           const known = rowOf(status.executionHistory, identity.uid);
           if (known === undefined && !holds(status.currentExecution, identity)) return undefined;
           if (isTerminalExecution(known?.phase)) return undefined;

@@ -191,7 +191,9 @@ export function createReplica(
 ): Replica {
   const silent = (): void => undefined;
   const log = { debug: silent, info: silent, warn: silent, error: silent };
-  const { kube, runs } = world;
+  const { kube } = world;
+  // Which Temporal answers is a matter of the replica that asks.
+  const runs: Runs = { ...world.runs, where: () => Promise.resolve(deps.temporal) };
   const informer = { kube, apiVersion: API_VERSION };
   const deps: DrDeps = {
     kube,

@@ -1,5 +1,6 @@
 /** Test files by the names that rules use for them. */
 export const FILES = {
+  ACCIDENT: 'test/bridge/accident.test.ts',
   ATTEMPT: 'activities/attempt.test.ts',
   BAD: 'test/e2e/bad-input.test.ts',
   BRIDGE: 'test/bridge/lifecycle.test.ts',

@@ -3,6 +3,7 @@ import { chapter } from './rule.js';
 import type { Chapter } from './rule.js';
 
 const {
+  ACCIDENT,
   BAD,
   BRIDGE,
   CANCEL,
@@ -55,6 +56,8 @@ export const SEMANTICS_EXECUTIONS: readonly Chapter[] = [
       [
         `${GATES} > late > is what comes after 15 minutes, or after its own deadline`,
         `${ORDER} > start > does nothing after the deadline`,
+        `${ACCIDENT} > while the bridge is away > what came too late, was lost, or lost its object is told when it is back, and nothing starts`,
+        `${ACCIDENT} > while the worker is away > a run that nobody takes before its deadline does nothing when somebody does`,
       ],
     ],
     [
@@ -62,6 +65,8 @@ export const SEMANTICS_EXECUTIONS: readonly Chapter[] = [
       [
         `${BRIDGE} > an execution that must not start > is Failed RestoredCopy when it carries the stamp of another, and keeps that stamp`,
         `${GATES} > a restored copy > with %s`,
+        `${ACCIDENT} > an execution that was there before > never runs again from a backup, by its stamp or by what a restore tool has left on it`,
+        `${ACCIDENT} > an execution that was there before > under kubectl replace --force: what was read is a copy; what was written runs only where the plan allows`,
         `${RULES} > an execution > that is a copy of another, or uses a name again, is let in to be recorded, and does not start`,
       ],
     ],
@@ -69,6 +74,8 @@ export const SEMANTICS_EXECUTIONS: readonly Chapter[] = [
       'a used name that a GitOps tool applies again never starts',
       [
         `${GATES} > a name used again > is refused when a GitOps tool applied it`,
+        `${GATES} > a name used again > is refused too when the original controller ran it, whose rows have no uid`,
+        `${ACCIDENT} > an execution that was there before > is not run again when a GitOps tool prunes and re-creates it, and is by hand or under a new name`,
         `${RULES} > an execution > that is a copy of another, or uses a name again, is let in to be recorded, and does not start`,
       ],
     ],
@@ -84,6 +91,10 @@ export const SEMANTICS_EXECUTIONS: readonly Chapter[] = [
       'a run that Temporal has lost is RunLost, only while connected to the Temporal it ran in',
       [
         `${CONTROL} > an object with a run > is concluded when its run has closed or is lost`,
+        `${CONTROL} > an object with a run > is left alone too when the Temporal that does not know it turns out to be a new one at the old address`,
+        'crd-bridge/execution/replicas.test.ts > a start that was interrupted after it took the plan > is not begun a second time in another Temporal, where nobody can know of the first',
+        `${ACCIDENT} > while the bridge is away > what came too late, was lost, or lost its object is told when it is back, and nothing starts`,
+        `${ACCIDENT} > while the bridge is away > a bridge that comes back to another Temporal changes nothing, and goes on when it finds the right one`,
         `${BRIDGE} > an execution whose run is in another Temporal > says so, changes nothing, and is deleted only when a person insists; its plan is freed with the run`,
       ],
     ],
@@ -177,6 +188,7 @@ export const SEMANTICS_EXECUTIONS: readonly Chapter[] = [
       'the deletion of a namespace takes everything with it',
       [
         'test/admission/deletion.test.ts > a namespace goes with everything that is in use in it, and with its running executions',
+        `${ACCIDENT} > a namespace that is deleted > takes its live run with it: cancelled, settled, nothing left in Temporal`,
       ],
     ],
     [
@@ -192,6 +204,7 @@ export const SEMANTICS_EXECUTIONS: readonly Chapter[] = [
       [
         `${BRIDGE} > a running execution > is cancelled after two live looks when its object was removed by force, and then frees the plan`,
         'crd-bridge/core/orphans.test.ts > cancels a run only when its object was gone twice, 30 s apart',
+        `${ACCIDENT} > while the bridge is away > what came too late, was lost, or lost its object is told when it is back, and nothing starts`,
       ],
     ],
     [

@@ -34,11 +34,20 @@ const FAST = [
 
 let installed = false;
 
-export async function startReplica(flags: readonly string[] = []): Promise<Replica> {
+/**
+ * Starts a replica.
+ *
+ * @param flags more flags than the fast ones
+ * @param temporal address of another Temporal than the stack's
+ */
+export async function startReplica(
+  flags: readonly string[] = [],
+  temporal = inject('temporal'),
+): Promise<Replica> {
   if (!installed) Runtime.install({ shutdownSignals: [] });
   installed = true;
   const kube = createKubeClient(loadKubeConfig({ file: inject('kubeconfig') }));
-  const connection = await NativeConnection.connect({ address: inject('temporal') });
+  const connection = await NativeConnection.connect({ address: temporal });
   const namespace = inject('temporalNamespace');
   const [{ namespaceInfo }, { clusterId: temporalCluster }] = await Promise.all([
     connection.workflowService.describeNamespace({ namespace }),

@@ -2,12 +2,9 @@
  * Bridge and worker are killed while a run is under way. The endpoint outside counts what reached it: every action's
  * effect exactly once, by its key.
  */
-import { join } from 'node:path';
-import { readFile } from 'node:fs/promises';
-import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
-import type { Endpoints } from '../../local/endpoints.js';
-import { up } from '../../local/index.js';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { DRPlanExecution } from '../../api/types.js';
+import { heal, kill } from '../support/parts.js';
 import { startRecorder } from '../support/recorder.js';
 import type { Recorder } from '../support/recorder.js';
 import { http, openStack, poll } from '../support/stack.js';
@@ -29,30 +26,6 @@ afterAll(async () => {
   await recorder.close();
   await Promise.all([stack.close(), ungated.close()]);
 });
-
-const endpoints = async (): Promise<Endpoints> =>
-  JSON.parse(await readFile(join(inject('dataDir'), 'endpoints.json'), 'utf8')) as Endpoints;
-
-/** Starts again what has died: the same call an operator makes. */
-async function heal(): Promise<void> {
-  await up({
-    dataDir: inject('dataDir'),
-    ephemeral: true,
-    crdDir: 'deploy/crds',
-    bridge: { command: process.execPath, args: ['dist/crd-bridge/main.js'] },
-    worker: { command: process.execPath, args: ['dist/worker/main.js'] },
-    progress: () => undefined,
-  });
-}
-
-async function kill(...names: ('bridge' | 'worker')[]): Promise<void> {
-  const { pids } = await endpoints();
-  for (const name of names) {
-    const pid = pids[name];
-    if (pid === null || pid === undefined) throw new Error(`${name} does not run`);
-    process.kill(pid, 'SIGKILL');
-  }
-}
 
 /** Nine actions in three stages, each of which takes a while. */
 async function nine(name: string, delayMs: number): Promise<DRPlanExecution> {
