@@ -2,7 +2,12 @@
 import { isObject } from '../api/json.js';
 import { renderBody, renderValue } from '../api/render.js';
 import type { RenderScope } from '../api/render.js';
-import type { LocalizationAction, SubscriptionAction } from '../api/types.js';
+import type {
+  GlobalizationAction,
+  HelmChartAction,
+  LocalizationAction,
+  SubscriptionAction,
+} from '../api/types.js';
 import type { Refusal } from './object-action.js';
 
 /** A rendered spec, or what is wrong with the form it is written in. */
@@ -13,7 +18,23 @@ const SUBSCRIPTION_FIELDS = ['feeds', 'subscribers', 'schedulingStrategy'] as co
 
 /** The spec of a Localization; values of overrides are filled in by their own structure. */
 export function localizationSpec(block: LocalizationAction, scope: RenderScope): Body {
-  const written = choose(block, LOCALIZATION_FIELDS);
+  return overrideSpec(choose(block, LOCALIZATION_FIELDS), scope);
+}
+
+/** The spec of a Globalization, which is written nested only. */
+export function globalizationSpec(block: GlobalizationAction, scope: RenderScope): Body {
+  return overrideSpec(choose(block, []), scope);
+}
+
+/** The spec of a HelmChart, which is written nested only. */
+export function helmChartSpec(block: HelmChartAction, scope: RenderScope): Body {
+  const written = choose(block, []);
+  return written.ok
+    ? { ok: true, spec: renderValue(written.spec, scope) as Record<string, unknown> }
+    : written;
+}
+
+function overrideSpec(written: Body, scope: RenderScope): Body {
   if (!written.ok) return written;
   const { overrides, ...rest } = written.spec;
   const spec = renderValue(rest, scope) as Record<string, unknown>;

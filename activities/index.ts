@@ -6,7 +6,9 @@ import { captureAction, runAction, settleAction } from './attempt.js';
 import { decideStep } from './decide.js';
 import type { EgressPolicy } from './egress.js';
 import { evaluateStage } from './evaluate.js';
+import { createGlobalizationHandler } from './globalization.js';
 import type { Handler } from './handler.js';
+import { createHelmChartHandler } from './helm-chart.js';
 import { createHttpHandler } from './http.js';
 import { jobHandler } from './job.js';
 import { createKubernetesResourceHandler } from './kubernetes-resource.js';
@@ -38,6 +40,8 @@ export function createActivities(deps: ActivityDeps): WorkerActivities {
     HTTP: createHttpHandler(deps.egress),
     Job: jobHandler,
     Localization: createLocalizationHandler(),
+    Globalization: createGlobalizationHandler(),
+    HelmChart: createHelmChartHandler(),
     Subscription: createSubscriptionHandler(),
     KubernetesResource: createKubernetesResourceHandler(),
     Wait: waitHandler,
@@ -59,6 +63,8 @@ export function createActivities(deps: ActivityDeps): WorkerActivities {
     http: act('HTTP'),
     job: act('Job'),
     localization: act('Localization'),
+    globalization: act('Globalization'),
+    helmChart: act('HelmChart'),
     subscription: act('Subscription'),
     kubernetesResource: act('KubernetesResource'),
     wait: act('Wait'),

@@ -2,19 +2,12 @@ import { keyOf } from '../kube/client.js';
 import { KubeError } from '../kube/error.js';
 import { definitionOf, locate, readManifest } from './documents.js';
 import type { Attempt, AttemptResult, Handler } from './handler.js';
-import {
-  captureAll,
-  FINALIZER_WAIT_MS,
-  isAutomaticUndo,
-  performAll,
-  refused,
-  settleAll,
-  settleUndo,
-  undoAll,
-} from './object-action.js';
-import type { ObjectHandlerOptions, OutputsOf, Refusal } from './object-action.js';
+import { FINALIZER_WAIT_MS } from './object-action.js';
+import type { ObjectHandlerOptions, OutputsOf } from './object-action.js';
 import { carryOut, collision } from './object-effect.js';
 import type { ObjectEffect, ObjectTask } from './object-effect.js';
+import { createObjectHandler } from './object-handler.js';
+import type { ObjectPlan, Rendered } from './object-handler.js';
 import { operationOf } from './operations.js';
 
 /**
@@ -22,58 +15,26 @@ import { operationOf } from './operations.js';
  */
 export function createKubernetesResourceHandler(options: Partial<ObjectHandlerOptions> = {}): Handler {
   const bounds = { finalizerWaitMs: options.finalizerWaitMs ?? FINALIZER_WAIT_MS };
-  return {
-    async run(attempt) {
-      const plan = await render(attempt);
-      if (!plan.ok) return refused(plan);
-      const obstacle = await findObstacle(plan.tasks, attempt);
-      if (obstacle !== undefined) return obstacle;
-      const performed = await performAll(plan.tasks, attempt, {
-        bounds,
-        outputsOf: outputsFor(plan.tasks),
-        perform: async (task, tracked) => {
-          try {
-            return await carryOut(task, tracked, bounds);
-          } catch (error) {
-            const early = definedJustNow(error, task, plan.tasks);
-            if (early === undefined) throw error;
-            return early;
-          }
-        },
-      });
-      return (
-        performed.stopped ?? {
-          kind: 'succeeded',
-          outputs: performed.outputs,
-          ...(performed.notes !== undefined && { message: performed.notes }),
+  return createObjectHandler(
+    {
+      render,
+      outputsOf: ({ tasks }) => outputsFor(tasks),
+      obstacle: ({ tasks }, attempt) => findObstacle(tasks, attempt),
+      async perform(task, tracked, { tasks }) {
+        try {
+          return await carryOut(task, tracked, bounds);
+        } catch (error) {
+          const early = definedJustNow(error, task, tasks);
+          if (early === undefined) throw error;
+          return early;
         }
-      );
+      },
     },
-    async capture(attempt) {
-      const plan = await render(attempt);
-      if (!plan.ok) return { kind: 'failed', reason: plan.reason, message: plan.message };
-      return captureAll(plan.tasks, attempt);
-    },
-    async undo(attempt) {
-      return undoAll(attempt, {
-        bounds,
-        forwardTasks: async () => {
-          const plan = await render(attempt);
-          return plan.ok ? plan.tasks : [];
-        },
-      });
-    },
-    async settle(attempt) {
-      if (isAutomaticUndo(attempt)) return settleUndo();
-      const plan = await render(attempt);
-      return plan.ok ? settleAll(plan.tasks, attempt, outputsFor(plan.tasks)) : refused(plan);
-    },
-  };
+    bounds,
+  );
 }
 
-type Plan = { ok: true; tasks: ObjectTask[] } | ({ ok: false } & Refusal);
-
-async function render({ action, scope, kube, task }: Attempt): Promise<Plan> {
+async function render({ action, scope, kube, task }: Attempt): Promise<Rendered<ObjectPlan>> {
   const { resource } = action;
   if (resource === undefined) {
     return {

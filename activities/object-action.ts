@@ -13,7 +13,6 @@ import type { Attempt, AttemptResult } from './handler.js';
 import { StaleAttempt } from './handler.js';
 import { fromKubeError } from './kube-errors.js';
 import { isMarkedBy } from './marks.js';
-import { carryOut } from './object-effect.js';
 import type { EffectBounds, ObjectEffect, ObjectTask } from './object-effect.js';
 import { deleteCreated, recordable, restoreObject } from './object-undo.js';
 import type { UndoContext, UndoEffect } from './object-undo.js';
@@ -60,13 +59,12 @@ export async function performAll(
   tasks: ObjectTask[],
   attempt: Attempt,
   options: {
-    bounds: EffectBounds;
     outputsOf: OutputsOf;
-    /** Carries out one task; default: as the operation says. */
-    perform?: (task: ObjectTask, attempt: Attempt) => Promise<ObjectEffect>;
+    /** Carries out one task. */
+    perform: (task: ObjectTask, attempt: Attempt) => Promise<ObjectEffect>;
   },
 ): Promise<Performed> {
-  const perform = options.perform ?? ((task, tracked) => carryOut(task, tracked, options.bounds));
+  const { perform } = options;
   let began = false;
   const tracked: Attempt = {
     ...attempt,

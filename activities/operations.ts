@@ -6,7 +6,7 @@ import type { ObjectOperation } from './object-effect.js';
 
 /** The operation of an action, rendered; absent means Create (seed). Names are read exactly as they are written. */
 export function operationOf(
-  type: 'Localization' | 'Subscription' | 'KubernetesResource',
+  type: 'Localization' | 'Globalization' | 'HelmChart' | 'Subscription' | 'KubernetesResource',
   written: string | undefined,
   scope: RenderScope,
 ): { ok: true; operation: ObjectOperation } | ({ ok: false } & Refusal) {

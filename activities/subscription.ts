@@ -1,7 +1,6 @@
 import { formatDuration } from '../api/duration.js';
 import { isObject } from '../api/json.js';
 import { renderString } from '../api/render.js';
-import type { ActionOutputs, ObjectReference } from '../api/types.js';
 import { keyOf } from '../kube/client.js';
 import { isRetryable, KubeError } from '../kube/error.js';
 import { describeKey } from '../kube/object.js';
@@ -11,20 +10,13 @@ import { APPS, bindingOf, listClusters, missingKind, stopUnconfirmed } from './c
 import type { ManagedCluster } from './clusternet.js';
 import type { Attempt, AttemptResult, Handler } from './handler.js';
 import { isMarkedBy } from './marks.js';
-import {
-  captureAll,
-  FINALIZER_WAIT_MS,
-  isAutomaticUndo,
-  performAll,
-  refused,
-  settleAll,
-  settleUndo,
-  undoAll,
-} from './object-action.js';
-import type { ObjectHandlerOptions, Performed, Refusal } from './object-action.js';
+import { FINALIZER_WAIT_MS, undoAll } from './object-action.js';
+import type { ObjectHandlerOptions, Performed } from './object-action.js';
 import { deleteObject } from './object-delete.js';
 import { carryOut } from './object-effect.js';
 import type { EffectBounds, ObjectEffect, ObjectTask } from './object-effect.js';
+import { createObjectHandler, invalid, joined, oneReference, succeeded } from './object-handler.js';
+import type { ObjectPlan, Rendered } from './object-handler.js';
 import { lookUp } from './objects.js';
 import { operationOf } from './operations.js';
 import { waitUntilReady } from './subscription-ready.js';
@@ -43,43 +35,25 @@ const SETTLE_LOOK_MS = 5000;
  */
 export function createSubscriptionHandler(options: Partial<ObjectHandlerOptions> = {}): Handler {
   const bounds = { finalizerWaitMs: options.finalizerWaitMs ?? FINALIZER_WAIT_MS };
+  const handler = createObjectHandler<Plan>(
+    {
+      render: (attempt, purpose) => render(attempt, { checkTargets: purpose === 'act' }),
+      outputsOf: () => oneReference('subscriptionRef'),
+      perform: (task, tracked) =>
+        task.operation === 'Replace' ? replace(task, tracked, bounds) : carryOut(task, tracked, bounds),
+      conclude,
+    },
+    bounds,
+  );
   return {
-    async run(attempt) {
-      const plan = await render(attempt);
-      if (!plan.ok) return refused(plan);
-      const { task, warning } = plan;
-      // An apply or patch that drops a cluster is known by what was bound before it.
-      const before =
-        task.operation === 'Create'
-          ? undefined
-          : await lookUp(attempt.kube, keyOf(task.object), attempt.signal);
-      const performed = await performAll([task], attempt, {
-        bounds,
-        outputsOf,
-        perform: (one, tracked) =>
-          one.operation === 'Replace' ? replace(one, tracked, bounds) : carryOut(one, tracked, bounds),
-      });
-      if (performed.stopped !== undefined) return performed.stopped;
-
-      const former = performed.state?.documents[0]?.object ?? before;
-      const unconfirmed = await unconfirmedStops(task, plan.matched, former, attempt);
-      const notes = [unconfirmed, warning, performed.notes];
-      const isWaitedFor = attempt.action.waitReady === true && task.operation !== 'Delete';
-      if (!isWaitedFor) return succeeded(performed, notes);
-      return awaitReady(task, performed, former, notes, attempt);
-    },
-    async capture(attempt) {
-      const plan = await render(attempt);
-      if (!plan.ok) return { kind: 'failed', reason: plan.reason, message: plan.message };
-      return captureAll([plan.task], attempt);
-    },
+    ...handler,
     async undo(attempt) {
       const removed: string[] = [];
       const result = await undoAll(attempt, {
         bounds,
         forwardTasks: async () => {
           const plan = await render(attempt, { checkTargets: false });
-          return plan.ok ? [plan.task] : [];
+          return plan.ok ? plan.tasks : [];
         },
         beforeDelete: (object) => {
           removed.push(...bindingsOf(object));
@@ -91,17 +65,15 @@ export function createSubscriptionHandler(options: Partial<ObjectHandlerOptions>
       return warning === undefined ? result : { ...result, message: joined([warning, result.message]) };
     },
     async settle(attempt) {
-      if (isAutomaticUndo(attempt)) return settleUndo();
-      const plan = await render(attempt, { checkTargets: false });
-      if (!plan.ok) return refused(plan);
-      const settled = await settleAll([plan.task], attempt, outputsOf);
-      const uid = settled.kind === 'succeeded' ? settled.outputs?.subscriptionRef?.uid : undefined;
-      if (settled.kind !== 'succeeded' || uid === undefined || attempt.action.waitReady !== true)
-        return settled;
+      const settled = await handler.settle(attempt);
+      const reference = settled.kind === 'succeeded' ? settled.outputs?.subscriptionRef : undefined;
+      const { waitReady } = attempt.action;
+      if (settled.kind !== 'succeeded' || reference?.uid === undefined || waitReady !== true) return settled;
+      const { name, namespace = '', uid } = reference;
       const waited = await waitUntilReady(
         attempt,
-        { ...nameOf(plan.task), uid },
-        plan.task.operation === 'Create' ? undefined : { generation: undefined, specHash: undefined },
+        { name, namespace, uid },
+        settled.outputs?.created === undefined ? { generation: undefined, specHash: undefined } : undefined,
         { timeoutMs: Math.min(SETTLE_LOOK_MS, attempt.deadline - Date.now() - MARGIN_MS) },
       );
       if (waited.kind === 'ready') return settled;
@@ -116,20 +88,30 @@ export function createSubscriptionHandler(options: Partial<ObjectHandlerOptions>
   };
 }
 
-type Plan =
-  | {
-      ok: true;
-      task: ObjectTask;
-      /** Clusters that the written subscribers choose; undefined when none are written. */
-      matched?: ManagedCluster[];
-      warning?: string;
-    }
-  | ({ ok: false } & Refusal);
+async function conclude(plan: Plan, performed: Performed, attempt: Attempt): Promise<AttemptResult> {
+  const { task, former } = plan;
+  // An apply or patch that drops a cluster is known by what was bound before it.
+  const before = performed.state?.documents[0]?.object ?? former;
+  const unconfirmed = await unconfirmedStops(task, plan.matched, before, attempt);
+  const notes = [unconfirmed, plan.warning, performed.notes];
+  const isWaitedFor = attempt.action.waitReady === true && task.operation !== 'Delete';
+  if (!isWaitedFor) return succeeded(performed, notes);
+  return awaitReady(task, performed, before, notes, attempt);
+}
+
+interface Plan extends ObjectPlan {
+  task: ObjectTask;
+  /** What was there before the effect, unless it is created. */
+  former?: KubeObject;
+  /** Clusters that the written subscribers choose; undefined when none are written. */
+  matched?: ManagedCluster[];
+  warning?: string;
+}
 
 async function render(
   { action, scope, kube, task, signal }: Attempt,
-  options: { checkTargets: boolean } = { checkTargets: true },
-): Promise<Plan> {
+  options: { checkTargets: boolean },
+): Promise<Rendered<Plan>> {
   const block = action.subscription;
   if (block === undefined) {
     return invalid(`action "${action.name}" has no block "subscription"; write the Subscription to change`);
@@ -149,22 +131,25 @@ async function render(
     metadata: { name: renderString(block.name, scope), namespace },
     spec,
   };
-  const objectTask: ObjectTask = { operation, object };
-  if (operation === 'Delete') return { ok: true, task: objectTask };
-
   const isWhole = operation === 'Create' || operation === 'Replace';
-  if ((isWhole && spec.feeds === undefined) || spec.feeds === null || isEmptyList(spec.feeds)) {
-    return invalid(
-      'feeds is empty; name at least one source. To stop what is deployed use operation Delete: Clusternet leaves it running when only its feeds go',
-    );
+  if (operation !== 'Delete') {
+    if ((isWhole && spec.feeds === undefined) || spec.feeds === null || isEmptyList(spec.feeds)) {
+      return invalid(
+        'feeds is empty; name at least one source. To stop what is deployed use operation Delete: Clusternet leaves it running when only its feeds go',
+      );
+    }
   }
-  const writesSubscribers = isWhole || Object.hasOwn(spec, 'subscribers');
-  if (!writesSubscribers || !options.checkTargets) return { ok: true, task: objectTask };
+  const written: ObjectTask = { operation, object };
+  const plan: Plan = { ok: true, tasks: [written], task: written };
+  if (!options.checkTargets) return plan;
+  const former = operation === 'Create' ? undefined : await lookUp(kube, keyOf(object), signal);
+  if (former !== undefined) plan.former = former;
+  const writesSubscribers = operation !== 'Delete' && (isWhole || Object.hasOwn(spec, 'subscribers'));
+  if (!writesSubscribers) return plan;
   const targets = chooseTargets(spec.subscribers, await listClusters(kube, signal));
   if (!targets.ok) return targets;
   return {
-    ok: true,
-    task: objectTask,
+    ...plan,
     matched: targets.matched,
     ...(targets.warning !== undefined && { warning: targets.warning }),
   };
@@ -248,6 +233,7 @@ async function awaitReady(
 ): Promise<AttemptResult> {
   const [effect] = performed.effects;
   const uid = effect?.reference.uid ?? '';
+  const { name, namespace = '' } = task.object.metadata;
   const isNew = former === undefined || former.metadata.uid !== uid;
   const before: Before | undefined = isNew
     ? undefined
@@ -259,7 +245,7 @@ async function awaitReady(
   let waitingFor = 'Clusternet to bind clusters';
   let waited: Waited;
   try {
-    waited = await waitUntilReady(attempt, { ...nameOf(task), uid }, before, {
+    waited = await waitUntilReady(attempt, { name, namespace, uid }, before, {
       timeoutMs: attempt.deadline - Date.now() - MARGIN_MS,
       progress: (text) => {
         waitingFor = text;
@@ -306,11 +292,6 @@ async function awaitReady(
   }
 }
 
-function succeeded(performed: Performed, notes: (string | undefined)[]): AttemptResult {
-  const message = joined(notes);
-  return { kind: 'succeeded', outputs: performed.outputs, ...(message !== undefined && { message }) };
-}
-
 function waitedFor(waited: Waited): string {
   switch (waited.kind) {
     case 'ready':
@@ -322,26 +303,9 @@ function waitedFor(waited: Waited): string {
   }
 }
 
-function joined(parts: (string | undefined)[]): string | undefined {
-  const present = parts.filter((part) => part !== undefined);
-  return present.length === 0 ? undefined : present.join('; ');
-}
-
 function bindingsOf(subscription: KubeObject): string[] {
   const { status } = subscription;
   return isObject(status) && Array.isArray(status.bindingClusters) ? status.bindingClusters.map(String) : [];
 }
 
-const nameOf = ({ object }: ObjectTask): { name: string; namespace: string } => ({
-  name: object.metadata.name,
-  namespace: object.metadata.namespace ?? '',
-});
-
 const isEmptyList = (value: unknown): boolean => Array.isArray(value) && value.length === 0;
-
-const invalid = (message: string): { ok: false } & Refusal => ({ ok: false, reason: 'InvalidSpec', message });
-
-const outputsOf = (references: ObjectReference[], created: ObjectReference[]): ActionOutputs => ({
-  ...(references[0] !== undefined && { subscriptionRef: references[0] }),
-  ...(created.length > 0 && { created }),
-});

@@ -60,6 +60,10 @@ export function operationOf(action: Pick<Action, 'type' | BlockName> | RollbackA
   switch (action.type) {
     case 'Localization':
       return action.localization?.operation || 'Create';
+    case 'Globalization':
+      return action.globalization?.operation || 'Create';
+    case 'HelmChart':
+      return action.helmChart?.operation || 'Create';
     case 'Subscription':
       return action.subscription?.operation || 'Create';
     case 'KubernetesResource':
@@ -77,9 +81,11 @@ export function needsCapture(action: Action): boolean {
 
 type BlockName = (typeof BLOCK_BY_TYPE)[ActionType];
 
-/** Operations that a type knows (seed; Apply and Replace from the original controller). */
+/** Operations that a type knows (seed; the others from the original controller's later releases). */
 export const OPERATIONS_BY_TYPE: Partial<Record<ActionType, readonly string[]>> = {
   Localization: ['Create', 'Apply', 'Patch', 'Delete'],
+  Globalization: ['Create', 'Apply', 'Patch', 'Delete'],
+  HelmChart: ['Create', 'Apply', 'Patch', 'Delete'],
   Subscription: ['Create', 'Apply', 'Patch', 'Delete', 'Replace'],
   KubernetesResource: ['Create', 'Apply', 'Patch', 'Replace', 'Delete'],
 };

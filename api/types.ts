@@ -13,6 +13,8 @@ export type {
 export type { Action, ActionType, RollbackAction } from './schema/actions/action.js';
 export type { ApprovalAction } from './schema/actions/approval.js';
 export type { Feed } from './schema/actions/feed.js';
+export type { GlobalizationAction } from './schema/actions/globalization.js';
+export type { HelmChartAction } from './schema/actions/helm-chart.js';
 export type { HTTPAction } from './schema/actions/http.js';
 export type { JobAction } from './schema/actions/job.js';
 export type { KubernetesResourceAction } from './schema/actions/kubernetes-resource.js';

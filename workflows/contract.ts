@@ -238,6 +238,8 @@ export interface WorkerActivities {
   http: (task: ActionTask) => Promise<ActionOutcome>;
   job: (task: ActionTask) => Promise<ActionOutcome>;
   localization: (task: ActionTask) => Promise<ActionOutcome>;
+  globalization: (task: ActionTask) => Promise<ActionOutcome>;
+  helmChart: (task: ActionTask) => Promise<ActionOutcome>;
   subscription: (task: ActionTask) => Promise<ActionOutcome>;
   kubernetesResource: (task: ActionTask) => Promise<ActionOutcome>;
   wait: (task: ActionTask) => Promise<ActionOutcome>;
@@ -259,6 +261,8 @@ export const ACTIVITY_BY_TYPE = {
   HTTP: 'http',
   Job: 'job',
   Localization: 'localization',
+  Globalization: 'globalization',
+  HelmChart: 'helmChart',
   Subscription: 'subscription',
   KubernetesResource: 'kubernetesResource',
   Wait: 'wait',

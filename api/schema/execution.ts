@@ -61,6 +61,8 @@ export const actionOutputsSchema = z
   .object({
     jobRef: objectReferenceSchema.optional().describe('The Job that was created.'),
     localizationRef: objectReferenceSchema.optional().describe('The Localization that was written.'),
+    globalizationRef: objectReferenceSchema.optional().describe('The Globalization that was written.'),
+    helmChartRef: objectReferenceSchema.optional().describe('The HelmChart that was written.'),
     subscriptionRef: objectReferenceSchema.optional().describe('The Subscription that was written.'),
     resourceRef: objectReferenceSchema.optional().describe('The object that was written, when there is one.'),
     resourceRefs: z

@@ -11,16 +11,11 @@ import {
 import { formatDuration, parseDuration } from '../duration.js';
 import { isObject } from '../json.js';
 import type { Problem } from '../problem.js';
-import {
-  ACTION_TYPES,
-  BLOCK_BY_TYPE,
-  rollbackSchema,
-  UNSUPPORTED_ACTION_TYPES,
-} from '../schema/actions/action.js';
+import { ACTION_TYPES, BLOCK_BY_TYPE, rollbackSchema } from '../schema/actions/action.js';
 import type { Action, ActionType, RetryPolicy } from '../types.js';
 import { checkWhen } from '../when.js';
 import { checkApproval } from './approval.js';
-import { checkLocalization, checkSubscription } from './clusternet.js';
+import { checkGlobalization, checkHelmChart, checkLocalization, checkSubscription } from './clusternet.js';
 import { error, readField, show, warning } from './fields.js';
 import { checkHttp, methodOf } from './http.js';
 import { checkJob } from './job.js';
@@ -38,8 +33,6 @@ const UNSUPPORTED_FIELDS = {
   hookType: 'hooks',
   hookCleanup: 'hooks',
   clusterExecutionMode: 'execution per cluster',
-  globalization: 'Globalization',
-  helmChart: 'HelmChart',
 } as const satisfies Partial<Record<keyof Action, string>>;
 
 /** Checks one action with its custom rollback; names, order and references are the workflow's. */
@@ -70,11 +63,8 @@ function checkStep(action: Action, path: string): Problem[] {
 }
 
 function checkUnknownType(type: string, path: string): Problem[] {
-  const allowed = `allowed are ${ACTION_TYPES.join(', ')}`;
-  if ((UNSUPPORTED_ACTION_TYPES as readonly string[]).includes(type)) {
-    return [error(`${path}.type`, 'UnsupportedField', `is ${type}, which is not supported yet; ${allowed}`)];
-  }
-  return [error(`${path}.type`, 'InvalidField', `is ${show(type)}; ${allowed}`)];
+  const message = `is ${show(type)}; allowed are ${ACTION_TYPES.join(', ')}`;
+  return [error(`${path}.type`, 'InvalidField', message)];
 }
 
 function checkUnsupported(action: Action, path: string): Problem[] {
@@ -110,8 +100,9 @@ function checkBlocks(action: Action, type: ActionType, path: string): Problem[] 
   const problems = foreign.map((field) =>
     warning(`${path}.${field}`, 'IgnoredField', `is ignored, as the action has type ${type}`),
   );
-  if (action.waitReady === true && type !== 'Subscription') {
-    problems.push(warning(`${path}.waitReady`, 'IgnoredField', 'has an effect on type Subscription only'));
+  if (action.waitReady === true && type !== 'Subscription' && type !== 'HelmChart') {
+    const message = 'has an effect on types Subscription and HelmChart only';
+    problems.push(warning(`${path}.waitReady`, 'IgnoredField', message));
   }
   if (action[own] === undefined) {
     problems.push(error(`${path}.${own}`, 'InvalidField', `is missing; an action of type ${type} needs it`));
@@ -128,6 +119,10 @@ function checkBlock(action: Action, type: ActionType, path: string): Problem[] {
       return action.job === undefined ? [] : checkJob(action.job, path);
     case 'Localization':
       return action.localization === undefined ? [] : checkLocalization(action.localization, path);
+    case 'Globalization':
+      return action.globalization === undefined ? [] : checkGlobalization(action.globalization, path);
+    case 'HelmChart':
+      return action.helmChart === undefined ? [] : checkHelmChart(action.helmChart, path);
     case 'Subscription':
       return action.subscription === undefined ? [] : checkSubscription(action.subscription, path);
     case 'KubernetesResource':

@@ -1,7 +1,12 @@
 import { isObject } from '../json.js';
 import { renderDocuments } from '../render.js';
 import type { Problem } from '../problem.js';
-import type { LocalizationAction, SubscriptionAction } from '../types.js';
+import type {
+  GlobalizationAction,
+  HelmChartAction,
+  LocalizationAction,
+  SubscriptionAction,
+} from '../types.js';
 import { error, show, warning } from './fields.js';
 import { checkName } from './names.js';
 import { isTemplated, trySample } from './sample.js';
@@ -21,35 +26,77 @@ function checkOneForm(block: object, flat: readonly string[], path: string): Pro
 
 /** Checks a Localization action. */
 export function checkLocalization(localization: LocalizationAction, path: string): Problem[] {
-  const operation = localization.operation || 'Create';
   const spec = localization.spec;
-  const body = spec ?? localization;
-  const where = spec === undefined ? path : `${path}.spec`;
-  const problems = [
+  return [
     ...checkOneForm(localization, ['priority', 'overridePolicy', 'feed', 'overrides'], path),
     ...checkName(localization.name, `${path}.name`, 'subdomain'),
     ...checkName(localization.namespace, `${path}.namespace`, 'label'),
+    ...checkOverrideBody(
+      spec ?? localization,
+      localization.operation,
+      spec === undefined ? path : `${path}.spec`,
+    ),
   ];
+}
+
+/** Checks a Globalization action. */
+export function checkGlobalization(globalization: GlobalizationAction, path: string): Problem[] {
+  const { operation, spec = {} } = globalization;
+  const affinity = spec.clusterAffinity;
+  return [
+    ...checkName(globalization.name, `${path}.name`, 'subdomain'),
+    ...checkOverrideBody(spec, operation, `${path}.spec`),
+    ...(operation === 'Delete' || isAbsent(affinity)
+      ? []
+      : checkAffinity(affinity, `${path}.spec.clusterAffinity`)),
+  ];
+}
+
+/** Checks a HelmChart action. */
+export function checkHelmChart(chart: HelmChartAction, path: string): Problem[] {
+  const { operation = 'Create', spec = {} } = chart;
+  const problems = [
+    ...checkName(chart.name, `${path}.name`, 'subdomain'),
+    ...checkName(chart.namespace, `${path}.namespace`, 'label'),
+  ];
+  if (operation === 'Delete') return problems;
+  if (operation === 'Patch' || isTemplated(operation)) return problems;
+  for (const field of ['repo', 'chart', 'targetNamespace']) {
+    const value = spec[field];
+    if (isText(value) && value !== '') continue;
+    const message = `is ${show(value)}; operation ${operation || 'Create'} needs repo, chart and targetNamespace`;
+    problems.push(error(`${path}.spec.${field}`, 'InvalidField', message));
+  }
+  const { repo } = spec;
+  if (isText(repo) && repo !== '' && !isTemplated(repo) && !/^(https?|oci):\/\//.test(repo)) {
+    const message = `is ${show(repo)}; must begin with http://, https:// or oci://`;
+    problems.push(error(`${path}.spec.repo`, 'InvalidField', message));
+  }
+  return problems;
+}
+
+function checkOverrideBody(
+  body: Record<string, unknown>,
+  written: string | undefined,
+  path: string,
+): Problem[] {
+  const operation = written || 'Create';
+  const problems: Problem[] = [];
   if (operation === 'Create' && !isObject(body.feed)) {
-    problems.push(
-      error(
-        `${where}.feed`,
-        'InvalidField',
-        `is ${show(body.feed)}; operation Create needs the source that is changed`,
-      ),
-    );
+    const message = `is ${show(body.feed)}; operation Create needs the source that is changed`;
+    problems.push(error(`${path}.feed`, 'InvalidField', message));
   }
   if (body.overridePolicy === 'ApplyLater') {
     problems.push(
       warning(
-        `${where}.overridePolicy`,
+        `${path}.overridePolicy`,
         'ApplyLater',
         'is ApplyLater: what already runs is not changed until its source is deployed again; use ApplyNow for a failover',
       ),
     );
   }
   if (operation === 'Delete') return problems;
-  return [...problems, ...checkOverrides(body.overrides, `${where}.overrides`)];
+  return [...problems, ...checkOverrides(body.overrides, `${path}.overrides`)];
 }
 
 function checkOverrides(overrides: unknown, path: string): Problem[] {
@@ -148,16 +195,23 @@ function checkSubscribers(subscribers: unknown, path: string): Problem[] {
         ),
       ];
     }
-    const { matchLabels, matchExpressions } = affinity;
-    const isEmpty = (value: unknown): boolean =>
-      value === undefined || value === null || Object.keys(value).length === 0;
-    if (isEmpty(matchLabels) && isEmpty(matchExpressions)) {
-      return [
-        warning(where, 'SelectsAllClusters', 'is {}, which selects every cluster; name labels to narrow it'),
-      ];
-    }
-    return checkSelector(matchLabels, matchExpressions, where);
+    return checkAffinity(affinity, where);
   });
+}
+
+function checkAffinity(affinity: unknown, path: string): Problem[] {
+  if (!isObject(affinity)) {
+    return [error(path, 'InvalidField', `is ${show(affinity)}; must be a selector of clusters by labels`)];
+  }
+  const { matchLabels, matchExpressions } = affinity;
+  const isEmpty = (value: unknown): boolean =>
+    value === undefined || value === null || Object.keys(value).length === 0;
+  if (isEmpty(matchLabels) && isEmpty(matchExpressions)) {
+    return [
+      warning(path, 'SelectsAllClusters', 'is {}, which selects every cluster; name labels to narrow it'),
+    ];
+  }
+  return checkSelector(matchLabels, matchExpressions, path);
 }
 
 function checkSelector(matchLabels: unknown, matchExpressions: unknown, path: string): Problem[] {

@@ -13,6 +13,8 @@ const OWNED: Record<string, ActionType> = {
   httpResponse: 'HTTP',
   jobRef: 'Job',
   localizationRef: 'Localization',
+  globalizationRef: 'Globalization',
+  helmChartRef: 'HelmChart',
   subscriptionRef: 'Subscription',
   resourceRef: 'KubernetesResource',
   resourceRefs: 'KubernetesResource',

@@ -45,6 +45,13 @@ export function checkRenderedNames(action: Action, names: NameScope, path: strin
         ...field(action.localization?.name, 'localization.name', 'subdomain'),
         ...field(action.localization?.namespace, 'localization.namespace', 'label'),
       ];
+    case 'Globalization':
+      return field(action.globalization?.name, 'globalization.name', 'subdomain');
+    case 'HelmChart':
+      return [
+        ...field(action.helmChart?.name, 'helmChart.name', 'subdomain'),
+        ...field(action.helmChart?.namespace, 'helmChart.namespace', 'label'),
+      ];
     case 'Subscription':
       return [
         ...field(action.subscription?.name, 'subscription.name', 'subdomain'),

@@ -25,6 +25,22 @@ const job = (spec: Loose = {}, podSpec: Loose = pod): Loose => ({
   job: { template: { spec: { template: { spec: podSpec }, ...spec } } },
 });
 const feed = { apiVersion: 'apps/v1', kind: 'Deployment', name: 'web', namespace: 'shop' };
+const globalization = (block: Loose, name = 'g'): Loose => ({
+  name,
+  type: 'Globalization',
+  globalization: { name: 'web', ...block },
+});
+const chart: Loose = {
+  name: 'web',
+  namespace: 'charts',
+  spec: { repo: 'oci://example.org/charts', chart: 'web', targetNamespace: 'shop' },
+};
+const helmChart = (block: Loose, more: Loose = {}): Loose => ({
+  name: 'chart',
+  type: 'HelmChart',
+  helmChart: { ...chart, ...block },
+  ...more,
+});
 const localization = (block: Loose, more: Loose = {}): Loose => ({
   name: 'l',
   type: 'Localization',
@@ -61,6 +77,8 @@ describe('valid workflows', () => {
       http(),
       job(),
       localization({ feed, overrides: [{ name: 'x', type: 'MergePatch', value: 'spec: {replicas: 1}' }] }),
+      globalization({ spec: { feed, clusterAffinity: { matchLabels: { site: 'a' } } } }),
+      helmChart({}),
       subscription({}),
       resource({}),
     ];
@@ -122,7 +140,7 @@ describe('shape', () => {
     expect(timeout?.message).toBe('is "5 minutes"; must be a duration such as 30s, 5m or 1h30m');
     const [type] = check(http('a', { type: 'Http' }));
     expect(type?.message).toBe(
-      'is "Http"; allowed are HTTP, Job, Localization, Subscription, KubernetesResource, Wait, Notify, Approval',
+      'is "Http"; allowed are HTTP, Job, Localization, Globalization, HelmChart, Subscription, KubernetesResource, Wait, Notify, Approval',
     );
   });
 });
@@ -146,13 +164,13 @@ describe('rules', () => {
       ['warning IgnoredField spec.actions[0].job'],
     ],
     [
-      'later types and fields are refused',
+      'unknown types and later fields are refused',
       [
-        http('a', { type: 'HelmChart' }),
+        http('a', { type: 'Terraform' }),
         http('b', { hookType: 'pre-install', target: { kubeconfigSecretRef: { name: 'x' } } }),
       ],
       [
-        'error UnsupportedField spec.actions[0].type',
+        'error InvalidField spec.actions[0].type',
         'error UnsupportedField spec.actions[1].hookType',
         'error UnsupportedField spec.actions[1].target',
       ],
@@ -511,6 +529,42 @@ describe('rules', () => {
       [localization({ operation: 'Patch' })],
       ['error MissingRollback spec.actions[0].localization.operation'],
     ],
+    // Globalization
+    [
+      'Create of a Globalization needs a feed, and its affinity is a selector',
+      [
+        globalization({ spec: { clusterAffinity: 'site-a' } }),
+        globalization({ spec: { feed, overridePolicy: 'ApplyLater', clusterAffinity: {} } }, 'h'),
+        globalization({ operation: 'Patch', spec: { overrides: [{ type: 'Helm', value: 'a: [' }] } }, 'i'),
+      ],
+      [
+        'error InvalidField spec.actions[0].globalization.spec.feed',
+        'error InvalidField spec.actions[0].globalization.spec.clusterAffinity',
+        'warning ApplyLater spec.actions[1].globalization.spec.overridePolicy',
+        'warning SelectsAllClusters spec.actions[1].globalization.spec.clusterAffinity',
+        'error InvalidManifest spec.actions[2].globalization.spec.overrides[0].value',
+        'error MissingRollback spec.actions[2].globalization.operation',
+      ],
+    ],
+    // HelmChart
+    [
+      'a HelmChart needs repo, chart and targetNamespace, a Patch only what it changes',
+      [
+        helmChart({ spec: { repo: 'charts.example.org', chart: 'web' } }),
+        helmChart(
+          { operation: 'Patch', spec: { version: '2' } },
+          { name: 'b', rollback: { helmChart: chart } },
+        ),
+        helmChart({ operation: 'Delete', spec: undefined }, { name: 'c' }),
+        helmChart({ operation: 'Replace', namespace: 'Shop' }, { name: 'd' }),
+      ],
+      [
+        'error InvalidField spec.actions[0].helmChart.spec.targetNamespace',
+        'error InvalidField spec.actions[0].helmChart.spec.repo',
+        'error InvalidName spec.actions[3].helmChart.namespace',
+        'error InvalidField spec.actions[3].helmChart.operation',
+      ],
+    ],
     // Subscription
     [
       'a Subscription selects clusters',
@@ -573,7 +627,9 @@ describe('any JSON value', () => {
     fc
       .array(fc.tuple(fc.constantFrom(...fields), leaf), { maxLength: 8 })
       .map((entries) => Object.fromEntries(entries));
-  const types = ['HTTP', 'Job', 'Localization', 'Subscription', 'KubernetesResource', 'HelmChart'];
+  const types = [
+    'HTTP', 'Job', 'Localization', 'Globalization', 'HelmChart', 'Subscription', 'KubernetesResource', 'Terraform',
+  ]; // prettier-ignore
   const action = fc
     .record({
       name: leaf,
@@ -581,6 +637,8 @@ describe('any JSON value', () => {
       http: loose(['url', 'method', 'headers', 'body', 'successCodes', 'headersFrom']),
       job: fc.record({ template: fc.record({ spec: fc.oneof(leaf, loose(['template', 'suspend'])) }) }),
       localization: loose(['operation', 'name', 'namespace', 'feed', 'overrides', 'spec', 'priority']),
+      globalization: loose(['operation', 'name', 'spec']),
+      helmChart: loose(['operation', 'name', 'namespace', 'spec']),
       subscription: loose(['operation', 'name', 'feeds', 'subscribers', 'spec']),
       resource: loose(['operation', 'manifest', 'force']),
     })

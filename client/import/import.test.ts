@@ -160,6 +160,20 @@ describe('stored defaults of Localizations', () => {
       'differs DeleteWorks spec.actions[0].rollback.localization.operation',
     ]);
   });
+
+  it('are those of Globalizations too, which never had the faults of early releases', () => {
+    const globalization = (spec: Loose, operation: string): Loose => ({
+      name: 'scale',
+      type: 'Globalization',
+      globalization: { name: 'web', operation, spec },
+    });
+    const patch = workflow([globalization({ overridePolicy: 'ApplyLater', priority: 500 }, 'Patch')]);
+    expect(findings(stored('DRWorkflow', 'w', patch, workflow([globalization({}, 'Patch')])))).toEqual([
+      'changed ApplyLater spec.actions[0].globalization.spec.overridePolicy',
+      'changed PatchedPriority spec.actions[0].globalization.spec.priority',
+      'blocked MissingRollback spec.actions[0].globalization.operation',
+    ]);
+  });
 });
 
 describe('HTTP actions', () => {

@@ -8,7 +8,7 @@ const DEFAULT_TIMEOUT_MS = 300_000;
 type Path = readonly (string | number)[];
 type Loose = Record<string, unknown>;
 
-const BLOCKS = ['http', 'job', 'localization', 'subscription', 'resource'];
+const BLOCKS = ['http', 'job', 'localization', 'globalization', 'helmChart', 'subscription', 'resource'];
 
 /** What a DRWorkflow of the original would do otherwise. */
 export function importWorkflow(input: RuleInput): RuleOutput {
@@ -37,6 +37,7 @@ function importStep(action: Loose, at: Path, input: RuleInput, out: RuleOutput):
       importHttp(action, at, input, out);
       break;
     case 'Localization':
+    case 'Globalization':
     case 'Subscription':
     case 'KubernetesResource':
       importObject(action, at, input, out);
@@ -157,6 +158,7 @@ function importHttp(action: Loose, at: Path, { written }: RuleInput, out: RuleOu
 function importObject(action: Loose, at: Path, input: RuleInput, out: RuleOutput): void {
   const field = {
     Localization: 'localization',
+    Globalization: 'globalization',
     Subscription: 'subscription',
     KubernetesResource: 'resource',
   }[action.type as string] as string;
@@ -164,6 +166,11 @@ function importObject(action: Loose, at: Path, input: RuleInput, out: RuleOutput
   const operation =
     typeof block.operation === 'string' && block.operation !== '' ? block.operation : 'Create';
   const where = [...at, field, 'operation'];
+  // Globalizations came with the releases that patch and delete.
+  if (action.type === 'Globalization') {
+    importOverride(block, [...at, field], operation, input, out);
+    return;
+  }
   if (operation === 'Patch') {
     const before =
       action.type === 'KubernetesResource'
@@ -193,16 +200,10 @@ function importObject(action: Loose, at: Path, input: RuleInput, out: RuleOutput
       'subscribers hold placeholders, which are filled in here; the original left them as they were written',
     );
   }
-  if (action.type === 'Localization') importLocalization(block, [...at, field], operation, input, out);
+  if (action.type === 'Localization') importOverride(block, [...at, field], operation, input, out);
 }
 
-function importLocalization(
-  block: Loose,
-  at: Path,
-  operation: string,
-  input: RuleInput,
-  out: RuleOutput,
-): void {
+function importOverride(block: Loose, at: Path, operation: string, input: RuleInput, out: RuleOutput): void {
   const nested = isObject(block.spec);
   const body: Loose = isObject(block.spec) ? block.spec : block;
   const base = nested ? [...at, 'spec'] : at;
@@ -219,8 +220,8 @@ function importLocalization(
     dropDefault([...base, 'priority'], input, out, {
       code: 'PatchedPriority',
       changed:
-        'is removed: the original stored 500 where nothing was written, and a patch would reset the priority of the Localization to it',
-      kept: 'is 500, to which the patch sets the priority of the Localization. The original stored this where nothing was written: remove it, unless it was meant',
+        'is removed: the original stored 500 where nothing was written, and a patch would reset the priority of the object to it',
+      kept: 'is 500, to which the patch sets the priority of the object. The original stored this where nothing was written: remove it, unless it was meant',
     });
   }
 }

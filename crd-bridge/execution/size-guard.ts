@@ -86,9 +86,13 @@ export const hasLostOutputs = (action: ActionStatus): boolean =>
   action.outputs === undefined && REF_BY_TYPE[action.type ?? ''] !== undefined;
 
 /** Where an action's first object is told. */
-const REF_BY_TYPE: Partial<Record<string, 'resourceRef' | 'localizationRef' | 'subscriptionRef'>> = {
+const REF_BY_TYPE: Partial<
+  Record<string, 'resourceRef' | 'localizationRef' | 'globalizationRef' | 'helmChartRef' | 'subscriptionRef'>
+> = {
   KubernetesResource: 'resourceRef',
   Localization: 'localizationRef',
+  Globalization: 'globalizationRef',
+  HelmChart: 'helmChartRef',
   Subscription: 'subscriptionRef',
 };
 

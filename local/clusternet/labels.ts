@@ -25,7 +25,7 @@ export const names = {
 export const simulatorAnnotations = {
   /** On a ManagedCluster, any value: the cluster is out of reach (Ready is Unknown, nothing is deployed to it). */
   notReady: 'sim.drover.dev/not-ready',
-  /** On a ManagedCluster: deployments to it fail with this text as their reason. */
+  /** On a ManagedCluster: deployments to it fail with this text as their reason. On a HelmChart: it is NotFound. */
   fail: 'sim.drover.dev/fail',
   /** On a Description, written by the simulator: a digest of what it was rendered from. */
   renderedFrom: 'sim.drover.dev/rendered-from',

@@ -9,6 +9,7 @@ import {
   resources,
   type Base,
   type Description,
+  type FeedSource,
   type ManagedCluster,
   type Override,
   type Resource,
@@ -107,13 +108,16 @@ function reconcileFeeds(world: World): Write[] {
     ...world.manifests
       .filter((manifest) => manifest.metadata.namespace === manifestNamespace)
       .flatMap((manifest) => one('manifests', manifest)),
-    ...world.helmcharts.flatMap((chart) => [
-      ...one('helmcharts', chart),
-      ...(chart.status?.phase === 'Found' || isDeleting(chart)
-        ? []
-        : [patch('helmcharts', chart, { status: { phase: 'Found' } }, 'status')]),
-    ]),
+    ...world.helmcharts.flatMap((chart) => [...one('helmcharts', chart), ...reconcileChart(chart)]),
   ];
+}
+
+function reconcileChart(chart: FeedSource): Write[] {
+  if (isDeleting(chart)) return [];
+  const failure = chart.metadata.annotations?.[simulatorAnnotations.fail];
+  const status =
+    failure === undefined ? { phase: 'Found', reason: null } : { phase: 'NotFound', reason: failure };
+  return chart.status?.phase === status.phase ? [] : [patch('helmcharts', chart, { status }, 'status')];
 }
 
 function reconcileSubscription(world: World, subscription: Subscription): Write[] {

@@ -14,6 +14,8 @@ export const FILES = {
   JOB: 'test/actions/job.test.ts',
   NAMING: 'api/naming.test.ts',
   NET: 'test/actions/clusternet.test.ts',
+  GLOBAL: 'test/actions/globalization.test.ts',
+  CHART: 'test/actions/helm-chart.test.ts',
   OBJECT: 'test/actions/kubernetes-resource.test.ts',
   ORDER: 'test/workflows/order.test.ts',
   PARAMS: 'api/parameters.test.ts',

@@ -2,7 +2,23 @@ import { FILES } from './files.js';
 import { chapter } from './rule.js';
 import type { Chapter } from './rule.js';
 
-const { ATTEMPT, CHECK, E2E, HTTP, JOB, NAMING, NET, OBJECT, ORDER, STEPS, STOP, TARGET, TRIES } = FILES;
+const {
+  ATTEMPT,
+  CHART,
+  CHECK,
+  E2E,
+  GLOBAL,
+  HTTP,
+  JOB,
+  NAMING,
+  NET,
+  OBJECT,
+  ORDER,
+  STEPS,
+  STOP,
+  TARGET,
+  TRIES,
+} = FILES;
 
 /** The plan semantics, rule by rule, in our own short words: what each action does. */
 export const SEMANTICS_ACTIONS: readonly Chapter[] = [
@@ -138,6 +154,23 @@ export const SEMANTICS_ACTIONS: readonly Chapter[] = [
     [
       'Localization: Patch sends what is written; labels and finalizers stay',
       [`${NET} > Localization > patches only what is written, keeps labels and finalizers, and restores`],
+    ],
+    [
+      'Globalization: as Localization, for many clusters and without a namespace',
+      [
+        `${GLOBAL} > Globalization > takes effect on every cluster at once by default, and is taken back`,
+        `${GLOBAL} > Globalization > patches only what is written, restores it, and brings a deleted one back`,
+        `${GLOBAL} > Globalization > refuses %s`,
+      ],
+    ],
+    [
+      'HelmChart: Create, Apply, Patch, Delete; waitReady until it is found; one in use is not deleted, in bounded time',
+      [
+        `${CHART} > HelmChart > is created, found, and deleted on undo`,
+        `${CHART} > HelmChart > is patched, and gets its version back`,
+        `${CHART} > HelmChart > that is not found is told with the reason, and undone all the same`,
+        `${CHART} > HelmChart > that a Subscription still names is not deleted, which is told in bounded time`,
+      ],
     ],
     [
       'Subscription: waitReady waits for every binding and for this very spec',

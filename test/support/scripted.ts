@@ -101,6 +101,8 @@ export async function startScriptedWorker(address: string, namespace: string): P
     http: act,
     job: act,
     localization: act,
+    globalization: act,
+    helmChart: act,
     subscription: act,
     kubernetesResource: act,
     wait: act,

@@ -2,6 +2,8 @@ import { z } from 'zod';
 import { cel, duration, PRESERVE } from '../common.js';
 import type { CelRule } from '../common.js';
 import { approvalActionSchema } from './approval.js';
+import { globalizationActionSchema } from './globalization.js';
+import { helmChartActionSchema } from './helm-chart.js';
 import { httpActionSchema } from './http.js';
 import { jobActionSchema } from './job.js';
 import { resourceActionSchema } from './kubernetes-resource.js';
@@ -17,6 +19,8 @@ export const ACTION_TYPES = [
   'HTTP',
   'Job',
   'Localization',
+  'Globalization',
+  'HelmChart',
   'Subscription',
   'KubernetesResource',
   'Wait',
@@ -25,8 +29,6 @@ export const ACTION_TYPES = [
 ] as const;
 /** Type of an action (seed: Action). */
 export type ActionType = (typeof ACTION_TYPES)[number];
-/** Action types of the original's later releases: accepted by the schema, refused with UnsupportedField. */
-export const UNSUPPORTED_ACTION_TYPES = ['Globalization', 'HelmChart'] as const;
 
 const actionFields = {
   name: z.string().min(1).max(253).describe('Name of the action, unique in its workflow.'),
@@ -37,21 +39,13 @@ const actionFields = {
   http: httpActionSchema.optional().describe('The request (type HTTP).'),
   job: jobActionSchema.optional().describe('The Job (type Job).'),
   localization: localizationActionSchema.optional().describe('The Localization (type Localization).'),
+  globalization: globalizationActionSchema.optional().describe('The Globalization (type Globalization).'),
+  helmChart: helmChartActionSchema.optional().describe('The HelmChart (type HelmChart).'),
   subscription: subscriptionActionSchema.optional().describe('The Subscription (type Subscription).'),
   resource: resourceActionSchema.optional().describe('The objects (type KubernetesResource).'),
   wait: waitActionSchema.optional().describe('What is waited for (type Wait).'),
   notify: notifyActionSchema.optional().describe('The message (type Notify).'),
   approval: approvalActionSchema.optional().describe('Who has to agree (type Approval).'),
-  globalization: z
-    .looseObject({})
-    .optional()
-    .meta(PRESERVE)
-    .describe('Not supported yet: makes the workflow Invalid.'),
-  helmChart: z
-    .looseObject({})
-    .optional()
-    .meta(PRESERVE)
-    .describe('Not supported yet: makes the workflow Invalid.'),
   timeout: duration('Longest time of one attempt (default 5m). A Notify has 15s by default.').optional(),
   totalTimeout: duration('Longest time of all attempts together (default none).').optional(),
   retryPolicy: retryPolicySchema.optional().describe('How the action is retried.'),
@@ -70,7 +64,9 @@ const actionFields = {
   waitReady: z
     .boolean()
     .optional()
-    .describe('Subscription: wait until every cluster has applied this very spec (default false).'),
+    .describe(
+      'Subscription: wait until every cluster has applied this very spec. HelmChart: wait until Clusternet has found the chart. Default false.',
+    ),
   target: targetSchema.optional(),
   clusterExecutionMode: z.string().optional().describe('Not supported yet: makes the workflow Invalid.'),
   hookType: z.string().optional().describe('Not supported yet: makes the workflow Invalid.'),
@@ -95,6 +91,8 @@ export const BLOCK_BY_TYPE = {
   HTTP: 'http',
   Job: 'job',
   Localization: 'localization',
+  Globalization: 'globalization',
+  HelmChart: 'helmChart',
   Subscription: 'subscription',
   KubernetesResource: 'resource',
   Wait: 'wait',
@@ -108,10 +106,12 @@ const blockRules = Object.entries(BLOCK_BY_TYPE).map(([type, field]): CelRule =>
 }));
 
 /** Seed: Validation Rules, DRWorkflow, 6. */
-const patchRules = (['localization', 'subscription', 'resource'] as const).map((field): CelRule => ({
-  rule: `!has(self.${field}) || !has(self.${field}.operation) || self.${field}.operation != 'Patch' || has(self.rollback)`,
-  message: `${field}.operation Patch needs a rollback in the action: say how the patch is undone`,
-}));
+const patchRules = (['localization', 'globalization', 'helmChart', 'subscription', 'resource'] as const).map(
+  (field): CelRule => ({
+    rule: `!has(self.${field}) || !has(self.${field}.operation) || self.${field}.operation != 'Patch' || has(self.rollback)`,
+    message: `${field}.operation Patch needs a rollback in the action: say how the patch is undone`,
+  }),
+);
 
 export const actionSchema = z
   .object({

@@ -1,0 +1,190 @@
+/**
+ * What Localizations and Globalizations have in common: both change what Clusternet deploys, for one cluster or for
+ * many (plan semantics, §3 Localization). Neither is ever replaced as a whole: their controller keeps labels on them
+ * that make them effective.
+ */
+import { isDeepStrictEqual } from 'node:util';
+import { isObject } from '../api/json.js';
+import { keyOf } from '../kube/client.js';
+import type { KubeObject } from '../kube/object.js';
+import { describeKey } from '../kube/object.js';
+import { APPS, missingKind } from './clusternet.js';
+import type { Body } from './clusternet-body.js';
+import type { Attempt, Handler } from './handler.js';
+import { FINALIZER_WAIT_MS } from './object-action.js';
+import type { ObjectHandlerOptions } from './object-action.js';
+import { carryOut } from './object-effect.js';
+import type { EffectBounds, ObjectEffect, ObjectTask } from './object-effect.js';
+import { createObjectHandler, invalid, oneReference, succeeded } from './object-handler.js';
+import type { ObjectPlan, Rendered } from './object-handler.js';
+import { lookUp } from './objects.js';
+import { operationOf } from './operations.js';
+import { checkOverrides } from './overrides.js';
+
+/** Priority of an override that is created without one (seed: LocalizationAction). */
+const DEFAULT_PRIORITY = 500;
+
+/** What is written in an action. */
+export interface WrittenOverride {
+  operation: string | undefined;
+  name: string;
+  /** Absent for what has no namespace. */
+  namespace?: string;
+  body: Body;
+}
+
+/** One of the two kinds. */
+export interface OverrideKind {
+  kind: 'Localization' | 'Globalization';
+  outputs: 'localizationRef' | 'globalizationRef';
+  /** Undefined when the action lacks its block. */
+  read: (attempt: Attempt) => WrittenOverride | undefined;
+  /** What makes it doubtful that the object has an effect. */
+  doubts: (object: KubeObject, attempt: Attempt) => Promise<string | undefined>;
+}
+
+/** A handler of one of the two kinds. */
+export function createOverrideHandler(
+  override: OverrideKind,
+  options: Partial<ObjectHandlerOptions>,
+): Handler {
+  const bounds = { finalizerWaitMs: options.finalizerWaitMs ?? FINALIZER_WAIT_MS };
+  return createObjectHandler(
+    {
+      render: (attempt) => render(override, attempt),
+      outputsOf: () => oneReference(override.outputs),
+      perform: (task, attempt) => perform(task, attempt, bounds),
+      beforeDelete: makeEffective,
+      conclude: async ({ tasks: [task] }, performed, attempt) =>
+        succeeded(performed, [
+          performed.notes,
+          task === undefined ? undefined : await doubts(override, task, attempt),
+        ]),
+    },
+    bounds,
+  );
+}
+
+async function render(override: OverrideKind, attempt: Attempt): Promise<Rendered<ObjectPlan>> {
+  const { kind } = override;
+  const written = override.read(attempt);
+  if (written === undefined) {
+    const field = kind.toLowerCase();
+    return invalid(
+      `action "${attempt.action.name}" has no block "${field}"; write the ${kind} that it shall create or change`,
+    );
+  }
+  const named = operationOf(kind, written.operation, attempt.scope);
+  if (!named.ok) return named;
+  const { operation } = named;
+  const { name, namespace, body } = written;
+  if (!body.ok) return body;
+  const { spec } = body;
+  if (operation !== 'Delete') {
+    const feed = isObject(spec.feed) ? spec.feed : undefined;
+    if (operation === 'Create' && feed === undefined) {
+      return invalid(`feed is missing; a ${kind} that is created needs the source that it changes`);
+    }
+    const problem = checkOverrides(spec.overrides, feed === undefined ? undefined : String(feed.kind));
+    if (problem !== undefined) return { ok: false, ...problem };
+  }
+  const missing = await missingKind(attempt.kube, kind);
+  if (missing !== undefined) return { ok: false, ...missing };
+  return {
+    ok: true,
+    tasks: [
+      {
+        operation,
+        object: {
+          apiVersion: APPS,
+          kind,
+          metadata: { name, ...(namespace !== undefined && { namespace }) },
+          spec: operation === 'Create' ? withDefaults(spec, {}) : spec,
+        },
+      },
+    ],
+  };
+}
+
+async function perform(task: ObjectTask, attempt: Attempt, bounds: EffectBounds): Promise<ObjectEffect> {
+  const key = keyOf(task.object);
+  if (task.operation === 'Create') return carryOut(task, attempt, bounds);
+  const current = await lookUp(attempt.kube, key, attempt.signal);
+  const now = isObject(current?.spec) ? current.spec : {};
+  const spec = task.object.spec as Record<string, unknown>;
+  switch (task.operation) {
+    case 'Delete':
+      if (current !== undefined && isToGo(task, current)) await makeEffective(current, attempt);
+      return carryOut(task, attempt, bounds);
+    case 'Apply':
+    case 'Patch':
+    case 'Replace': {
+      if (current !== undefined && isObject(spec.feed) && isRetargeted(now.feed, spec.feed)) {
+        return {
+          kind: 'failed',
+          reason: 'InvalidSpec',
+          message: `${describeKey(key)} changes ${show(now.feed)}; a change of its feed would leave that override in effect: delete it and create another one`,
+          effect: 'None',
+        };
+      }
+      // Fields that an apply leaves out and had set before would fall back to Clusternet's ApplyLater.
+      const whole = task.operation === 'Apply' ? withDefaults(spec, now) : spec;
+      return carryOut({ ...task, object: { ...task.object, spec: whole } }, attempt, bounds);
+    }
+  }
+}
+
+/** Values that are in effect, else our defaults: with Clusternet's ApplyLater a failover would change nothing. */
+function withDefaults(
+  spec: Record<string, unknown>,
+  current: Record<string, unknown>,
+): Record<string, unknown> {
+  return {
+    overridePolicy: current.overridePolicy ?? 'ApplyNow',
+    priority: current.priority ?? DEFAULT_PRIORITY,
+    ...spec,
+  };
+}
+
+const isToGo = ({ prior }: ObjectTask, current: KubeObject): boolean =>
+  current.metadata.deletionTimestamp === undefined &&
+  (prior === undefined || prior.object?.metadata.uid === current.metadata.uid);
+
+/** An override that is deleted as ApplyLater stays in effect until something else changes. */
+async function makeEffective(object: KubeObject, attempt: Attempt): Promise<void> {
+  if (isObject(object.spec) && object.spec.overridePolicy === 'ApplyNow') return;
+  attempt.beforeEffect();
+  await attempt.kube.patch(
+    keyOf(object),
+    { metadata: { uid: object.metadata.uid }, spec: { overridePolicy: 'ApplyNow' } },
+    { kind: 'merge', signal: attempt.signal },
+  );
+}
+
+async function doubts(
+  override: OverrideKind,
+  { operation, object }: ObjectTask,
+  attempt: Attempt,
+): Promise<string | undefined> {
+  if (operation === 'Delete') return undefined;
+  if (isObject(object.spec) && object.spec.overridePolicy === 'ApplyLater') {
+    return 'overridePolicy is ApplyLater: it takes effect only when something else is deployed again';
+  }
+  return override.doubts(object, attempt);
+}
+
+function isRetargeted(from: unknown, to: Record<string, unknown>): boolean {
+  return isObject(from) && !isDeepStrictEqual(identity(from), identity({ ...from, ...to }));
+}
+
+const identity = ({ apiVersion, kind, name, namespace }: Record<string, unknown>): unknown[] => [
+  apiVersion,
+  kind,
+  name,
+  namespace ?? '',
+];
+
+const show = (feed: unknown): string =>
+  isObject(feed) ? [feed.kind, feed.namespace, feed.name].filter(isText).join(' ') : 'another feed';
+
+const isText = (value: unknown): value is string => typeof value === 'string' && value !== '';
