@@ -160,8 +160,13 @@ describe('after kill -9', () => {
     expect(result.started).toHaveLength(8);
     expect(await kubectl('get', 'configmap', 'precious', '-o', 'jsonpath={.data.a}')).toBe('b');
     await create(job('afterwards', {}));
-    await kubectl('wait', '--for=condition=Complete', 'job/afterwards', '--timeout=30s');
-  });
+    // Once this took longer than 30 s for a reason not found; the error shows what the cluster looked like.
+    const done = kubectl('wait', '--for=condition=Complete', 'job/afterwards', '--timeout=90s');
+    await done.catch(async (error: unknown) => {
+      const state = await kubectl('get', 'nodes,pods,leases', '--all-namespaces', '-o', 'yaml');
+      throw new Error(`the Job did not end; the cluster:\n${state}`, { cause: error });
+    });
+  }, 120_000);
 });
 
 describe('down', () => {
