@@ -9,10 +9,12 @@ const ROOMS = {
   local: [],
   workflows: ['api'],
   activities: ['api', 'kube', 'workflows/contract.ts'],
-  worker: ['api', 'kube', 'workflows', 'activities'],
+  // What the programs share that is no Kubernetes: logging, probes, encryption.
+  runtime: [],
+  worker: ['api', 'kube', 'runtime', 'workflows', 'activities'],
   // The command line brings up the embedded default too.
-  client: ['api', 'kube', 'local', 'workflows/contract.ts'],
-  'crd-bridge': ['api', 'kube', 'client', 'workflows/contract.ts'],
+  client: ['api', 'kube', 'runtime', 'local', 'workflows/contract.ts'],
+  'crd-bridge': ['api', 'kube', 'runtime', 'client', 'workflows/contract.ts'],
 };
 
 const zones = Object.entries(ROOMS).map(([room, allowed]) => ({

@@ -9,7 +9,11 @@ import { programName } from './program-name.js';
 import type { Terminal } from './terminal.js';
 
 /** Options that every command takes. */
-export type GlobalOptions = ClusterChoice & { color?: boolean };
+export type GlobalOptions = ClusterChoice & {
+  color?: boolean;
+  /** Folder, or `secret:NAMESPACE/NAME`, of the keys of encrypted payloads. */
+  encryptionKeys?: string;
+};
 
 /** What every command gets. */
 export interface CommandContext {
@@ -55,6 +59,7 @@ function clusterFlags(options: GlobalOptions): string[] {
   add('--context', options.context);
   add('--kubeconfig', options.kubeconfig);
   add('--data-dir', options.dataDir);
+  add('--encryption-keys', options.encryptionKeys);
   if (options.useCurrentCluster === true) flags.push('--use-current-cluster');
   return flags;
 }

@@ -2,6 +2,7 @@ import { Command, Option } from 'commander';
 import { DEFAULT_DATA_DIR, type ClusterEnvironment } from './cluster.js';
 import { addAnswer } from './commands/answer.js';
 import { addCancel } from './commands/cancel.js';
+import { addCodec } from './commands/codec.js';
 import { addDescribe } from './commands/describe.js';
 import { addDoctor } from './commands/doctor.js';
 import { addDown } from './commands/down.js';
@@ -64,6 +65,12 @@ export function buildProgram(parts: ProgramParts): Command {
     )
     .addOption(new Option('-n, --namespace <name>', "namespace (default: the context's)"))
     .addOption(new Option('--temporal <host:port>', 'address of Temporal'))
+    .addOption(
+      new Option(
+        '--encryption-keys <dir|secret:ns/name>',
+        'keys of encrypted Temporal payloads (also: DROVER_ENCRYPTION_KEYS)',
+      ),
+    )
     .addOption(new Option('--no-color', 'no colours (also: NO_COLOR=1)'));
 
   program.commandsGroup('The embedded default:');
@@ -71,7 +78,7 @@ export function buildProgram(parts: ProgramParts): Command {
   program.commandsGroup('Runs:');
   for (const add of [addRun, addWatch, addCancel, addRevert, addResolve, addAnswer]) add(program, perform);
   program.commandsGroup('Looking:');
-  for (const add of [addGet, addDescribe, addLogs, addKubectl]) add(program, perform);
+  for (const add of [addGet, addDescribe, addLogs, addCodec, addKubectl]) add(program, perform);
   program.commandsGroup('Files:');
   for (const add of [addValidate, addImport]) add(program, perform);
   for (const command of program.commands) command.copyInheritedSettings(program);

@@ -3,6 +3,7 @@ import type { DRPlanExecution } from '../api/types.js';
 import { CliError } from './cli-error.js';
 import type { Cluster } from './cluster.js';
 import type { CommandContext } from './context.js';
+import { clientDataConverter } from './encryption.js';
 import type { Runs } from './runs.js';
 
 /** A Temporal that a command talks to. */
@@ -61,7 +62,7 @@ export function temporalTarget(
  * @throws CliError when it is not known or does not answer.
  */
 export async function openTemporal(
-  context: Pick<CommandContext, 'options' | 'environment'>,
+  context: Pick<CommandContext, 'options' | 'environment' | 'terminal'>,
   cluster: Cluster,
   execution: DRPlanExecution,
 ): Promise<TemporalAccess> {
@@ -77,6 +78,7 @@ export async function openTemporal(
     import('@temporalio/envconfig'),
     import('./runs.js'),
   ]);
+  const dataConverter = await clientDataConverter(context, () => Promise.resolve(cluster.kube));
   const standard = target.fromEnvironment ? loadClientConnectConfig().connectionOptions : {};
   const connection = Connection.lazy({ ...standard, address: target.address });
   try {
@@ -88,7 +90,7 @@ export async function openTemporal(
       { hints: ['check the address, and that it runs ("drover status", "drover doctor")'], cause: error },
     );
   }
-  const client = new Client({ connection, namespace: target.namespace });
+  const client = new Client({ connection, namespace: target.namespace, dataConverter });
   return { client, runs: createRuns(client), address: target.address, close: () => connection.close() };
 }
 

@@ -7,6 +7,7 @@ import type { Runs } from '../client/runs.js';
 import type { KubeClient } from '../kube/client.js';
 import { createInformer } from '../kube/informer.js';
 import type { Cacheable, Informer } from '../kube/informer.js';
+import type { Encryption } from '../runtime/encryption/data-converter.js';
 import { taskQueues } from '../workflows/contract.js';
 import type { BridgeConfig } from './config.js';
 import { createEventRecorder } from './core/events.js';
@@ -34,7 +35,7 @@ export interface BridgeOptions {
   kube: KubeClient;
   runs: Runs;
   connection: NativeConnection;
-  temporal: DrDeps['temporal'];
+  temporal: DrDeps['temporal'] & { dataConverter?: Encryption };
   cluster: string;
   config: BridgeConfig;
   log: Log;
@@ -244,6 +245,7 @@ export async function startBridge(options: BridgeOptions): Promise<Bridge> {
     namespace: options.temporal.namespace,
     taskQueue: taskQueues(cluster).bridge,
     activities: { ...mirror },
+    dataConverter: options.temporal.dataConverter,
     maxConcurrentActivityTaskExecutions: config['mirror-concurrency'],
     shutdownGraceTime: '10s',
     shutdownForceTime: '20s',

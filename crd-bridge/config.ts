@@ -31,6 +31,13 @@ const schema = z.object({
   'controller-identity': flag,
   'default-service-account': z.string().optional(),
   'unverified-approvals': flag,
+  'encryption-keys': path,
+  'codec-port': port.optional(),
+  'codec-host': z.string().default('127.0.0.1'),
+  'codec-origins': z
+    .string()
+    .default('')
+    .transform((text) => text.split(',').flatMap((item) => (item.trim() === '' ? [] : [item.trim()]))),
   'log-level': z.enum(['trace', 'debug', 'info', 'warn', 'error']).default('info'),
   concurrency: count(16),
   'mirror-concurrency': count(50),
@@ -80,6 +87,12 @@ const HELP: Record<keyof BridgeConfig, string> = {
   'unverified-approvals':
     'without admission: let answers to approvals count although nobody knows who gave them',
   'default-service-account': "service account, in the plan's namespace, of plans that name none",
+  'encryption-keys':
+    'folder of the keys that payloads in Temporal are encrypted with; without it they are in the clear',
+  'codec-port':
+    'port of the codec endpoint, through which the Web UI shows encrypted payloads to those who may; with encryption-keys',
+  'codec-host': 'address that the codec endpoint is served on (127.0.0.1; 0.0.0.0 in a pod)',
+  'codec-origins': 'origins of the Web UI that may ask it, such as https://temporal.example.com; by commas',
   'log-level': 'trace, debug, info, warn or error (info)',
   concurrency: 'objects of a kind that are looked at at once (16)',
   'mirror-concurrency': 'updates of runs that are written at once (50)',

@@ -1,7 +1,6 @@
 /** The bridge: reads its configuration, builds what it needs, works until it is told to stop. */
 import { hostname } from 'node:os';
-import { DefaultLogger, Runtime } from '@temporalio/worker';
-import type { LogLevel } from '@temporalio/worker';
+import { Runtime } from '@temporalio/worker';
 import { pino } from 'pino';
 import type { Logger } from 'pino';
 import { clusterId } from '../api/naming.js';
@@ -9,11 +8,14 @@ import { createRuns } from '../client/runs.js';
 import { createKubeClient } from '../kube/client.js';
 import { readClusterUid } from '../kube/cluster-id.js';
 import { loadKubeConfig } from '../kube/config.js';
+import { createDataConverter } from '../runtime/encryption/data-converter.js';
+import { serveHealth } from '../runtime/health-server.js';
+import { sdkLog } from '../runtime/sdk-log.js';
 import { startBridge } from './bridge.js';
 import type { Bridge } from './bridge.js';
+import { serveCodec } from './codec.js';
 import { readConfig } from './config.js';
 import type { BridgeConfig } from './config.js';
-import { serveHealth } from './core/health-server.js';
 import { createMetrics } from './core/metrics.js';
 import { connectTemporal } from './temporal.js';
 
@@ -23,7 +25,7 @@ const TEMPORAL_CHECK_MS = 10_000;
 
 async function main(config: BridgeConfig, log: Logger): Promise<void> {
   Runtime.install({
-    logger: forwardTo(log),
+    logger: sdkLog(log),
     // Signals are handled below: more than the worker has to stop.
     shutdownSignals: [],
     telemetryOptions: { logging: { forward: {}, filter: { core: 'WARN', other: 'ERROR' } } },
@@ -36,7 +38,10 @@ async function main(config: BridgeConfig, log: Logger): Promise<void> {
   const health = await serveHealth({
     host: config['health-host'],
     ports: ports.length === 0 ? [DEFAULT_PORT] : ports,
-    registry: metrics.registry,
+    metrics: async () => ({
+      text: await metrics.registry.metrics(),
+      contentType: metrics.registry.contentType,
+    }),
     notReady: () => [
       ...(state.bridge?.notReady() ?? ['starting']),
       ...(state.temporalError === undefined ? [] : [`Temporal: ${state.temporalError}`]),
@@ -46,7 +51,17 @@ async function main(config: BridgeConfig, log: Logger): Promise<void> {
   const kube = createKubeClient(
     loadKubeConfig({ ...(config.kubeconfig !== undefined && { file: config.kubeconfig }) }),
   );
-  const [cluster, temporal] = await Promise.all([readClusterUid(kube).then(clusterId), connectTemporal(log)]);
+  const dataConverter = await createDataConverter({
+    keys: config['encryption-keys'],
+    onFault: (error) => {
+      log.error({ err: error }, 'encryption keys cannot be read again: the ones read before stay in use');
+    },
+  });
+  const codec = await serveCodec({ config, dataConverter, kube, log });
+  const [cluster, temporal] = await Promise.all([
+    readClusterUid(kube).then(clusterId),
+    connectTemporal(log, dataConverter),
+  ]);
   const bridge = await startBridge({
     kube,
     runs: createRuns(temporal.client),
@@ -98,21 +113,9 @@ async function main(config: BridgeConfig, log: Logger): Promise<void> {
     clearInterval(check);
     await bridge.stop();
     await health.close();
+    codec?.close();
     await temporal.close();
   }
-}
-
-function forwardTo(log: Logger): DefaultLogger {
-  const levels: Record<LogLevel, 'trace' | 'debug' | 'info' | 'warn' | 'error'> = {
-    TRACE: 'trace',
-    DEBUG: 'debug',
-    INFO: 'info',
-    WARN: 'warn',
-    ERROR: 'error',
-  };
-  return new DefaultLogger('INFO', ({ level, message, meta }) => {
-    log[levels[level]](meta ?? {}, message);
-  });
 }
 
 const result = readConfig(process.argv.slice(2), process.env);

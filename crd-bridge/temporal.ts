@@ -1,6 +1,7 @@
 import { Client } from '@temporalio/client';
 import { NativeConnection } from '@temporalio/worker';
 import { loadClientConnectConfig } from '@temporalio/envconfig';
+import type { Encryption } from '../runtime/encryption/data-converter.js';
 import { SEARCH_ATTRIBUTES } from '../workflows/contract.js';
 import { isRefusedByTemporal, readTemporalIdentity } from '../client/temporal-identity.js';
 import type { TemporalIdentity } from '../client/temporal-identity.js';
@@ -11,6 +12,8 @@ import { isElsewhere } from './core/temporal-identity.js';
 export interface TemporalLink {
   connection: NativeConnection;
   client: Client;
+  /** Undefined: payloads are in the clear. */
+  dataConverter: Encryption;
   namespace: string;
   /** Kept up to date by {@link TemporalLink.look}. */
   namespaceId: string;
@@ -35,15 +38,16 @@ const KEYWORD = 2;
  *
  * @throws Error when the server cannot be reached or does not know the namespace
  */
-export async function connectTemporal(log: Log): Promise<TemporalLink> {
+export async function connectTemporal(log: Log, dataConverter?: Encryption): Promise<TemporalLink> {
   const { connectionOptions, namespace = 'default' } = loadClientConnectConfig();
   const connection = await NativeConnection.connect(connectionOptions);
   const read = (): ReturnType<typeof readTemporalIdentity> =>
     readTemporalIdentity(connection.workflowService, namespace);
-  const client = new Client({ connection, namespace });
+  const client = new Client({ connection, namespace, dataConverter });
   const link: TemporalLink = {
     connection,
     client,
+    dataConverter,
     namespace,
     ...toIds(await read()),
     searchAttributes: await registerAttributes(connection, namespace, log),

@@ -1,4 +1,6 @@
 import { buildBundle } from '../worker/bundle.js';
 
-const { bytes } = await buildBundle();
-console.log(`workflow bundle: ${(bytes / 1024).toFixed(0)} KiB`);
+for (const encrypted of [false, true]) {
+  const { bytes } = await buildBundle({ encrypted });
+  console.log(`workflow bundle${encrypted ? ', encrypted' : ''}: ${(bytes / 1024).toFixed(0)} KiB`);
+}

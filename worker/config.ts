@@ -26,6 +26,7 @@ const schema = z.object({
   DROVER_MAX_CACHED_WORKFLOWS: count(500),
   DROVER_MAX_WORKFLOW_TASKS: count(40),
   DROVER_MAX_ACTIVITIES: count(200),
+  DROVER_ENCRYPTION_KEYS: z.string().min(1).optional(),
   DROVER_LOG_LEVEL: z.enum(['fatal', 'error', 'warn', 'info', 'debug', 'trace']).default('info'),
   DROVER_WORKFLOW_BUNDLE: z.string().optional(),
 });
@@ -48,6 +49,8 @@ export interface WorkerConfig {
   maxCachedWorkflows: number;
   maxWorkflowTasks: number;
   maxActivities: number;
+  /** Folder of the keys that payloads in Temporal are encrypted with; absent = in the clear. */
+  encryptionKeys?: string;
   logLevel: string;
   /** Prebuilt workflow bundle; absent = the one beside the program. */
   workflowBundle?: string;
@@ -83,6 +86,7 @@ export function loadConfig(env: NodeJS.ProcessEnv): WorkerConfig {
     maxCachedWorkflows: value.DROVER_MAX_CACHED_WORKFLOWS,
     maxWorkflowTasks: value.DROVER_MAX_WORKFLOW_TASKS,
     maxActivities: value.DROVER_MAX_ACTIVITIES,
+    ...(value.DROVER_ENCRYPTION_KEYS !== undefined && { encryptionKeys: value.DROVER_ENCRYPTION_KEYS }),
     logLevel: value.DROVER_LOG_LEVEL,
     ...(value.DROVER_WORKFLOW_BUNDLE !== undefined && { workflowBundle: value.DROVER_WORKFLOW_BUNDLE }),
   };

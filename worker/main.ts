@@ -2,10 +2,8 @@
 import { createServer } from 'node:net';
 import type { AddressInfo } from 'node:net';
 import { loadClientConnectConfig } from '@temporalio/envconfig';
-import { DefaultLogger, NativeConnection, Runtime, Worker } from '@temporalio/worker';
-import type { LogLevel } from '@temporalio/worker';
+import { NativeConnection, Runtime, Worker } from '@temporalio/worker';
 import { pino } from 'pino';
-import type { Logger } from 'pino';
 import { request } from 'undici';
 import { createActivities } from '../activities/index.js';
 import { createEgressPolicy } from '../activities/egress.js';
@@ -13,17 +11,19 @@ import { clusterId } from '../api/naming.js';
 import { createKubeClient } from '../kube/client.js';
 import { readClusterUid } from '../kube/cluster-id.js';
 import { loadKubeConfig } from '../kube/config.js';
+import { createDataConverter } from '../runtime/encryption/data-converter.js';
+import { serveHealth } from '../runtime/health-server.js';
+import { sdkLog } from '../runtime/sdk-log.js';
 import { taskQueues } from '../workflows/contract.js';
-import { BUNDLE_PATH } from './bundle.js';
+import { bundlePath } from './bundle.js';
 import { loadConfig } from './config.js';
-import { serveHealth } from './health.js';
 
 async function main(): Promise<void> {
   const config = loadConfig(process.env);
   const log = pino({ level: config.logLevel, base: { component: 'worker' } });
   const sdkMetricsPort = await freePort();
   Runtime.install({
-    logger: forwardTo(log),
+    logger: sdkLog(log),
     // Signals are handled below: the health server has to go as well.
     shutdownSignals: [],
     telemetryOptions: {
@@ -40,16 +40,21 @@ async function main(): Promise<void> {
   });
 
   let ready = false;
-  const health = await serveHealth(
-    {
-      host: config.healthHost,
-      ports: [config.healthPort, config.metricsPort].filter((port) => port !== undefined),
+  const health = await serveHealth({
+    host: config.healthHost,
+    ports: [config.healthPort, config.metricsPort].filter((port) => port !== undefined),
+    notReady: () => (ready ? [] : ['starting or stopping']),
+    metrics: async () => ({
+      text: await (await request(`http://127.0.0.1:${sdkMetricsPort}/metrics`)).body.text(),
+      contentType: 'text/plain; version=0.0.4; charset=utf-8',
+    }),
+  });
+  const dataConverter = await createDataConverter({
+    keys: config.encryptionKeys,
+    onFault: (error) => {
+      log.error({ err: error }, 'encryption keys cannot be read again: the ones read before stay in use');
     },
-    {
-      ready: () => ready,
-      metrics: async () => (await request(`http://127.0.0.1:${sdkMetricsPort}/metrics`)).body.text(),
-    },
-  );
+  });
 
   const kube = createKubeClient(
     loadKubeConfig({ ...(config.kubeconfig !== undefined && { file: config.kubeconfig }) }),
@@ -61,7 +66,10 @@ async function main(): Promise<void> {
     connection,
     namespace: namespace ?? 'default',
     taskQueue: taskQueues(cluster).worker,
-    workflowBundle: { codePath: config.workflowBundle ?? BUNDLE_PATH },
+    dataConverter,
+    workflowBundle: {
+      codePath: config.workflowBundle ?? bundlePath({ encrypted: dataConverter !== undefined }),
+    },
     activities: createActivities({
       kube,
       egress: createEgressPolicy({ ...config.egress, apiServers: [kube.server] }),
@@ -93,22 +101,9 @@ async function main(): Promise<void> {
   try {
     await worker.run();
   } finally {
-    health.close();
+    await health.close();
     await connection.close();
   }
-}
-
-function forwardTo(log: Logger): DefaultLogger {
-  const levels: Record<LogLevel, 'trace' | 'debug' | 'info' | 'warn' | 'error'> = {
-    TRACE: 'trace',
-    DEBUG: 'debug',
-    INFO: 'info',
-    WARN: 'warn',
-    ERROR: 'error',
-  };
-  return new DefaultLogger('INFO', ({ level, message, meta }) => {
-    log[levels[level]](meta ?? {}, message);
-  });
 }
 
 /** The SDK's own exporter serves nothing but metrics; it gets a port of its own behind ours. */

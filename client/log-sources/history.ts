@@ -2,6 +2,7 @@ import type { Client } from '@temporalio/client';
 import { isGrpcServiceError, WorkflowNotFoundError } from '@temporalio/client';
 import { defaultPayloadConverter, type Payload } from '@temporalio/common';
 import type { LogEntry } from './entry.js';
+import { openHistory } from './open-history.js';
 
 type History = Awaited<ReturnType<ReturnType<Client['workflow']['getHandle']>['fetchHistory']>>;
 type HistoryEvent = NonNullable<History['events']>[number];
@@ -25,6 +26,8 @@ export function createHistoryReader(client: Client): HistoryReader {
     if (known !== undefined) return { entries: known, children: [] };
     const handle = client.workflow.getHandle(workflowId);
     const [history, description] = await Promise.all([handle.fetchHistory(), handle.describe()]);
+    const converter = client.options.loadedDataConverter;
+    await Promise.all([openHistory(history, converter), openHistory(description.raw, converter)]);
     const names = [...activityNames(history).values()];
     const pending = (description.raw.pendingActivities ?? []).flatMap((activity) => {
       const known = names.find(({ id }) => id === activity.activityId);
@@ -204,7 +207,7 @@ function failureText(failure: Failure | null | undefined): string {
   return text;
 }
 
-/** A payload's value; encrypted ones stay closed. */
+/** A payload's value; one that is still encrypted stays closed. */
 function decode(payload: Payload | null | undefined): unknown {
   if (!payload) return undefined;
   try {

@@ -1,7 +1,6 @@
 import { createServer } from 'node:http';
 import type { RequestListener, Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import type { Registry } from 'prom-client';
 
 /** A server for probes and metrics. */
 export interface HealthServer {
@@ -13,12 +12,13 @@ export interface HealthServer {
 /**
  * Serves `/healthz`, `/readyz` and `/metrics`.
  *
+ * @param options.metrics Prometheus text, and its content type
  * @param options.notReady says what is missing; an empty list means ready
  */
 export async function serveHealth(options: {
   host: string;
   ports: readonly number[];
-  registry: Registry;
+  metrics: () => Promise<{ text: string; contentType: string }>;
   notReady: () => string[];
 }): Promise<HealthServer> {
   const answer: RequestListener = (request, response) => {
@@ -39,9 +39,9 @@ export async function serveHealth(options: {
         return;
       }
       case '/metrics':
-        options.registry.metrics().then(
-          (text) => {
-            send(200, options.registry.contentType, text);
+        options.metrics().then(
+          ({ text, contentType }) => {
+            send(200, contentType, text);
           },
           (error: unknown) => {
             send(500, 'text/plain', String(error));

@@ -1,0 +1,264 @@
+/**
+ * An installation that encrypts: a canary goes in as a parameter, a secret header, a body and an answer, and the raw
+ * histories in Temporal, read without keys, hold none of it; with the keys everything can be read.
+ */
+import { execFile } from 'node:child_process';
+import { randomBytes } from 'node:crypto';
+import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { createServer } from 'node:net';
+import type { AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { Client, Connection } from '@temporalio/client';
+import { request } from 'undici';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { API_VERSION } from '../../api/group.js';
+import type { DRPlanExecution } from '../../api/types.js';
+import { createKubeClient } from '../../kube/client.js';
+import type { KubeClient } from '../../kube/client.js';
+import { loadKubeConfig } from '../../kube/config.js';
+import { down, up } from '../../local/index.js';
+import type { UpOptions, UpResult } from '../../local/index.js';
+import { startRecorder } from '../support/recorder.js';
+import type { Recorder } from '../support/recorder.js';
+import { poll } from '../support/stack.js';
+
+const run = promisify(execFile);
+const CANARY = `canary${randomBytes(6).toString('hex')}`;
+
+let options: UpOptions;
+let result: UpResult;
+let kube: KubeClient;
+let recorder: Recorder;
+let keys: string;
+let codecUrl: string;
+let execution: DRPlanExecution;
+
+beforeAll(async () => {
+  const root = await mkdtemp(join(tmpdir(), 'drover-encrypted-'));
+  keys = join(root, 'keys');
+  await mkdir(keys);
+  await writeFile(join(keys, 'first'), `${randomBytes(32).toString('base64')}\n`);
+  const codecPort = await freePort();
+  codecUrl = `http://127.0.0.1:${codecPort}`;
+  const env = { DROVER_ENCRYPTION_KEYS: keys };
+  options = {
+    dataDir: join(root, 'data'),
+    ephemeral: true,
+    crdDir: 'deploy/crds',
+    bridge: {
+      command: process.execPath,
+      args: ['dist/crd-bridge/main.js'],
+      env: { ...env, DROVER_CODEC_PORT: String(codecPort) },
+    },
+    worker: { command: process.execPath, args: ['dist/worker/main.js'], env },
+    progress: () => undefined,
+  };
+  [result, recorder] = await Promise.all([up(options), startRecorder()]);
+  kube = createKubeClient(loadKubeConfig({ file: result.kubeconfig }));
+  execution = await runPlan();
+});
+afterAll(async () => {
+  await Promise.all([down(options), recorder.close()]);
+  await rm(join(options.dataDir, '..'), { recursive: true, force: true });
+});
+
+function freePort(): Promise<number> {
+  return new Promise((resolve) => {
+    const server = createServer().listen(0, '127.0.0.1', () => {
+      const { port } = server.address() as AddressInfo;
+      server.close(() => {
+        resolve(port);
+      });
+    });
+  });
+}
+
+const dr = (kind: string, name: string, spec: unknown) => ({
+  apiVersion: API_VERSION,
+  kind,
+  metadata: { name, namespace: 'default' },
+  spec,
+});
+
+/** A run with the canary in a parameter, a header, a body, and an answer that fails twice before. */
+async function runPlan(): Promise<DRPlanExecution> {
+  await kube.create({
+    apiVersion: 'v1',
+    kind: 'Secret',
+    metadata: { name: 'token', namespace: 'default' },
+    stringData: { value: CANARY },
+  });
+  await kube.create(
+    dr('DRWorkflow', 'sealed', {
+      parameters: [{ name: 'word' }],
+      actions: [
+        {
+          name: 'call',
+          type: 'HTTP',
+          http: {
+            url: `${recorder.url}/sealed?fail=2&body={{ .params.word }}`,
+            method: 'POST',
+            headersFrom: [{ name: 'X-Token', secretKeyRef: { name: 'token', key: 'value' } }],
+            body: '{"word": "{{ .params.word }}"}',
+          },
+          retryPolicy: { limit: 3, interval: '100ms' },
+        },
+      ],
+    }),
+  );
+  await kube.create(
+    dr('DRPlan', 'sealed', {
+      globalParams: [{ name: 'word', value: CANARY }],
+      stages: [{ name: 'stage', workflows: [{ workflowRef: { name: 'sealed' } }] }],
+    }),
+  );
+  await kube.create(dr('DRPlanExecution', 'sealed-run', { planRef: 'sealed', operationType: 'Execute' }));
+  return poll(
+    async () =>
+      (await kube.get<DRPlanExecution>({
+        apiVersion: API_VERSION,
+        kind: 'DRPlanExecution',
+        namespace: 'default',
+        name: 'sealed-run',
+      }))!,
+    ({ status }) => status?.completionTime !== undefined,
+    60_000,
+  );
+}
+
+/** The raw histories of the run and its stage, as bytes. */
+async function histories(): Promise<string> {
+  const connection = await Connection.connect({ address: result.endpoints.temporal });
+  try {
+    const client = new Client({ connection, namespace: result.endpoints.temporalNamespace });
+    const { workflowId = '' } = execution.status?.temporal ?? {};
+    const found = await Promise.all(
+      [workflowId, `${workflowId}/s0`].map((id) => client.workflow.getHandle(id).fetchHistory()),
+    );
+    const texts: string[] = [];
+    const visit = (value: unknown): void => {
+      if (typeof value === 'string') texts.push(value);
+      else if (value instanceof Uint8Array) texts.push(Buffer.from(value).toString('latin1'));
+      else if (typeof value === 'object' && value !== null) Object.values(value).forEach(visit);
+    };
+    visit(found);
+    return texts.join('\n');
+  } finally {
+    await connection.close();
+  }
+}
+
+const drover = (args: string[], env: Record<string, string> = {}) =>
+  run(process.execPath, ['bin/drover.js', ...args, '--data-dir', options.dataDir], {
+    env: { ...process.env, ...env },
+  });
+
+describe('an installation that encrypts', () => {
+  it('runs plans, and sends what they say', () => {
+    expect(execution.status?.phase).toBe('Succeeded');
+    expect(recorder.requests).toHaveLength(3);
+    expect(recorder.requests[2]).toMatchObject({ body: `{"word": "${CANARY}"}` });
+  });
+
+  it('leaves nothing readable in the histories but types, search attributes and times', async () => {
+    const text = await histories();
+    expect(text).toContain('binary/encrypted');
+    expect(text).not.toContain(CANARY);
+    expect(text).not.toMatch(/"phase"|"actions"|Idempotency|503/);
+  });
+
+  it('shows the attempts and why they failed to those who have the keys', async () => {
+    const without = await drover(['logs', 'sealed-run']);
+    expect(without.stdout).not.toMatch(/call.*503/);
+    const { stdout } = await drover(['logs', 'sealed-run'], { DROVER_ENCRYPTION_KEYS: keys });
+    expect(stdout).toMatch(/http call +attempt 3.*503/);
+  });
+
+  it('opens payloads at the codec endpoint for those the cluster allows to', async () => {
+    const [sealed] = await sealedPayloads();
+    const ask = async (token?: string) => {
+      const answer = await request(`${codecUrl}/decode`, {
+        method: 'POST',
+        body: JSON.stringify({ payloads: [sealed] }),
+        headers: token === undefined ? {} : { authorization: `Bearer ${token}` },
+      });
+      return { status: answer.statusCode, text: await answer.body.text() };
+    };
+    expect((await ask()).status).toBe(401);
+    expect((await ask('nonsense')).status).toBe(401);
+    await kube.create({
+      apiVersion: 'v1',
+      kind: 'ServiceAccount',
+      metadata: { name: 'auditor', namespace: 'default' },
+    });
+    const token = await kube.raw<{ status: { token: string } }>({
+      method: 'POST',
+      path: '/api/v1/namespaces/default/serviceaccounts/auditor/token',
+      body: { apiVersion: 'authentication.k8s.io/v1', kind: 'TokenRequest', spec: {} },
+    });
+    expect(await ask(token.status.token)).toMatchObject({
+      status: 403,
+      text: expect.stringContaining(
+        '"system:serviceaccount:default:auditor" may not decode drplanexecutions',
+      ),
+    });
+    await kube.create({
+      apiVersion: 'rbac.authorization.k8s.io/v1',
+      kind: 'ClusterRole',
+      metadata: { name: 'decoder' },
+      rules: [{ apiGroups: ['dr.bkbcs.tencent.com'], resources: ['drplanexecutions'], verbs: ['decode'] }],
+    });
+    await kube.create({
+      apiVersion: 'rbac.authorization.k8s.io/v1',
+      kind: 'ClusterRoleBinding',
+      metadata: { name: 'decoder' },
+      roleRef: { apiGroup: 'rbac.authorization.k8s.io', kind: 'ClusterRole', name: 'decoder' },
+      subjects: [{ kind: 'ServiceAccount', name: 'auditor', namespace: 'default' }],
+    });
+    const allowed = await poll(
+      () => ask(token.status.token),
+      ({ status }) => status === 200,
+      10_000,
+    );
+    const { payloads } = JSON.parse(allowed.text) as { payloads: { data: string }[] };
+    expect(Buffer.from(payloads[0]!.data, 'base64').toString()).toContain(CANARY);
+  });
+
+  it('stops rather than write in the clear when its keys are no good', async () => {
+    await writeFile(join(keys, 'second'), 'not a key\n');
+    const failed = await run(process.execPath, ['dist/worker/main.js'], {
+      env: {
+        ...process.env,
+        DROVER_KUBECONFIG: result.kubeconfig,
+        TEMPORAL_ADDRESS: result.endpoints.temporal,
+        DROVER_ENCRYPTION_KEYS: keys,
+      },
+    }).catch((error: unknown) => error as { stdout: string; code: number });
+    expect(failed).toMatchObject({
+      code: 1,
+      stdout: expect.stringContaining('key \\"second\\" is not 32 bytes in base64'),
+    });
+    await rm(join(keys, 'second'));
+  });
+});
+
+/** The input of the stage, as the Web UI would send it to a codec. */
+async function sealedPayloads(): Promise<{ metadata: Record<string, string>; data: string }[]> {
+  const connection = await Connection.connect({ address: result.endpoints.temporal });
+  try {
+    const client = new Client({ connection, namespace: result.endpoints.temporalNamespace });
+    const { workflowId = '' } = execution.status?.temporal ?? {};
+    const { events } = await client.workflow.getHandle(`${workflowId}/s0`).fetchHistory();
+    const payloads = events?.[0]?.workflowExecutionStartedEventAttributes?.input?.payloads ?? [];
+    return payloads.map(({ metadata, data }) => ({
+      metadata: Object.fromEntries(
+        Object.entries(metadata ?? {}).map(([name, value]) => [name, Buffer.from(value).toString('base64')]),
+      ),
+      data: Buffer.from(data ?? []).toString('base64'),
+    }));
+  } finally {
+    await connection.close();
+  }
+}
