@@ -1,6 +1,7 @@
 import type { Logger } from 'pino';
 import { rollbackOf } from '../api/action-defaults.js';
 import { idempotencyKey } from '../api/naming.js';
+import { modeText } from '../api/hooks.js';
 import { RenderError } from '../api/render.js';
 import type { RenderScope } from '../api/render.js';
 import type { ActionBody } from '../api/run.js';
@@ -113,18 +114,32 @@ export async function readAction(
   const rollback = task.direction === 'undo' ? rollbackOf(body.action) : undefined;
   const { run } = task;
   const inverse = task.direction === 'undo' && rollback === undefined;
+  const mode = modeOf(task, inverse);
+  const { params } = body;
   const scope: RenderScope = {
-    params: body.params,
+    // A mode of the execution is a parameter too, and what undoes it rolls back.
+    params: rollback !== undefined && isModeGiven(task) ? { ...params, mode: modeText('Rollback') } : params,
     planName: run.plan.name,
     // What is undone was named after the execution that did it, whoever undoes it.
     executionName: task.direction === 'undo' ? (run.target?.name ?? run.name) : run.name,
     // The automatic inverse renders the action as it was executed.
     operation: inverse ? 'Execute' : run.operation,
-    ...(run.mode !== undefined && { mode: run.mode }),
+    ...(mode !== undefined && { mode: modeText(mode) }),
     outputs: task.outputs,
   };
   return { action: rollback ?? body.action, scope, custom: rollback !== undefined };
 }
+
+/** The automatic inverse renders the action as it was executed; a custom rollback rolls back. */
+function modeOf({ run, direction }: ActionTask, inverse: boolean): string | undefined {
+  if (direction === 'forward') return run.mode;
+  if (!inverse) return 'Rollback';
+  return run.target === undefined ? run.mode : run.target.mode;
+}
+
+/** Whether the execution that did what is undone had a mode. */
+const isModeGiven = ({ run }: ActionTask): boolean =>
+  (run.target === undefined ? run.mode : run.target.mode) !== undefined;
 
 async function readBody(task: ActionTask, snapshots: SnapshotStore): Promise<ActionBody> {
   return resolveBody(await snapshots.read(task.run.snapshot), task.at);

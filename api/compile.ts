@@ -12,6 +12,7 @@ import {
   timeoutOf,
 } from './action-defaults.js';
 import { parseDuration } from './duration.js';
+import { hookOf, modeText, runsIn } from './hooks.js';
 import { mergeParameters } from './parameters.js';
 import { findPlaceholders } from './placeholders.js';
 import { dedupeProblems, errorsOf } from './problem.js';
@@ -139,8 +140,12 @@ function compileUse(
   const where = `${path}.workflowRef(${workflowKey(ref)}).spec.actions`;
   const mentions = actions.map((action, index) => mentionsOf(action, `${where}[${index}]`));
   const declared = new Set(parameters.map((parameter) => parameter.name));
-  problems.push(...merged.problems, ...checkOutputs(actions, mentions));
-  for (const mention of mentions.flat()) {
+  const skips = actions.map((action) => skipOf(action, snapshot, found.skipped ?? []));
+  // Of what mode Delete leaves out, nothing has to be there.
+  const isLeftOut = (index: number): boolean => skips[index]?.reason === 'NoDelete';
+  const needed = mentions.map((places, index) => (isLeftOut(index) ? [] : places));
+  problems.push(...merged.problems, ...checkOutputs(actions, needed));
+  for (const mention of needed.flat()) {
     problems.push(...mention.problems, ...undefinedParams(mention, merged.values, declared));
   }
   return [
@@ -153,13 +158,33 @@ function compileUse(
           return [];
         }
         const own = mentions[index] ?? [];
-        problems.push(...checkOperation(action, action.type, snapshot, merged.values, `${where}[${index}]`));
-        problems.push(...checkDuration(action, merged.values, `${where}[${index}]`));
+        if (!isLeftOut(index)) {
+          problems.push(
+            ...checkOperation(action, action.type, snapshot, merged.values, `${where}[${index}]`),
+          );
+          problems.push(...checkDuration(action, merged.values, `${where}[${index}]`));
+        }
         const uses = outputsUsed(own, action, actions);
-        return [compileAction(action, action.type, uses, bodyOf(action, merged.values, own))];
+        const compiled = compileAction(action, action.type, uses, bodyOf(action, merged.values, own));
+        const skip = skips[index];
+        return [{ ...compiled, ...(skip !== undefined && { skip }) }];
       }),
     },
   ];
+}
+
+/** Why an action is not carried out in the mode of the run; undefined when it is. */
+function skipOf(action: Action, { mode }: Snapshot, leftOut: readonly string[]): ActionInput['skip'] {
+  const hook = hookOf(action);
+  if (hook !== undefined && !runsIn(hook, mode)) {
+    const now = mode === undefined ? 'the execution sets no mode' : `the mode is ${mode}`;
+    return { reason: 'OtherMode', message: `a ${action.hookType} hook, and ${now}` };
+  }
+  if (!leftOut.includes(action.name)) return undefined;
+  return {
+    reason: 'NoDelete',
+    message: `mode Delete does not tell how an action of type ${action.type} is taken back; give the workflow an action for it with when: mode == "delete"`,
+  };
 }
 
 function undefinedParams(
@@ -226,7 +251,7 @@ function renderOperation(
     outputs: {},
   };
   try {
-    return renderString(operation, { ...scope, ...(mode !== undefined && { mode }) });
+    return renderString(operation, { ...scope, ...(mode !== undefined && { mode: modeText(mode) }) });
   } catch (error) {
     if (error instanceof RenderError) return undefined;
     throw error;
@@ -235,9 +260,11 @@ function renderOperation(
 
 function compileAction(action: Action, type: ActionType, uses: string[], body: ActionBody): ActionInput {
   const totalTimeoutMs = parseDuration(action.totalTimeout ?? '');
+  const hook = hookOf(action);
   return {
     name: action.name,
     type,
+    ...(hook !== undefined && { hook: hook.position, hookType: action.hookType ?? '' }),
     dependsOn: action.dependsOn ?? [],
     timeoutMs: timeoutOf(action),
     ...(totalTimeoutMs !== undefined && { totalTimeoutMs }),

@@ -22,6 +22,7 @@ function pendingWorkflow(workflow: WorkflowInput): WorkflowExecutionStatus {
     actionStatuses: workflow.actions.map((action) => ({
       name: action.name,
       type: action.type,
+      ...(action.hookType !== undefined && { hookType: action.hookType }),
       phase: 'Pending',
     })),
   };

@@ -1,6 +1,6 @@
 /** What actions refer to, and whether it can be there when they run (plan semantics, §2). */
 import { isActionType, rollbackOf } from './action-defaults.js';
-import { dependencies, isGraph } from './graph.js';
+import { hookOf, rankOf, sequenceOf, waitsOf } from './hooks.js';
 import { referencesOf } from './placeholders.js';
 import type { Problem } from './problem.js';
 import { BLOCK_BY_TYPE } from './schema/actions/action.js';
@@ -104,18 +104,24 @@ export function rollbackTypeOf(action: Action): ActionType | undefined {
  * @param mentions the mentions of each action, in the order of `actions`
  */
 export function checkOutputs(actions: readonly Action[], mentions: readonly Mention[][]): Problem[] {
-  const graph = isGraph(actions);
-  const edges = dependencies(actions);
+  const ranked = actions.map((action) => ({ ...action, hook: hookOf(action)?.position }));
+  const { graph, needs } = waitsOf(ranked);
+  const turn = new Map(sequenceOf(ranked).map((index, at) => [index, at]));
+  const ranks = ranked.map(rankOf);
   const position = new Map(actions.map((action, index) => [action.name, index]));
   return actions.flatMap((action, index) => {
     const places = (mentions[index] ?? []).filter((place) => place.outputs.size > 0 || place.phases.size > 0);
     if (places.length === 0) return [];
-    const before = graph ? ancestors(edges, index) : undefined;
+    const before = graph ? ancestors(needs, index) : undefined;
+    const rank = ranks[index] ?? 1;
     return places.flatMap((place) => {
       const outputs = [...place.outputs].flatMap((name): Problem[] => {
         const source = position.get(name);
         if (source === undefined) return [unknownOutput(place, name, actions)];
-        const ended = before === undefined ? source < index : before.has(source);
+        const ended =
+          before === undefined
+            ? (turn.get(source) ?? 0) < (turn.get(index) ?? 0)
+            : before.has(source) || (ranks[source] ?? 1) < rank;
         return place.isRollback || ended ? [] : [lateOutput(place, name, action.name, graph)];
       });
       const phases = [...place.phases].filter((name) => !position.has(name));

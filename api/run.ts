@@ -2,6 +2,7 @@
  * What a run is made of once a plan, its workflows and all parameters have been put together. Types only: workflow
  * code, the bridge and activities read them.
  */
+import type { HookPosition } from './hooks.js';
 import type { Action, ActionOutputs, ActionStatus, ActionType, Scalar, StageStatus } from './types.js';
 
 /** What `outputs.<action>` shows: the outputs and the phase. */
@@ -72,6 +73,11 @@ export interface ActionInput {
   step?: StepInput;
   /** Its failure is told and passed over: Skipped, `NotDelivered` (a Notify that is not required). */
   optional?: true;
+  /** Where the action stands as a hook. */
+  hook?: HookPosition;
+  hookType?: string;
+  /** Not carried out in this run: a hook of another mode, or what mode Delete leaves alone. It is Skipped. */
+  skip?: { reason: string; message: string };
   /** Changes nothing (an HTTP read, a wait, a message), so that there is nothing to undo. */
   harmless?: true;
 }
@@ -107,6 +113,8 @@ export interface UndoStep {
   forward: ActionStatus;
   /** Recorded outputs of actions of the same workflow that the rollback reads. */
   outputs: OutputViews;
+  /** A rollback hook: the action is carried out, not undone. */
+  hook?: true;
 }
 
 /** A stage to undo. */

@@ -4,6 +4,9 @@
  */
 import { createHash } from 'node:crypto';
 import { gunzipSync, gzipSync } from 'node:zlib';
+import { deriveDeletion } from './delete-mode.js';
+import { modeText } from './hooks.js';
+import type { Mode } from './hooks.js';
 import { canonicalJson, isObject } from './json.js';
 import { mergeParameters } from './parameters.js';
 import type { MergedParameters } from './parameters.js';
@@ -26,7 +29,10 @@ import type {
 export interface WorkflowSnapshot {
   uid: string;
   generation: number;
+  /** In mode Delete of a workflow that defines no deletion: what was derived from it. */
   spec: DRWorkflowSpec;
+  /** Mode Delete: actions that are left out. */
+  skipped?: string[];
 }
 
 /** Plan, workflows and parameters of a run. */
@@ -37,7 +43,7 @@ export interface Snapshot {
   /** Parameters of the execution; win over all others. */
   params: Parameter[];
   operation: 'Execute' | 'Revert';
-  mode?: string;
+  mode?: Mode;
   runMode: string;
 }
 
@@ -78,7 +84,7 @@ export function takeSnapshot(input: {
         workflows[key] = {
           uid: found.metadata.uid ?? '',
           generation: found.metadata.generation ?? 0,
-          spec: found.spec,
+          ...(execution.spec.mode === 'Delete' ? deletingOf(found.spec) : { spec: found.spec }),
         };
       }
     }
@@ -92,12 +98,22 @@ export function takeSnapshot(input: {
       spec: plan.spec,
     },
     workflows,
-    params: execution.spec.params ?? [],
+    params: [
+      ...(execution.spec.params ?? []),
+      // As with the original, a mode is a parameter too.
+      ...(execution.spec.mode === undefined ? [] : [{ name: 'mode', value: modeText(execution.spec.mode) }]),
+    ],
     operation: execution.spec.operationType,
     ...(execution.spec.mode === undefined ? {} : { mode: execution.spec.mode }),
     runMode: execution.spec.runMode ?? 'Planned',
   };
   return { snapshot, missing: [...missing] };
+}
+
+function deletingOf(spec: DRWorkflowSpec): Pick<WorkflowSnapshot, 'spec' | 'skipped'> {
+  const derived = deriveDeletion(spec);
+  if (derived === undefined) return { spec };
+  return derived.skipped.length > 0 ? derived : { spec: derived.spec };
 }
 
 const digestOf = (json: string): string => createHash('sha256').update(json).digest('hex');

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { ActionInput, StageInput } from './run.js';
 import type { ActionStatus, StageStatus } from './types.js';
-import { planUndo } from './undo.js';
+import { leftOf, planUndo, undoneOf } from './undo.js';
 
 const retry = { limit: 0, intervalMs: 1000, backoffMultiplier: 2, maxIntervalMs: 1000 };
 const input = (name: string, more: Partial<ActionInput> = {}): ActionInput => ({
@@ -146,5 +146,52 @@ describe('planUndo', () => {
         undone: [],
       }),
     ).toEqual([]);
+  });
+
+  it('puts the rollback hooks of a workflow around its steps', () => {
+    const hook = (name: string, position: 'pre' | 'post') =>
+      input(name, {
+        hook: position,
+        hookType: `${position}-rollback`,
+        skip: { reason: 'OtherMode', message: '' },
+      });
+    const passed = (name: string): ActionStatus => ({ name, phase: 'Skipped', reason: 'OtherMode' });
+    const actions = [hook('begin', 'pre'), input('a'), input('b'), hook('end', 'post')];
+    const [undo] = planUndo({
+      stages: [stage('one', actions)],
+      statuses: [ran('one', [passed('begin'), done('a', 1), done('b', 2), passed('end')])],
+      undone: [],
+    });
+    expect(undo?.steps.map((step) => [step.input.name, step.hook])).toEqual([
+      ['begin', true],
+      ['b', undefined],
+      ['a', undefined],
+      ['end', true],
+    ]);
+    const statuses = undo?.status.workflowExecutions?.[0]?.actionStatuses ?? [];
+    expect(statuses.map((status) => status.hookType)).toEqual([
+      'pre-rollback', undefined, undefined, 'post-rollback',
+    ]); // prettier-ignore
+    // Their ends are nothing that was undone, or was not.
+    if (undo === undefined) throw new Error('no undo');
+    for (const status of statuses) status.phase = status.name === 'end' ? 'Failed' : 'Succeeded';
+    expect(undoneOf(0, undo.status)).toEqual(['0/0/1', '0/0/2']);
+    expect(leftOf(0, undo.status)).toEqual([]);
+  });
+
+  it('runs no rollback hook where nothing was done, and undoes one that the run itself has carried out', () => {
+    const begin = input('begin', { hook: 'pre', hookType: 'pre-rollback' });
+    const plan = (forward: ActionStatus, other: ActionStatus) =>
+      planUndo({
+        stages: [stage('one', [begin, input('a')])],
+        statuses: [ran('one', [forward, other])],
+        undone: [],
+      });
+    expect(plan({ name: 'begin', phase: 'Skipped' }, { name: 'a', phase: 'Skipped' })).toEqual([]);
+    const [undo] = plan(done('begin', 1), done('a', 2));
+    expect(undo?.steps.map((step) => [step.input.name, step.hook])).toEqual([
+      ['a', undefined],
+      ['begin', undefined],
+    ]);
   });
 });

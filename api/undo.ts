@@ -1,4 +1,6 @@
-import type { StageInput, UndoStageInput, UndoStep } from './run.js';
+import { isRollbackHook, topologicalOrder } from './hooks.js';
+import type { HookPosition } from './hooks.js';
+import type { ActionInput, StageInput, UndoStageInput, UndoStep } from './run.js';
 import type { ActionStatus, StageStatus } from './types.js';
 
 /** Position of an action as `stage/workflow/action`, as `undone` and `unreverted` list it. */
@@ -48,6 +50,7 @@ function planStage(
   undone: ReadonlySet<string>,
 ): UndoStageInput {
   const steps: UndoStep[] = [];
+  const hooks = new Map<number, UndoStep[]>();
   const workflowExecutions = (status.workflowExecutions ?? []).map((workflow, w) => {
     const input = stage.workflows[w];
     const outputs = Object.fromEntries(
@@ -56,6 +59,13 @@ function planStage(
         { phase: action.phase, ...action.outputs },
       ]),
     );
+    const outputsOf = (names: readonly string[]): UndoStep['outputs'] =>
+      Object.fromEntries(
+        names.flatMap((name) => {
+          const view = outputs[name];
+          return view === undefined ? [] : [[name, view]];
+        }),
+      );
     const actionStatuses = (workflow.actionStatuses ?? []).map((forward, a): ActionStatus => {
       const initial = { name: forward.name, ...(forward.type !== undefined && { type: forward.type }) };
       const action = input?.actions[a];
@@ -79,15 +89,28 @@ function planStage(
         at,
         input: action,
         forward: recordOf(forward),
-        outputs: Object.fromEntries(
-          read.flatMap((name) => {
-            const view = outputs[name];
-            return view === undefined ? [] : [[name, view]];
-          }),
-        ),
+        outputs: outputsOf(read),
       });
       return { ...initial, phase: 'Pending' };
     });
+    if (input !== undefined && actionStatuses.some(wasDone)) {
+      const around = rollbackHooks(input.actions, workflow.actionStatuses ?? []);
+      for (const a of around) {
+        const [action, forward] = [input.actions[a], workflow.actionStatuses?.[a]];
+        if (action === undefined || forward === undefined) continue;
+        const { name, type, hookType = '' } = action;
+        actionStatuses[a] = { name, type, hookType, phase: 'Pending' };
+        const at = { stage: index, workflow: w, action: a };
+        const step = {
+          at,
+          input: action,
+          forward: recordOf(forward),
+          outputs: outputsOf(action.uses),
+          hook: true as const,
+        };
+        hooks.set(w, [...(hooks.get(w) ?? []), step]);
+      }
+    }
     const pending = actionStatuses.some((action) => action.phase === 'Pending');
     return {
       workflowRef: workflow.workflowRef,
@@ -99,18 +122,56 @@ function planStage(
   steps.sort(
     (a, b) => newestFirst(a.forward, b.forward) || b.at.workflow - a.at.workflow || b.at.action - a.at.action,
   );
+  const all = withHooks(steps, hooks);
   return {
     index,
     name: stage.name,
-    steps,
+    steps: all,
     status: {
       name: stage.name,
-      phase: steps.length > 0 ? 'Pending' : 'Skipped',
-      ...(steps.length === 0 && { reason: 'NothingToUndo' }),
+      phase: all.length > 0 ? 'Pending' : 'Skipped',
+      ...(all.length === 0 && { reason: 'NothingToUndo' }),
       ...(stage.parallel && { parallel: true }),
       workflowExecutions,
     },
   };
+}
+
+/** Whether there is something to undo, whoever can. */
+const wasDone = (status: ActionStatus): boolean =>
+  status.phase === 'Pending' || status.reason === 'NoRollback';
+
+/** Positions of the hooks around a Revert, in their order. One that the run itself has carried out is undone instead. */
+function rollbackHooks(actions: readonly ActionInput[], forward: readonly ActionStatus[]): number[] {
+  return topologicalOrder(actions).filter((index) => {
+    const action = actions[index];
+    const status = forward[index];
+    const neverRan = status?.phase === 'Skipped' && status.effect === undefined;
+    return action !== undefined && isRollbackHook(action) && neverRan;
+  });
+}
+
+/** The hooks of a workflow directly before its first step and after its last. */
+function withHooks(steps: readonly UndoStep[], hooks: ReadonlyMap<number, readonly UndoStep[]>): UndoStep[] {
+  if (hooks.size === 0) return [...steps];
+  const left = new Map<number, number>();
+  for (const { at } of steps) left.set(at.workflow, (left.get(at.workflow) ?? 0) + 1);
+  const of = (workflow: number, position: HookPosition): UndoStep[] =>
+    (hooks.get(workflow) ?? []).filter(({ input }) => input.hook === position);
+  const begun = new Set<number>();
+  const all: UndoStep[] = [];
+  for (const step of steps) {
+    const { workflow } = step.at;
+    if (!begun.has(workflow)) all.push(...of(workflow, 'pre'));
+    begun.add(workflow);
+    all.push(step);
+    const rest = (left.get(workflow) ?? 0) - 1;
+    left.set(workflow, rest);
+    if (rest === 0) all.push(...of(workflow, 'post'));
+  }
+  // Nothing of these can be undone by itself: their hooks do it.
+  const alone = [...hooks.keys()].filter((workflow) => !begun.has(workflow)).sort((a, b) => b - a);
+  return [...all, ...alone.flatMap((workflow) => [...of(workflow, 'pre'), ...of(workflow, 'post')])];
 }
 
 /** Of what an action recorded, what its undo goes by: a large run has thousands of these in one input. */
@@ -155,7 +216,8 @@ const isUndone = (action: ActionStatus): boolean =>
 function positions(index: number, status: StageStatus, wanted: (action: ActionStatus) => boolean): string[] {
   return (status.workflowExecutions ?? []).flatMap((item, workflow) =>
     (item.actionStatuses ?? []).flatMap((own, action) =>
-      wanted(own) ? [positionOf({ stage: index, workflow, action })] : [],
+      // A hook of this very Revert: it undoes nothing itself, and runs again with the next one.
+      own.hookType === undefined && wanted(own) ? [positionOf({ stage: index, workflow, action })] : [],
     ),
   );
 }

@@ -43,7 +43,18 @@ export function nodesOf(ast: ASTNode): ASTNode[] {
 
 /** Whether a condition reads `mode`. */
 export function usesMode(ast: ASTNode): boolean {
-  return nodesOf(ast).some((node) => node.op === 'id' && node.args === 'mode');
+  return nodesOf(ast).some((node) => isMode(node) || isLegacyMode(node));
+}
+
+const isMode = (node: ASTNode): boolean => node.op === 'id' && node.args === 'mode';
+
+/** With the original `operation == "install"` asks for the mode; an operation of ours is never called so. */
+function isLegacyMode(node: ASTNode): boolean {
+  if (node.op !== '==' && node.op !== '!=') return false;
+  const [left, right] = node.args;
+  const [name, value] = left.op === 'id' ? [left, right] : [right, left];
+  const text = value.op === 'value' && typeof value.args === 'string' ? value.args.toLowerCase() : '';
+  return name.op === 'id' && name.args === 'operation' && MODES.has(text);
 }
 
 /** Operators that bind weaker than a member access, and are put in parentheses wherever they are an operand. */
@@ -55,10 +66,11 @@ const COMPOUND = new Set(['||', '&&', '?:', '+', '-', '*', '/', '%', '!_', '-_',
  */
 export function adaptMode(ast: ASTNode, unset: boolean): string {
   const write = (node: ASTNode, compared: boolean): string => {
-    const onMode =
-      COMPARISONS.has(node.op) && children(node).some((child) => child.op === 'id' && child.args === 'mode');
+    const legacy = isLegacyMode(node);
+    const onMode = legacy || (COMPARISONS.has(node.op) && children(node).some(isMode));
     if (onMode && unset) return 'true';
-    const plain = (child: ASTNode): string => write(child, onMode || (compared && node.op === 'list'));
+    const plain = (child: ASTNode): string =>
+      legacy && child.op === 'id' ? 'mode' : write(child, onMode || (compared && node.op === 'list'));
     const operand = (child: ASTNode): string => (COMPOUND.has(child.op) ? `(${plain(child)})` : plain(child));
     switch (node.op) {
       case 'value': {

@@ -1,7 +1,8 @@
 /**
  * Brings the accepted spellings of a condition to CEL: braces around it or its parts are taken off, and references
  * with a leading dot become indexes, so that names may hold `-`: `.outputs.x-y.phase` is
- * `outputs["x-y"]["phase"]`. Works on tokens: text literals are left alone.
+ * `outputs["x-y"]["phase"]`. A mode needs no quotes, as in `mode == install`. Works on tokens: text literals are left
+ * alone.
  */
 export function normaliseWhen(expression: string): { text: string } | { error: string } {
   let text = '';
@@ -41,7 +42,8 @@ export function normaliseWhen(expression: string): { text: string } | { error: s
     }
     // A word is taken whole, so that no literal or reference is seen inside it.
     const word = matchAt(WORD, expression, at) ?? expression.charAt(at);
-    text += word;
+    // The original takes a mode without quotes.
+    text += BARE_MODE.test(word) && COMPARES_MODE.test(text) ? JSON.stringify(word) : word;
     at += word.length;
   }
   return inBraces ? { error: '"{{" is not closed by "}}"' } : { text };
@@ -51,6 +53,8 @@ const LITERAL =
   /[rRbB]{0,2}(?:"{3}(?:[^\\]|\\[^])*?"{3}|'{3}(?:[^\\]|\\[^])*?'{3}|"(?:[^"\\\n]|\\[^])*"|'(?:[^'\\\n]|\\[^])*')/y;
 const REFERENCE =
   /\.(?:(?:params|outputs|phases)(?:\.[A-Za-z0-9_]+(?:-[A-Za-z0-9_]+)*)+|(?:params|outputs|phases|mode|runMode|operation)(?![A-Za-z0-9_]))/y;
+const BARE_MODE = /^(?:install|upgrade|delete|rollback)$/i;
+const COMPARES_MODE = /(?:^|[^\w.])(?:mode|operation)\s*[=!]=\s*$/;
 const WORD = /[A-Za-z0-9_]+/y;
 
 function matchAt(pattern: RegExp, text: string, at: number): string | undefined {

@@ -106,6 +106,12 @@ export function whenReferences(expression: string): WhenReferences {
   return references;
 }
 
+/** Whether a condition reads `mode`. */
+export function readsMode(expression: string): boolean {
+  const compiled = compile(expression);
+  return 'ast' in compiled && usesMode(compiled.ast);
+}
+
 type Compiled = { ast: ASTNode; text: string } | { error: string };
 
 function compile(expression: string): Compiled {

@@ -74,6 +74,7 @@ export interface RunIdentity {
   uid: string;
   plan: { name: string; namespace: string; uid: string };
   operation: Operation;
+  /** Absent: the execution sets none. A Revert has Rollback. */
   mode?: string;
   runMode: string;
   /** Who asked for the run, where admission has verified it. */
@@ -81,7 +82,7 @@ export interface RunIdentity {
   /** Account in the plan's namespace that actions act as; absent = the controller's own identity. */
   serviceAccountName?: string;
   /** Revert: the execution that is undone. Its uid is part of every undo's key. */
-  target?: { name: string; uid: string };
+  target?: { name: string; uid: string; mode?: string };
   snapshot: SnapshotRef;
 }
 

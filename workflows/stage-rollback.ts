@@ -122,6 +122,7 @@ export async function drStageRollback(input: StageRollbackInput): Promise<StageR
 const ended = (action: ActionStatus): string => action.phase;
 
 function undoStep(input: StageRollbackInput, step: UndoStep): ReturnType<typeof executeAction> {
+  if (step.hook === true) return runHook(input, step);
   // A custom rollback brings its own times and retries.
   const { rollback } = step.input;
   const rule =
@@ -145,6 +146,30 @@ function undoStep(input: StageRollbackInput, step: UndoStep): ReturnType<typeof 
       phases: Object.fromEntries(Object.entries(step.outputs).map(([name, view]) => [name, view.phase])),
       forward: step.forward,
       ...(step.forward.outputs?.priorRef !== undefined && { prior: step.forward.outputs.priorRef }),
+    },
+    bounds: input.bounds,
+    totalMs: input.bounds.undoStepMs,
+  });
+}
+
+/** A hook around the undoing: carried out as it is written, in the name of the run that undoes. */
+function runHook(input: StageRollbackInput, step: UndoStep): ReturnType<typeof executeAction> {
+  const { input: action, at, outputs } = step;
+  return executeAction({
+    input: action,
+    task: {
+      run: { ...input.run, mode: 'Rollback' },
+      at,
+      direction: 'forward',
+      round: 0,
+      name: action.name,
+      type: action.type,
+      timeoutMs: action.timeoutMs,
+      ...(action.totalTimeoutMs !== undefined && { totalTimeoutMs: action.totalTimeoutMs }),
+      retry: action.retry,
+      ...(action.body !== undefined && { body: action.body }),
+      outputs,
+      phases: Object.fromEntries(Object.entries(outputs).map(([name, view]) => [name, view.phase])),
     },
     bounds: input.bounds,
     totalMs: input.bounds.undoStepMs,

@@ -1,5 +1,5 @@
 import { CancellationScope } from '@temporalio/workflow';
-import { dependencies, isGraph } from '../api/graph.js';
+import { rankOf, waitsOf } from '../api/hooks.js';
 import { isTerminalItem } from '../api/phase.js';
 import { between, progressOf } from '../api/progress.js';
 import type { ActionInput, OutputViews, WorkflowInput } from '../api/run.js';
@@ -45,7 +45,7 @@ export const failedItself = (item: { phase: string; reason?: string | undefined 
 const MAX_PARALLEL_ACTIONS = 200;
 
 /** Reasons of a skip that satisfies dependants: it was meant. */
-const MEANT = new Set(['WhenFalse', 'SkippedByUser', 'NotDelivered']);
+const MEANT = new Set(['WhenFalse', 'SkippedByUser', 'NotDelivered', 'OtherMode', 'NoDelete']);
 
 /** Whether a skip was meant, so that what depends on the skipped item goes on (plan semantics, §4). */
 export const isMeantSkip = (reason: string | undefined): boolean => reason !== undefined && MEANT.has(reason);
@@ -60,10 +60,11 @@ export const isMeantSkip = (reason: string | undefined): boolean => reason !== u
 export async function runActions(runner: WorkflowRunner): Promise<void> {
   const { input, status } = runner;
   const statuses = (status.actionStatuses ??= []);
-  const graph = isGraph(input.actions);
-  const needs = graph
-    ? dependencies(input.actions)
-    : input.actions.map((_, index) => (index === 0 ? [] : [index - 1]));
+  const { graph, needs } = waitsOf(input.actions);
+  const ranks = input.actions.map(rankOf);
+  /** Rank of the hooks, or of the others, whose turn it is. */
+  const turn = (): number =>
+    Math.min(...ranks.filter((_, index) => !isTerminalItem(statuses[index]?.phase ?? '')));
   const running = new Map<number, Promise<void>>();
   const scope = new CancellationScope();
   const outer = CancellationScope.current();
@@ -77,7 +78,7 @@ export async function runActions(runner: WorkflowRunner): Promise<void> {
   const interruption = (): StopCause => (outer.consideredCancelled ? runner.stopCause() : FAIL_FAST);
 
   /** What to do with an action that has not begun. */
-  const verdict = (index: number): 'start' | 'wait' | StopCause => {
+  const verdict = (index: number, currentTurn: number): 'start' | 'wait' | StopCause => {
     if (outer.consideredCancelled) return runner.stopCause();
     if (failedFast) return FAIL_FAST;
     for (const need of needs[index] ?? []) {
@@ -92,14 +93,23 @@ export async function runActions(runner: WorkflowRunner): Promise<void> {
         return { reason: 'DependencyFailed', message: `action "${dependency.name}" did not succeed` };
       }
     }
+    if ((ranks[index] ?? 1) > currentTurn) return 'wait';
     return running.size < MAX_PARALLEL_ACTIONS ? 'start' : 'wait';
   };
 
+  for (const [index, { skip: meant }] of input.actions.entries()) {
+    const own = statuses[index];
+    if (meant === undefined || own?.phase !== 'Pending') continue;
+    skip(own, meant);
+    runner.changed(index);
+  }
+
   for (;;) {
     let skipped = false;
+    const currentTurn = turn();
     for (const [index, action] of statuses.entries()) {
       if (action.phase !== 'Pending') continue;
-      const decision = verdict(index);
+      const decision = verdict(index, currentTurn);
       if (decision === 'wait') continue;
       if (decision === 'start') {
         running.set(

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { MODES } from '../hooks.js';
 import { cel, conditionsSchema, objectReferenceSchema, parameterSchema, time } from './common.js';
 import type { KubernetesObject } from './common.js';
 
@@ -15,9 +16,11 @@ export const executionSpecSchema = z
       .optional()
       .describe('Parameters of this run; win over all others.'),
     mode: z
-      .string()
+      .enum(MODES)
       .optional()
-      .describe('Not supported yet: makes the execution fail with UnsupportedField.'),
+      .describe(
+        'What the run is for: Install, Upgrade, Delete (takes apart what the plan writes) or Rollback. Read by conditions and placeholders as mode, and decides which hooks run. Absent: comparisons on mode are true. A Revert has Rollback.',
+      ),
     runMode: z
       .enum(['Planned', 'Emergency', 'Drill'])
       .optional()
@@ -129,6 +132,7 @@ export const actionStatusSchema = z
   .object({
     name: z.string().describe('Name of the action.'),
     type: z.string().optional().describe('Type of the action.'),
+    hookType: z.string().optional().describe('Which hook the action is.'),
     phase: z.string().describe('Pending, Running, Succeeded, Failed or Skipped.'),
     ...itemTimes,
     retryCount: z.int().optional().describe('Retries so far.'),

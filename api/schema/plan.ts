@@ -85,6 +85,7 @@ export const executionRecordSchema = z
     namespace: z.string().optional().describe('Namespace of the execution.'),
     uid: z.string().optional().describe('Uid of the execution: one row per uid.'),
     operationType: z.string().describe('Execute or Revert.'),
+    mode: z.string().optional().describe('Execute: its mode, where it has one.'),
     phase: z.string().describe('Pending, Running, Succeeded, Failed or Cancelled.'),
     startTime: time('When it started.'),
     completionTime: time('When it ended.'),
@@ -98,7 +99,7 @@ export const executionRecordSchema = z
     revertOf: z.string().optional().describe('Revert: uid of the execution that it undoes.'),
   })
   .describe('One execution of the plan.');
-/** A row of a plan's history (seed: ExecutionRecord; `uid`, `revertOf` added). */
+/** A row of a plan's history (seed: ExecutionRecord; `uid`, `mode`, `revertOf` added). */
 export type ExecutionRecord = z.infer<typeof executionRecordSchema>;
 
 /** Rows kept in a plan's history (seed: executionHistory). */

@@ -9,6 +9,7 @@ import {
   timeoutOf,
 } from '../action-defaults.js';
 import { formatDuration, parseDuration } from '../duration.js';
+import { HOOK_TYPES, hookOf } from '../hooks.js';
 import { isObject } from '../json.js';
 import type { Problem } from '../problem.js';
 import { ACTION_TYPES, BLOCK_BY_TYPE, rollbackSchema } from '../schema/actions/action.js';
@@ -30,7 +31,6 @@ const MAX_TIMEOUT_MS = 30 * 24 * 3_600_000;
 const MAX_MULTIPLIER = 100;
 
 const UNSUPPORTED_FIELDS = {
-  hookType: 'hooks',
   hookCleanup: 'hooks',
   clusterExecutionMode: 'execution per cluster',
 } as const satisfies Partial<Record<keyof Action, string>>;
@@ -40,8 +40,20 @@ export function checkAction(action: Action, path: string): Problem[] {
   return [
     ...checkStep(action, path),
     ...(action.when === undefined ? [] : checkCondition(action.when, `${path}.when`)),
+    ...checkHookType(action, `${path}.hookType`),
     ...checkRollback(action, path),
   ];
+}
+
+function checkHookType({ hookType, type }: Action, path: string): Problem[] {
+  if (isUnset(hookType)) return [];
+  const hook = hookOf({ hookType });
+  if (hook === undefined) {
+    return [error(path, 'InvalidField', `is ${show(hookType)}; allowed are ${HOOK_TYPES.join(', ')}`)];
+  }
+  if (hook.mode !== 'Rollback' || type !== 'Approval') return [];
+  const message = `is ${hookType}, but a revert waits for nobody, as it must not stop half way: remove the approval`;
+  return [error(path, 'UnsupportedField', message)];
 }
 
 /** Checks a condition of an action or a stage. */
@@ -210,7 +222,7 @@ function checkRollback(action: Action, path: string): Problem[] {
     const message = 'is Approval; a rollback waits for nobody, as a revert must not stop half way';
     problems.push(error(`${where}.type`, 'UnsupportedField', message));
   }
-  for (const field of ['rollback', 'when', 'dependsOn']) {
+  for (const field of ['rollback', 'when', 'dependsOn', 'hookType']) {
     if (!isObject(action.rollback) || isUnset(action.rollback[field])) continue;
     problems.push(warning(`${where}.${field}`, 'IgnoredField', 'has no effect inside a rollback'));
   }

@@ -37,7 +37,16 @@ describe('validateExecutionSpec', () => {
       { ...execute, revertExecutionRef: 'run-1' },
       ['warning IgnoredField spec.revertExecutionRef'],
     ],
-    ['a mode', { ...execute, mode: 'Install' }, ['error UnsupportedField spec.mode']],
+    ['a mode', { ...execute, mode: 'Install' }, []],
+    ['an unknown mode', { ...execute, mode: 'install' }, ['error InvalidField spec.mode']],
+    ['a mode that undoes nothing', { ...execute, mode: 'Rollback' }, ['warning SuspectField spec.mode']],
+    ['the mode of a revert', { ...revert, mode: 'Rollback' }, []],
+    ['another mode of a revert', { ...revert, mode: 'Install' }, ['warning IgnoredField spec.mode']],
+    [
+      'a parameter with the name of the mode',
+      { ...execute, params: [{ name: 'mode', value: 'install' }] },
+      ['error ReservedParameter spec.params[0].name'],
+    ],
     ['force on an execute', { ...execute, force: true }, ['warning IgnoredField spec.force']],
     ['rerun on a revert', { ...revert, rerun: 'Allowed' }, ['warning IgnoredField spec.rerun']],
     [

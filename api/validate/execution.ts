@@ -24,15 +24,28 @@ export function validateExecutionSpec(execution: unknown): Problem[] {
   ];
 }
 
-function checkMode(spec: DRPlanExecutionSpec): Problem[] {
-  if (spec.mode === undefined || spec.mode === '') return [];
-  return [
-    error(
-      'spec.mode',
-      'UnsupportedField',
-      `is ${spec.mode}, but modes are not supported yet; remove it (runMode says Planned, Emergency or Drill)`,
-    ),
-  ];
+function checkMode({ mode, operationType, params = [] }: DRPlanExecutionSpec): Problem[] {
+  const problems = params.flatMap(({ name }, index) =>
+    name === 'mode'
+      ? [
+          error(
+            `spec.params[${index}].name`,
+            'ReservedParameter',
+            'is mode, which is reserved; set spec.mode',
+          ),
+        ]
+      : [],
+  );
+  if (operationType === 'Revert' && mode !== undefined && mode !== 'Rollback') {
+    const message = `is ${mode} and has no effect: a Revert runs in mode Rollback; remove it`;
+    problems.push(warning('spec.mode', 'IgnoredField', message));
+  }
+  if (operationType === 'Execute' && mode === 'Rollback') {
+    const message =
+      'is Rollback, which runs the plan forward and undoes nothing; to undo an execution use operationType Revert with revertExecutionRef';
+    problems.push(warning('spec.mode', 'SuspectField', message));
+  }
+  return problems;
 }
 
 function checkRevert(spec: DRPlanExecutionSpec): Problem[] {

@@ -6,7 +6,7 @@ import type { Problem } from '../problem.js';
 import { mentionsOf, valuesUsed, whenMention } from '../references.js';
 import type { Mention } from '../references.js';
 import { planSpecSchema } from '../schema/plan.js';
-import type { Action, DRPlanSpec, DRWorkflow, DRWorkflowSpec, Scalar, Stage } from '../types.js';
+import type { Action, DRPlanSpec, DRWorkflow, DRWorkflowSpec, Parameter, Scalar, Stage } from '../types.js';
 import { checkCondition } from './action.js';
 import { error, readSpec, warning } from './fields.js';
 import { checkDependencies } from './graph.js';
@@ -81,6 +81,7 @@ class PlanCheck {
       ...checkReferable(globalParams, 'spec.globalParams', 'parameter'),
       ...checkName(this.#spec.serviceAccountName, 'spec.serviceAccountName', 'subdomain'),
       ...checkOnFailure(this.#spec),
+      ...checkReserved(globalParams),
       ...checkReachable(this.#spec),
     );
     let actions = 0;
@@ -213,7 +214,7 @@ function undefinedIn(mention: Mention, values: Readonly<Record<string, Scalar>>)
 
 function undefinedParameter(name: string, isDeclared: boolean, inside: string, mention: Mention): Problem {
   const path = `${inside}.${mention.path}`;
-  return isDeclared
+  return isDeclared || name === 'mode'
     ? warning(
         path,
         'MissingParameter',
@@ -224,6 +225,15 @@ function undefinedParameter(name: string, isDeclared: boolean, inside: string, m
         'UndefinedParameter',
         `uses parameter "${name}", which neither the workflow declares nor this plan gives; declare it, give it, or correct the name`,
       );
+}
+
+function checkReserved(params: readonly Parameter[]): Problem[] {
+  return params.flatMap(({ name }, index) => {
+    if (name !== 'mode') return [];
+    const message =
+      'is mode, which spec.mode of an execution replaces; conditions and hooks go by that, never by this parameter';
+    return [warning(`spec.globalParams[${index}].name`, 'ReservedParameter', message)];
+  });
 }
 
 function checkOnFailure(spec: DRPlanSpec): Problem[] {

@@ -164,15 +164,42 @@ describe('rules', () => {
       ['warning IgnoredField spec.actions[0].job'],
     ],
     [
-      'unknown types and later fields are refused',
+      'unknown types and misplaced fields are refused',
+      [http('a', { type: 'Terraform' }), http('b', { target: { kubeconfigSecretRef: { name: 'x' } } })],
+      ['error InvalidField spec.actions[0].type', 'error UnsupportedField spec.actions[1].target'],
+    ],
+    [
+      'a hook is one of eight, and a revert waits for nobody',
       [
-        http('a', { type: 'Terraform' }),
-        http('b', { hookType: 'pre-install', target: { kubeconfigSecretRef: { name: 'x' } } }),
+        http('a', { hookType: 'test' }),
+        http('b', {
+          type: 'Approval',
+          http: undefined,
+          approval: { message: 'sure?', approvers: { users: ['alice', 'bob'] } },
+          hookType: 'pre-rollback',
+        }),
+        http('c', {
+          hookType: 'pre-install',
+          rollback: { http: { url: 'https://x' }, hookType: 'pre-delete' },
+        }),
       ],
       [
-        'error InvalidField spec.actions[0].type',
+        'error InvalidField spec.actions[0].hookType',
         'error UnsupportedField spec.actions[1].hookType',
-        'error UnsupportedField spec.actions[1].target',
+        'warning IgnoredField spec.actions[2].rollback.hookType',
+      ],
+    ],
+    [
+      'a hook waits for nothing that comes after it',
+      [
+        http('main'),
+        http('pre', { hookType: 'pre-install', dependsOn: ['main'] }),
+        http('post', { hookType: 'post-install', dependsOn: ['main', 'pre'] }),
+        http('other', { dependsOn: ['post'] }),
+      ],
+      [
+        'error DependencyCycle spec.actions[1].dependsOn[0]',
+        'error DependencyCycle spec.actions[3].dependsOn[0]',
       ],
     ],
     [

@@ -1,3 +1,4 @@
+import { hookOf, rankOf } from '../hooks.js';
 import { mergeParameters } from '../parameters.js';
 import { dedupeProblems } from '../problem.js';
 import type { Problem } from '../problem.js';
@@ -34,6 +35,7 @@ function checkWorkflowSpec(spec: DRWorkflowSpec): Problem[] {
     ...checkUnique(actions, path, 'action'),
     ...checkReferable(actions, path, 'action'),
     ...checkDependencies(actions, path, 'action'),
+    ...checkHookOrder(actions, path),
     ...actions.flatMap((action, index) => checkAction(action, `${path}[${index}]`)),
     ...actions.flatMap((action, index) => checkWaiting(action, `${path}[${index}]`)),
     ...mentions.flat().flatMap((mention) => mention.problems),
@@ -64,6 +66,20 @@ function checkDeclarations(parameters: readonly Parameter[]): Problem[] {
   ];
 }
 
+/** A hook comes before or after the actions that are none, whatever it depends on. */
+function checkHookOrder(actions: readonly Action[], path: string): Problem[] {
+  const ranks = new Map(actions.map((action) => [action.name, rankOf({ hook: hookOf(action)?.position })]));
+  const what = ({ hookType }: Action): string => (hookType ? `a ${hookType} hook` : 'no hook');
+  return actions.flatMap((action, index) =>
+    (action.dependsOn ?? []).flatMap((name, dependency) => {
+      const other = actions.find((candidate) => candidate.name === name);
+      if (other === undefined || (ranks.get(name) ?? 1) <= (ranks.get(action.name) ?? 1)) return [];
+      const message = `makes "${action.name}" (${what(action)}) wait for "${name}" (${what(other)}), which runs after it: pre hooks run first, post hooks last; remove it, or correct hookType`;
+      return [error(`${path}[${index}].dependsOn[${dependency}]`, 'DependencyCycle', message)];
+    }),
+  );
+}
+
 function checkWaiting(action: Action, path: string): Problem[] {
   const operation = action.subscription?.operation || 'Create';
   if (action.type !== 'Subscription' || action.waitReady === true || operation === 'Delete') return [];
@@ -76,7 +92,8 @@ function checkUndeclared(mentions: readonly Mention[], parameters: readonly Para
   const declared = new Set(parameters.map((parameter) => parameter.name));
   return mentions.flatMap((mention) =>
     [...mention.requiredParams]
-      .filter((name) => !declared.has(name))
+      // The execution's mode is a parameter too.
+      .filter((name) => !declared.has(name) && name !== 'mode')
       .map((name) =>
         warning(
           mention.path,

@@ -1,4 +1,5 @@
 import { type Command, Option } from 'commander';
+import { MODES, type Mode } from '../../api/hooks.js';
 import type { DRPlan, DRWorkflow, Parameter } from '../../api/types.js';
 import type { KubeClient } from '../../kube/client.js';
 import { CliError } from '../cli-error.js';
@@ -17,6 +18,7 @@ interface RunOptions {
   watch?: boolean;
   runMode?: 'Planned' | 'Emergency' | 'Drill';
   name?: string;
+  mode?: Mode;
   rerun?: boolean;
   yes?: boolean;
   output?: OutputFormat;
@@ -37,6 +39,9 @@ export function addRun(program: Command, perform: Perform): void {
         'Emergency',
         'Drill',
       ]),
+    )
+    .addOption(
+      new Option('--mode <mode>', 'what the run is for (conditions and hooks go by it)').choices([...MODES]),
     )
     .option('--name <name>', 'name of the execution (default: the plan and five characters)')
     .option('--rerun', 'execute an executed plan again without a revert in between')
@@ -68,7 +73,10 @@ async function run(context: CommandContext, planName: string, options: RunOption
         ['context', `${cluster.context} (${kube.server})`],
         ['namespace', namespace],
         ['plan', `${planName}, ${describeSize(plan)}`],
-        ['operation', `Execute${options.runMode === undefined ? '' : `, ${options.runMode}`}`],
+        [
+          'operation',
+          ['Execute', options.mode, options.runMode].filter((word) => word !== undefined).join(', '),
+        ],
         ...(params.length === 0
           ? []
           : [['parameters', params.map((param) => `${param.name}=${param.value}`).join(' ')] as const]),
@@ -85,6 +93,7 @@ async function run(context: CommandContext, planName: string, options: RunOption
       planRef: planName,
       operationType: 'Execute',
       ...(params.length > 0 && { params }),
+      ...(options.mode !== undefined && { mode: options.mode }),
       ...(options.runMode !== undefined && { runMode: options.runMode }),
       ...(options.rerun === true && { rerun: 'Allowed' as const }),
     },
@@ -113,14 +122,15 @@ function refuseWhatCannotStart(plan: DRPlan, options: RunOptions, context: Comma
       { hints: [`mend it, then try again; details: ${context.say(`describe plan/${metadata.name}`)}`] },
     );
   }
-  if (status?.phase === 'Executed' && options.rerun !== true) {
+  const forExecuted = options.mode !== undefined && options.mode !== 'Install';
+  if (status?.phase === 'Executed' && options.rerun !== true && !forExecuted) {
     const last = status.executedBy?.name ?? status.lastExecutionRef;
     throw new CliError(
       `plan "${metadata.name}" has been executed already${last === undefined ? '' : ` ("${last}")`}`,
       {
         hints: [
           ...(last === undefined ? [] : [`undo that first: ${context.say(`revert ${last}`)}`]),
-          `or run it again on top: ${context.say(`run ${metadata.name} --rerun`)}`,
+          `or run it again on top: ${context.say(`run ${metadata.name} --rerun`)}, or with --mode Upgrade or Delete`,
         ],
       },
     );

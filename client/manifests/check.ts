@@ -1,6 +1,7 @@
 import { compileRun } from '../../api/compile.js';
 import { API_VERSION, GROUP, type Kind, PLURALS } from '../../api/group.js';
 import { isObject } from '../../api/json.js';
+import { modeWarnings } from '../../api/mode-warnings.js';
 import { errorsOf, type Problem } from '../../api/problem.js';
 import { takeSnapshot } from '../../api/snapshot.js';
 import type { DRPlan, DRPlanExecution, DRWorkflow } from '../../api/types.js';
@@ -146,7 +147,10 @@ export function checkObjects(objects: readonly DrObject[], around: Surroundings)
     }
     const { snapshot } = takeSnapshot({ plan: found, execution, lookup: workflow });
     const compiled = compileRun({ snapshot });
-    const problems = compiled.ok ? [] : errorsOf(compiled.problems.map(asAdmitted));
+    const problems = [
+      ...modeWarnings(snapshot),
+      ...(compiled.ok ? [] : errorsOf(compiled.problems.map(asAdmitted))),
+    ];
     return problems.map((problem) =>
       problem.path.startsWith('execution.')
         ? { ...problem, path: problem.path.slice('execution.'.length) }

@@ -48,6 +48,12 @@ const isUnwanted = (admitted: CachedExecution, latest: CachedExecution | undefin
   (latest?.metadata.annotations?.[ANNOTATIONS.cancel] === 'true' &&
     admitted.metadata.annotations?.[ANNOTATIONS.cancel] !== 'true');
 
+/** A Revert rolls back, whatever it says. */
+function modeOf({ spec }: DRPlanExecution): Pick<RunIdentity, 'mode'> {
+  if (spec.operationType === 'Revert') return { mode: 'Rollback' };
+  return spec.mode === undefined ? {} : { mode: spec.mode };
+}
+
 /** Admits executions: gates, plan, validation, metadata, lock, snapshot; in this order (plan semantics, §5 Start). */
 export function createAdmission(deps: DrDeps): ExecutionAdmission {
   const { caches, settings } = deps;
@@ -142,7 +148,7 @@ export function createAdmission(deps: DrDeps): ExecutionAdmission {
         uid: plan.metadata.uid ?? '',
       },
       operation: identity.operation,
-      ...(execution.spec.mode !== undefined && { mode: execution.spec.mode }),
+      ...modeOf(execution),
       runMode: execution.spec.runMode ?? 'Planned',
       ...(requester !== undefined && { requestedBy: requester }),
       ...(account !== undefined && { serviceAccountName: account }),

@@ -5,12 +5,13 @@ import type { ExecutionIdentity } from './plan-state.js';
 /** An execution as its plan sees it. */
 export function identityOf(execution: DRPlanExecution): ExecutionIdentity {
   const { name, namespace = 'default', uid = '' } = execution.metadata;
-  const { operationType: operation, revertExecutionRef: target } = execution.spec;
+  const { operationType: operation, revertExecutionRef: target, mode } = execution.spec;
   return {
     name,
     namespace,
     uid,
     operation,
+    ...(operation === 'Execute' && mode !== undefined && { mode }),
     ...(operation === 'Revert' && target !== undefined && { target: { name: target } }),
   };
 }

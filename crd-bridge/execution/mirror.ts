@@ -187,6 +187,7 @@ const identityOfRun = (run: RunIdentity): ExecutionIdentity => ({
   namespace: run.namespace,
   uid: run.uid,
   operation: run.operation,
+  ...(run.operation === 'Execute' && run.mode !== undefined && { mode: run.mode }),
   ...(run.target !== undefined && { target: run.target }),
 });
 

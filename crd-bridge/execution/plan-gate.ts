@@ -20,14 +20,18 @@ export function checkPlanPhase(
     const why = findCondition(plan.status?.conditions, 'Ready');
     return planInvalid(name, why?.reason ?? 'unknown', why?.message ?? 'see its status');
   }
-  if (phase === 'Executed' && execution.spec.rerun !== 'Allowed') {
+  if (phase === 'Executed' && execution.spec.rerun !== 'Allowed' && !isForExecuted(execution)) {
     return {
       reason: 'PlanExecuted',
-      message: `plan "${name}" was executed by "${executedByOf(plan.status)?.name ?? plan.status?.lastExecutionRef ?? 'another execution'}" and is not reverted; revert that first, or set spec.rerun: Allowed to execute it again`,
+      message: `plan "${name}" was executed by "${executedByOf(plan.status)?.name ?? plan.status?.lastExecutionRef ?? 'another execution'}" and is not reverted; revert that first, set spec.mode: Upgrade or Delete, or set spec.rerun: Allowed to execute it again`,
     };
   }
   return undefined;
 }
+
+/** An upgrade, a deletion and a rollback are for what is there already. */
+const isForExecuted = ({ spec }: DRPlanExecution): boolean =>
+  spec.mode === 'Upgrade' || spec.mode === 'Delete' || spec.mode === 'Rollback';
 
 /** The plan itself cannot be run. */
 export const planInvalid = (plan: string, reason: string, message: string): Refusal => ({

@@ -76,6 +76,22 @@ describe('the end on a plan', () => {
     expect(back.executionHistory?.[0]).toMatchObject({ uid: '30', revertOf: '1' });
   });
 
+  it('is Ready again after a deletion, and Executed by what was there before when that is reverted', () => {
+    const run = (before: DRPlanStatus | undefined, who: ExecutionIdentity) =>
+      endOnPlan(lock(before, who), who, end('Succeeded'));
+    const installed = run({ phase: 'Ready' }, { ...execution('1'), mode: 'Install' });
+    const upgraded = run(installed, { ...execution('2'), mode: 'Upgrade' });
+    expect(upgraded).toMatchObject({ phase: 'Executed', executedBy: { uid: '2' } });
+    const deleted = run(upgraded, { ...execution('3'), mode: 'Delete' });
+    expect(deleted).toMatchObject({ phase: 'Ready', lastExecutionRef: 'run-3' });
+    expect(deleted.executedBy).toBeUndefined();
+    expect(deleted.executionHistory?.map((row) => row.mode)).toEqual(['Delete', 'Upgrade', 'Install']);
+    const restored = run(deleted, execution('4', 'Revert', '3'));
+    expect(restored).toMatchObject({ phase: 'Executed', executedBy: { uid: '2', name: 'run-2' } });
+    expect(restored.conditions).toMatchObject([{ type: 'Executed', status: 'True', reason: 'Restored' }]);
+    expect(run(restored, execution('5', 'Revert', '2')).phase).toBe('Ready');
+  });
+
   it('knows the target from its row when only its name is left', () => {
     const first = endOnPlan(lock({ phase: 'Ready' }, execution('1')), execution('1'), end('Succeeded'));
     const locked = lock(first, execution('2', 'Revert', '1'));

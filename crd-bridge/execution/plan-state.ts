@@ -4,7 +4,7 @@
  */
 import { API_VERSION } from '../../api/group.js';
 import { isTerminalExecution } from '../../api/phase.js';
-import type { DRPlanStatus, ObjectReference } from '../../api/types.js';
+import type { DRPlanStatus, ExecutionRecord, ObjectReference } from '../../api/types.js';
 import { findCondition, setCondition } from '../core/conditions.js';
 import type { TemporalIdentity } from '../core/temporal-identity.js';
 import { recordRow, rowOf } from './history.js';
@@ -18,6 +18,8 @@ export interface ExecutionIdentity {
   namespace: string;
   uid: string;
   operation: 'Execute' | 'Revert';
+  /** Execute: its mode. */
+  mode?: string;
   /** Revert: the execution that is undone. Its uid is known once it was looked up. */
   target?: { name: string; uid?: string };
 }
@@ -60,6 +62,7 @@ export function takeLock(
       namespace: execution.namespace,
       uid: execution.uid,
       operationType: execution.operation,
+      ...(execution.mode !== undefined && { mode: execution.mode }),
       phase: 'Running',
       ...(execution.target?.uid !== undefined && { revertOf: execution.target.uid }),
       startTime: rowOf(status?.executionHistory, execution.uid)?.startTime ?? now,
@@ -101,6 +104,7 @@ export function endOnPlan(
       namespace: execution.namespace,
       uid: execution.uid,
       operationType: execution.operation,
+      ...(execution.mode !== undefined && { mode: execution.mode }),
       phase: end.phase,
       ...(execution.target?.uid !== undefined && { revertOf: execution.target.uid }),
       ...(end.startTime !== undefined && { startTime: end.startTime }),
@@ -112,28 +116,67 @@ export function endOnPlan(
   if (end.phase !== 'Succeeded') return next;
   next.lastExecutionRef = execution.name;
   next.lastExecutionTime = end.completionTime;
-  if (execution.operation === 'Execute') {
+  const restored = restoredBy(next.executionHistory, execution);
+  if (execution.operation === 'Execute' && execution.mode === 'Delete') {
+    // What the plan has brought about is gone: it can be executed again.
+    delete next.executedBy;
+  } else if (execution.operation === 'Execute') {
     const { name, namespace, uid } = execution;
     next.executedBy = { apiVersion: API_VERSION, kind: 'DRPlanExecution', name, namespace, uid };
+  } else if (restored !== undefined) {
+    next.executedBy = { apiVersion: API_VERSION, kind: 'DRPlanExecution', ...restored };
   } else if (!isInEffect(status, execution.target?.name, execution.target?.uid ?? row?.revertOf)) {
     // An earlier or a failed run was undone: what the newest successful one did is still there.
     return next;
   } else {
     delete next.executedBy;
   }
-  const executed = execution.operation === 'Execute';
+  const executed = next.executedBy !== undefined;
+  const [reason, what] = describe(execution, restored !== undefined);
   next.conditions = setCondition(
     next.conditions,
     {
       type: EXECUTED_CONDITION,
       status: executed ? 'True' : 'False',
-      reason: executed ? 'Executed' : 'Reverted',
-      message: `${executed ? 'executed' : 'reverted'} by DRPlanExecution "${execution.name}"`,
+      reason,
+      message: `${what} by DRPlanExecution "${execution.name}"`,
     },
     end.completionTime,
   );
   if (next.phase !== 'Invalid') next.phase = executed ? 'Executed' : 'Ready';
   return next;
+}
+
+function describe({ operation, mode }: ExecutionIdentity, restored: boolean): [string, string] {
+  if (operation === 'Execute') return mode === 'Delete' ? ['Deleted', 'deleted'] : ['Executed', 'executed'];
+  return restored ? ['Restored', 'deletion reverted'] : ['Reverted', 'reverted'];
+}
+
+/** Revert of a run in mode Delete: the run whose effects are there again. */
+function restoredBy(
+  history: readonly ExecutionRecord[] = [],
+  { operation, uid, target }: ExecutionIdentity,
+): { name: string; namespace?: string; uid?: string } | undefined {
+  if (operation !== 'Revert') return undefined;
+  const undone = target?.uid ?? rowOf(history, uid)?.revertOf;
+  if (undone === undefined || rowOf(history, undone)?.mode !== 'Delete') return undefined;
+  const reverted = new Set(
+    history.flatMap(({ phase, revertOf }) => (phase === 'Succeeded' && revertOf ? [revertOf] : [])),
+  );
+  const row = history.find(
+    (candidate) =>
+      candidate.operationType === 'Execute' &&
+      candidate.phase === 'Succeeded' &&
+      candidate.mode !== 'Delete' &&
+      !reverted.has(candidate.uid ?? ''),
+  );
+  if (row === undefined) return undefined;
+  const { name, namespace, uid: executed } = row;
+  return {
+    name,
+    ...(namespace !== undefined && { namespace }),
+    ...(executed !== undefined && { uid: executed }),
+  };
 }
 
 /** Whether this is the run that made the plan Executed, or none is known to have. */

@@ -7,7 +7,7 @@ import type { Snapshot } from '../../api/snapshot.js';
 import type { UndoStageInput, UndoStep } from '../../api/run.js';
 import type { DRPlan, DRPlanExecution, DRWorkflow, StageStatus } from '../../api/types.js';
 import { planUndo } from '../../api/undo.js';
-import type { RunInput, SnapshotRef } from '../../workflows/contract.js';
+import type { RunIdentity, RunInput, SnapshotRef } from '../../workflows/contract.js';
 import type { Refusal } from './gates.js';
 import { nothingToUndo } from './plan-gate.js';
 import { refusalOf, refuse, Refused, throwIf } from './refused.js';
@@ -23,7 +23,7 @@ export interface Work {
   >;
   statuses: StageStatus[];
   actions: number;
-  target?: { name: string; uid: string };
+  target?: RunIdentity['target'];
 }
 
 /** A snapshot, and for a Revert the execution that is undone. */
@@ -187,7 +187,11 @@ export function workOf(snapshot: Snapshot, target: DRPlanExecution | undefined):
     input: fits ? input : { ...input, undo: undo.map((stage) => withSteps(stage, unsettled)) },
     statuses,
     actions,
-    target: { name: target.metadata.name, uid: target.metadata.uid ?? '' },
+    target: {
+      name: target.metadata.name,
+      uid: target.metadata.uid ?? '',
+      ...(snapshot.mode !== undefined && { mode: snapshot.mode }),
+    },
   };
 }
 

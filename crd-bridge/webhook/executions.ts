@@ -2,6 +2,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { API_VERSION } from '../../api/group.js';
 import { compileRun } from '../../api/compile.js';
+import { modeWarnings } from '../../api/mode-warnings.js';
 import { errorsOf } from '../../api/problem.js';
 import type { Problem } from '../../api/problem.js';
 import { takeSnapshot } from '../../api/snapshot.js';
@@ -159,5 +160,5 @@ function checkRun({ dr }: ExecutionDeps, execution: DRPlanExecution, plan: DRPla
   const compiled = compileRun({ snapshot });
   if (!compiled.ok) return verdictOn(compiled.problems);
   const located = dr.snapshots.locate(snapshot);
-  return located.ok ? allowed() : refusedBy(located.refusal);
+  return located.ok ? verdictOn(modeWarnings(snapshot)) : refusedBy(located.refusal);
 }

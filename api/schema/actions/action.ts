@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { HOOK_TYPES } from '../../hooks.js';
 import { cel, duration, PRESERVE } from '../common.js';
 import type { CelRule } from '../common.js';
 import { approvalActionSchema } from './approval.js';
@@ -69,7 +70,13 @@ const actionFields = {
     ),
   target: targetSchema.optional(),
   clusterExecutionMode: z.string().optional().describe('Not supported yet: makes the workflow Invalid.'),
-  hookType: z.string().optional().describe('Not supported yet: makes the workflow Invalid.'),
+  hookType: z
+    .string()
+    .max(256)
+    .optional()
+    .describe(
+      `Makes the action a hook, which runs in its mode only, before or after the actions that are none: ${HOOK_TYPES.join(', ')}. Rollback hooks run around a Revert.`,
+    ),
   hookCleanup: z
     .looseObject({})
     .optional()
