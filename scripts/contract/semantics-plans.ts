@@ -2,7 +2,7 @@ import { FILES } from './files.js';
 import { chapter } from './rule.js';
 import type { Chapter } from './rule.js';
 
-const { ATTEMPT, BAD, BRIDGE, CANCEL, CHECK, CONTROL, E2E, ORDER, PARAMS, PLAN, RENDER, RULES, STATE, STOP } =
+const { ATTEMPT, BAD, BRIDGE, CANCEL, CHECK, CONTROL, E2E, HOOKS, MODES, ORDER, PARAMS, PLAN, RENDER, RULES, STATE, STOP } =
   FILES;
 
 /** The plan semantics, rule by rule, in our own short words: resources, parameters, order and failure. */
@@ -24,7 +24,6 @@ export const SEMANTICS_PLANS: readonly Chapter[] = [
       'fields of later releases are refused with UnsupportedField, never dropped',
       [
         `${BAD} > a workflow > %s is Invalid and says where`,
-        `${BAD} > an execution > with a mode of a later release fails and says so`,
       ],
     ],
     [
@@ -84,6 +83,31 @@ export const SEMANTICS_PLANS: readonly Chapter[] = [
       'lastExecutionRef and lastExecutionTime change on success only',
       [
         `${STATE} > the end on a plan > makes it Executed, and Ready again by a revert; failure and cancel leave the phase`,
+      ],
+    ],
+    [
+      'a mode decides conditions, placeholders and hooks; a plan takes an upgrade and a deletion after an install',
+      [
+        `${MODES} > a mode > decides conditions, hooks and placeholders; the plan takes an upgrade and a deletion after an install`,
+        'api/hooks.test.ts > hooks > run in mode %s: %s',
+        'crd-bridge/execution/plan-state.test.ts > the end on a plan > is Ready again after a deletion, and Executed by what was there before when that is reverted',
+      ],
+    ],
+    [
+      'mode Delete takes apart in reverse what a workflow applies, leaves alone what it cannot take back, and can be reverted',
+      [
+        'api/delete-mode.test.ts > mode Delete > takes apart in reverse order what a workflow creates and applies',
+        'api/delete-mode.test.ts > mode Delete > keeps approvals first and hooks in their place, and leaves out what it cannot take back',
+        `${MODES} > a mode > Delete takes apart what a workflow applies, says what it leaves, and a Revert brings it back`,
+      ],
+    ],
+    [
+      'hooks run in their mode only, before and after the other actions; rollback hooks around a revert',
+      [
+        `${HOOKS} > hooks of a run > come before and after the other actions, wherever they stand, and those of other modes are Skipped`,
+        `${HOOKS} > hooks of a run > hold back a graph too, and what depends on a hook of another mode goes on`,
+        `${HOOKS} > rollback hooks > run around a Revert, in mode Rollback and as work of the Revert`,
+        `${MODES} > rollback hooks > run around a Revert and not in the execution`,
       ],
     ],
   ]),

@@ -246,10 +246,12 @@ describe('an execution', () => {
     expect(recorder.of('/required/b')).toHaveLength(1);
   });
 
-  it('with a mode of a later release fails and says so', async () => {
-    await refused(gated.execute('required', { mode: 'Install' }), /spec\.mode.*Install/);
-    const ended = await stack.ended(await stack.execute('required', { mode: 'Install' }));
-    expect(ended.status).toMatchObject({ phase: 'Failed', reason: 'UnsupportedField' });
+  it('with a mode that is none is refused, and one without a mode that is asked for is warned of', async () => {
+    await refused(stack.execute('required', { mode: 'install' as never }), /spec\.mode.*Install/s);
+    const reserved = { params: [{ name: 'mode', value: 'install' }] };
+    await refused(gated.execute('required', reserved), /reserved/);
+    const ended = await stack.ended(await stack.execute('required', reserved));
+    expect(ended.status).toMatchObject({ phase: 'Failed', reason: 'ReservedParameter' });
   });
 
   it('cannot be changed, and a revert needs a target', async () => {

@@ -1,0 +1,150 @@
+import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
+import type { HookPosition } from '../../api/hooks.js';
+import type { ActionInput } from '../../api/run.js';
+import { planUndo } from '../../api/undo.js';
+import { action, phasesOf, stages, startScriptedWorker, workflow } from '../support/scripted.js';
+import type { Script, ScriptedWorker } from '../support/scripted.js';
+
+let scripted: ScriptedWorker;
+beforeAll(async () => {
+  scripted = await startScriptedWorker(inject('temporal'), inject('temporalNamespace'));
+});
+afterAll(() => scripted.close());
+
+const hook = (name: string, position: HookPosition, more: Partial<ActionInput> = {}): ActionInput =>
+  action(name, { type: 'Job', hook: position, hookType: `${position}-install`, ...more });
+const otherMode = { reason: 'OtherMode', message: 'a hook of another mode' };
+const rollbackHook = (name: string, position: HookPosition): ActionInput =>
+  action(name, { type: 'Job', hook: position, hookType: `${position}-rollback`, skip: otherMode });
+const job = (name: string, more: Partial<ActionInput> = {}): ActionInput =>
+  action(name, { type: 'Job', ...more });
+const slow = async () => {
+  await new Promise((resolve) => setTimeout(resolve, 200));
+  return {};
+};
+
+describe('hooks of a run', () => {
+  it('come before and after the other actions, wherever they stand, and those of other modes are Skipped', async () => {
+    const run = await scripted.run({
+      stages: stages({
+        name: 'one',
+        workflows: [
+          workflow([
+            hook('after', 'post'),
+            job('main'),
+            hook('other', 'pre', { skip: otherMode }),
+            hook('before', 'pre'),
+          ]),
+        ],
+      }),
+    });
+    const result = await run.result();
+    expect(run.recording.events.filter((event) => event.startsWith('start'))).toEqual([
+      'start before',
+      'start main',
+      'start after',
+    ]);
+    expect(result).toMatchObject({ phase: 'Succeeded' });
+    expect(phasesOf(result.stages)).toEqual([
+      'one=Succeeded(Succeeded:after=Succeeded,main=Succeeded,other=Skipped/OtherMode,before=Succeeded)',
+    ]);
+  });
+
+  it('hold back a graph too, and what depends on a hook of another mode goes on', async () => {
+    const run = await scripted.run(
+      {
+        stages: stages({
+          name: 'one',
+          workflows: [
+            workflow([
+              job('a', { dependsOn: ['other'] }),
+              job('b'),
+              hook('other', 'pre', { skip: otherMode }),
+              hook('before', 'pre'),
+              hook('after', 'post', { dependsOn: ['a'] }),
+            ]),
+          ],
+        }),
+      },
+      { before: slow, b: slow },
+    );
+    await run.result();
+    const { events } = run.recording;
+    expect(events.slice(0, 2)).toEqual(['start before', 'Succeeded before']);
+    expect(events.indexOf('start after')).toBeGreaterThan(events.indexOf('Succeeded b'));
+    expect(events.at(-1)).toBe('Succeeded after');
+  });
+
+  it('end the workflow when a pre hook fails', async () => {
+    const run = await scripted.run(
+      { stages: stages({ name: 'one', workflows: [workflow([job('main'), hook('before', 'pre')])] }) },
+      { before: { phase: 'Failed' } },
+    );
+    const result = await run.result();
+    expect(run.recording.events).toEqual(['start before', 'Failed before']);
+    expect(phasesOf(result.stages)).toEqual(['one=Failed(Failed:main=Skipped/FailFast,before=Failed/Test)']);
+  });
+});
+
+describe('rollback hooks', () => {
+  const list = () =>
+    stages({
+      name: 'one',
+      workflows: [workflow([rollbackHook('end', 'post'), rollbackHook('begin', 'pre'), job('a'), job('b')])],
+    });
+  const forward = async () => (await (await scripted.run({ stages: list() })).result()).stages;
+  const revert = async (script: Script = {}) => {
+    const statuses = await forward();
+    const undo = planUndo({ stages: list(), statuses, undone: [] });
+    const run = { operation: 'Revert', mode: 'Rollback', target: { name: 't', uid: 'target-uid' } };
+    return scripted.run({ run: run as never, undo, undoStatuses: undo.map((stage) => stage.status) }, script);
+  };
+
+  it('run around a Revert, in mode Rollback and as work of the Revert', async () => {
+    const seen: unknown[] = [];
+    const run = await revert({
+      begin: (task) => {
+        seen.push([task.direction, task.run.mode, task.at]);
+        return Promise.resolve({});
+      },
+    });
+    const result = await run.result();
+    expect(run.recording.events.filter((event) => event.startsWith('start'))).toEqual([
+      'start begin',
+      'start undo b',
+      'start undo a',
+      'start end',
+    ]);
+    expect(seen).toEqual([['forward', 'Rollback', { stage: 0, workflow: 0, action: 1 }]]);
+    expect(result).toMatchObject({ phase: 'Succeeded', reason: 'Reverted' });
+    expect(run.recording.finish).toMatchObject({ undone: ['0/0/2', '0/0/3'], unreverted: [] });
+  });
+
+  it('stop it when one fails: nothing is undone after a failed pre hook, and the next Revert runs it again', async () => {
+    const run = await revert({ begin: { phase: 'Failed' } });
+    const result = await run.result();
+    expect(run.recording.events.filter((event) => event.startsWith('start'))).toEqual(['start begin']);
+    expect(result).toMatchObject({ phase: 'Failed', reason: 'UndoFailed' });
+    expect(run.recording.finish).toMatchObject({ undone: [], unreverted: ['0/0/2', '0/0/3'] });
+  });
+
+  it('run around the rollback inside a failed run', async () => {
+    const run = await scripted.run(
+      {
+        onFailure: 'Rollback',
+        stages: stages({
+          name: 'one',
+          workflows: [workflow([rollbackHook('begin', 'pre'), job('a'), job('b')])],
+        }),
+      },
+      { b: { phase: 'Failed', effect: 'None' } },
+    );
+    await run.result();
+    expect(run.recording.events.filter((event) => event.startsWith('start'))).toEqual([
+      'start a',
+      'start b',
+      'start begin',
+      'start undo a',
+    ]);
+  });
+});
