@@ -68,12 +68,13 @@ function checkDeclarations(parameters: readonly Parameter[]): Problem[] {
 
 /** A hook comes before or after the actions that are none, whatever it depends on. */
 function checkHookOrder(actions: readonly Action[], path: string): Problem[] {
-  const ranks = new Map(actions.map((action) => [action.name, rankOf({ hook: hookOf(action)?.position })]));
+  const byName = new Map(actions.map((action) => [action.name, action]));
+  const rank = (action: Action): number => rankOf({ hook: hookOf(action)?.position });
   const what = ({ hookType }: Action): string => (hookType ? `a ${hookType} hook` : 'no hook');
   return actions.flatMap((action, index) =>
     (action.dependsOn ?? []).flatMap((name, dependency) => {
-      const other = actions.find((candidate) => candidate.name === name);
-      if (other === undefined || (ranks.get(name) ?? 1) <= (ranks.get(action.name) ?? 1)) return [];
+      const other = byName.get(name);
+      if (other === undefined || rank(other) <= rank(action)) return [];
       const message = `makes "${action.name}" (${what(action)}) wait for "${name}" (${what(other)}), which runs after it: pre hooks run first, post hooks last; remove it, or correct hookType`;
       return [error(`${path}[${index}].dependsOn[${dependency}]`, 'DependencyCycle', message)];
     }),

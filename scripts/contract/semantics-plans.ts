@@ -2,8 +2,24 @@ import { FILES } from './files.js';
 import { chapter } from './rule.js';
 import type { Chapter } from './rule.js';
 
-const { ATTEMPT, BAD, BRIDGE, CANCEL, CHECK, CONTROL, E2E, HOOKS, MODES, ORDER, PARAMS, PLAN, RENDER, RULES, STATE, STOP } =
-  FILES;
+const {
+  ATTEMPT,
+  BAD,
+  BRIDGE,
+  CANCEL,
+  CHECK,
+  CONTROL,
+  E2E,
+  HOOKS,
+  MODES,
+  ORDER,
+  PARAMS,
+  PLAN,
+  RENDER,
+  RULES,
+  STATE,
+  STOP,
+} = FILES;
 
 /** The plan semantics, rule by rule, in our own short words: resources, parameters, order and failure. */
 export const SEMANTICS_PLANS: readonly Chapter[] = [
@@ -22,9 +38,7 @@ export const SEMANTICS_PLANS: readonly Chapter[] = [
     ],
     [
       'fields of later releases are refused with UnsupportedField, never dropped',
-      [
-        `${BAD} > a workflow > %s is Invalid and says where`,
-      ],
+      [`${BAD} > a workflow > %s is Invalid and says where`],
     ],
     [
       'without a mode, comparisons on it are true',
