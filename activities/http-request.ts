@@ -62,7 +62,7 @@ export async function buildRequest(
   for (const [name, value] of Object.entries(http.headers ?? {})) {
     const refused = refuseName(name);
     if (refused !== undefined) return refused;
-    headers.set(name.toLowerCase(), renderHeaderValue(value, scope));
+    headers.set(name.toLowerCase(), renderHeaderValue(value, scope, name));
   }
   const secrets = secretsOf();
   const own = await readHeaders(http.headersFrom ?? [], attempt, secrets);

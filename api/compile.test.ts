@@ -252,6 +252,10 @@ describe('outputs', () => {
     expect(actionsOf(compiled({ actions: [http('source'), reader()] }))[1]?.uses).toEqual(['source']);
     const when = { ...http('b'), when: 'outputs.source.phase == "Succeeded"' };
     expect(actionsOf(compiled({ actions: [http('source'), when] }))[1]?.uses).toEqual(['source']);
+    for (const condition of ['phases.source == "Skipped"', 'phases.all(name, phases[name] != "Failed")']) {
+      const last = http('reader', { when: condition });
+      expect(actionsOf(compiled({ actions: [http('source'), last] }))[1]?.uses).toEqual(['source']);
+    }
   });
 
   it('refuses outputs of unknown and of later actions', () => {

@@ -78,15 +78,16 @@ export function valuesUsed(
   return used;
 }
 
-/** Other actions of the workflow whose outputs are read by one that has these mentions. */
+/** Other actions of the workflow whose outputs or phases are read by one that has these mentions. */
 export function outputsUsed(
   mentions: readonly Mention[],
   action: Action,
   actions: readonly Action[],
 ): string[] {
-  const names = mentions.some((mention) => mention.dynamic.has('outputs'))
+  const isAny = mentions.some(({ dynamic }) => dynamic.has('outputs') || dynamic.has('phases'));
+  const names = isAny
     ? new Set(actions.map((other) => other.name))
-    : new Set(mentions.flatMap((mention) => [...mention.outputs]));
+    : new Set(mentions.flatMap((mention) => [...mention.outputs, ...mention.phases]));
   names.delete(action.name);
   return [...names];
 }

@@ -35,9 +35,9 @@ export function renderUrl(text: string, scope: RenderScope): string {
 
 /**
  * Renders the value of a request header. Line ends, NUL and whatever else HTTP does not allow there are refused
- * with {@link RenderError} `InvalidHeader`.
+ * with {@link RenderError} `InvalidHeader`, which names the header when it is given.
  */
-export function renderHeaderValue(text: string, scope: RenderScope): string {
+export function renderHeaderValue(text: string, scope: RenderScope, name?: string): string {
   const template = parseTemplate(text);
   let value = template.texts[0] ?? '';
   for (const [index, placeholder] of template.placeholders.entries()) {
@@ -48,7 +48,7 @@ export function renderHeaderValue(text: string, scope: RenderScope): string {
   if (bad !== null) {
     throw new RenderError(
       'InvalidHeader',
-      `header value from ${quote(text)} would hold the character ${codePoint(bad[0])} at offset ${bad.index}; allowed are printable Latin-1 characters, spaces and tabs, no line ends. Correct the value, or encode it`,
+      `header ${name === undefined ? '' : `${name}: its `}value from ${quote(text)} would hold the character ${codePoint(bad[0])} at offset ${bad.index}; allowed are printable Latin-1 characters, spaces and tabs, no line ends. Correct the value, or encode it`,
     );
   }
   return value;

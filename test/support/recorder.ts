@@ -9,11 +9,14 @@ import type { AddressInfo } from 'node:net';
 export interface RecordedRequest {
   method: string;
   path: string;
+  query: string;
   key: string | undefined;
   headers: Record<string, string | string[] | undefined>;
   body: string;
   /** Whether the client went away before the answer. */
   aborted: boolean;
+  /** Paths of the requests that were under way when it came. */
+  beside: string[];
 }
 
 export interface Recorder {
@@ -28,10 +31,11 @@ export interface Recorder {
 
 /**
  * Paths steer the answer: `?status=503`, `?delay=2000` (milliseconds before the answer), `?fail=2` (the first two
- * requests of the path answer 503), `?body=text`.
+ * requests of the path answer 503), `?body=text`, `?location=URL`, `?retryAfter=2` (headers of the answer).
  */
 export async function startRecorder(): Promise<Recorder> {
   const requests: RecordedRequest[] = [];
+  const open = new Set<RecordedRequest>();
   const of = (path: string): RecordedRequest[] => requests.filter((request) => request.path === path);
   const server = createServer((request, response) => {
     const url = new URL(request.url ?? '/', 'http://recorder');
@@ -42,23 +46,33 @@ export async function startRecorder(): Promise<Recorder> {
       const record: RecordedRequest = {
         method: request.method ?? '',
         path: url.pathname,
+        query: url.search,
         key: Array.isArray(key) ? key[0] : key,
         headers: request.headers,
         body: Buffer.concat(chunks).toString(),
         aborted: false,
+        beside: [...open].map(({ path }) => path),
       };
       requests.push(record);
+      open.add(record);
       const failures = Number(url.searchParams.get('fail') ?? 0);
       const status =
         of(url.pathname).length <= failures ? 503 : Number(url.searchParams.get('status') ?? 200);
       const timer = setTimeout(
         () => {
-          response.writeHead(status, { 'content-type': 'text/plain' });
+          const location = url.searchParams.get('location');
+          const retryAfter = url.searchParams.get('retryAfter');
+          response.writeHead(status, {
+            'content-type': 'text/plain',
+            ...(location !== null && { location }),
+            ...(retryAfter !== null && { 'retry-after': retryAfter }),
+          });
           response.end(url.searchParams.get('body') ?? 'ok');
         },
         Number(url.searchParams.get('delay') ?? 0),
       );
       response.on('close', () => {
+        open.delete(record);
         if (!response.writableEnded) {
           record.aborted = true;
           clearTimeout(timer);
