@@ -253,7 +253,7 @@ describe('outputs', () => {
     const when = { ...http('b'), when: 'outputs.source.phase == "Succeeded"' };
     expect(actionsOf(compiled({ actions: [http('source'), when] }))[1]?.uses).toEqual(['source']);
     for (const condition of ['phases.source == "Skipped"', 'phases.all(name, phases[name] != "Failed")']) {
-      const last = http('reader', { when: condition });
+      const last = { ...http('reader'), when: condition };
       expect(actionsOf(compiled({ actions: [http('source'), last] }))[1]?.uses).toEqual(['source']);
     }
   });

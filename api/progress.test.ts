@@ -72,7 +72,7 @@ describe('closeStage', () => {
           expect(isTerminalItem(to.phase)).toBe(true);
           expect(canTransition(from.phase as never, to.phase as never)).toBe(true);
           if (isTerminalItem(from.phase)) expect(to.phase).toBe(from.phase);
-          else expect(to.completionTime).toBe(closing.at);
+          expect(to.completionTime).toBe(closing.at);
         }
       }),
     );

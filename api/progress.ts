@@ -96,8 +96,8 @@ export interface Closing {
 }
 
 /**
- * Brings every item of a stage into a terminal phase, leaving what has ended as it is. Used where a run ends without
- * the stage's own last word.
+ * Brings every item of a stage into a terminal phase with a completion time, leaving what has ended as it is. Used where
+ * a run ends without the stage's own last word.
  */
 export function closeStage(stage: StageStatus, closing: Closing): StageStatus {
   return close(
@@ -119,7 +119,10 @@ export function closeStage(stage: StageStatus, closing: Closing): StageStatus {
 }
 
 function close<T extends ActionStatus | WorkflowExecutionStatus | StageStatus>(item: T, closing: Closing): T {
-  if (isTerminalItem(item.phase)) return item;
+  // What a revert has nothing to do with is Skipped from its start on, before there is a time to be had.
+  if (isTerminalItem(item.phase)) {
+    return item.completionTime === undefined ? { ...item, completionTime: closing.at } : item;
+  }
   const running = item.phase === 'Running';
   const { reason, message } = running ? closing.running : closing.pending;
   return {

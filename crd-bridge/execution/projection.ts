@@ -158,12 +158,12 @@ function endedStatus(status: DRPlanExecutionStatus, ending: Ending): DRPlanExecu
 
 /** Whether a stage and everything in it has ended. */
 const isSettled = (stage: StageStatus): boolean =>
-  isTerminalItem(stage.phase) &&
+  isClosed(stage) &&
   (stage.workflowExecutions ?? []).every(
-    (workflow) =>
-      isTerminalItem(workflow.phase) &&
-      (workflow.actionStatuses ?? []).every((action) => isTerminalItem(action.phase)),
+    (workflow) => isClosed(workflow) && (workflow.actionStatuses ?? []).every(isClosed),
   );
+const isClosed = (item: { phase: string; completionTime?: string | undefined }): boolean =>
+  isTerminalItem(item.phase) && item.completionTime !== undefined;
 
 /**
  * Lays progress into status. Dropped are: everything after the end, a lower sequence of the same speaker, anything about

@@ -1,8 +1,8 @@
-import { ANNOTATIONS, LABELS } from '../../api/group.js';
+import { ANNOTATIONS, API_VERSION, LABELS } from '../../api/group.js';
 import { labelValue } from '../../api/naming.js';
 import { errorsOf } from '../../api/problem.js';
 import type { Problem } from '../../api/problem.js';
-import type { DRPlan, DRPlanStatus } from '../../api/types.js';
+import type { DRPlan, DRPlanStatus, DRWorkflow } from '../../api/types.js';
 import { validatePlan } from '../../api/validate.js';
 import { findCondition, setCondition } from '../core/conditions.js';
 import { noServiceAccount } from '../execution/account.js';
@@ -27,6 +27,8 @@ export interface PlanKind {
 
 /** A lock is looked at so long after its holder was last seen alive. */
 const LOCK_CHECK_MS = 60_000;
+/** A plan that misses more workflows than this is not one that was just applied with them. */
+const MAX_ASKED = 50;
 
 /** The row of DRPlan in the bridge's table: it has a status and no runs. */
 export function createPlanKind(deps: DrDeps, workflows: WorkflowKind): PlanKind {
@@ -57,6 +59,20 @@ export function createPlanKind(deps: DrDeps, workflows: WorkflowKind): PlanKind 
     return errorsOf(problems).length > 0 ? problems : [...problems, ...checkAccount(plan, settings)];
   }
 
+  /** The watch of workflows may be behind that of plans: who has just applied both must not read that one is missing. */
+  async function learnMissing(plan: DRPlan): Promise<void> {
+    const missing = references(plan).filter(
+      ({ namespace, name }) => caches.workflows.get(namespace, name) === undefined,
+    );
+    const unique = new Map(missing.map((ref) => [`${ref.namespace}/${ref.name}`, ref]));
+    const asked = [...unique.values()].slice(0, MAX_ASKED);
+    const found = await Promise.all(
+      asked.map((ref) => deps.kube.get<DRWorkflow>({ apiVersion: API_VERSION, kind: 'DRWorkflow', ...ref })),
+    );
+    for (const workflow of found) if (workflow !== undefined) caches.workflows.learn(workflow);
+    if (found.some((workflow) => workflow !== undefined)) workflowsVersion += 1;
+  }
+
   async function sweepLock(plan: DRPlan): Promise<number | undefined> {
     const holder = plan.status?.currentExecution;
     if (holder === undefined) return undefined;
@@ -75,6 +91,7 @@ export function createPlanKind(deps: DrDeps, workflows: WorkflowKind): PlanKind 
     problems: validate,
     async reconcile(plan) {
       if (plan.metadata.deletionTimestamp !== undefined) return undefined;
+      await learnMissing(plan);
       await writer.status(caches.plans, refOf(plan), (current) =>
         planStatus(current, check(current), new Date().toISOString()),
       );

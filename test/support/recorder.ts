@@ -31,7 +31,8 @@ export interface Recorder {
 
 /**
  * Paths steer the answer: `?status=503`, `?delay=2000` (milliseconds before the answer), `?fail=2` (the first two
- * requests of the path answer 503), `?body=text`, `?location=URL`, `?retryAfter=2` (headers of the answer).
+ * requests of the path answer 503), `?body=text`, `?location=URL`, `?retryAfter=2` (headers of the answer),
+ * `?length=3000000&of=x` (an answer of so many characters), `?echo=authorization` (a header of the request as the answer).
  */
 export async function startRecorder(): Promise<Recorder> {
   const requests: RecordedRequest[] = [];
@@ -67,7 +68,11 @@ export async function startRecorder(): Promise<Recorder> {
             ...(location !== null && { location }),
             ...(retryAfter !== null && { 'retry-after': retryAfter }),
           });
-          response.end(url.searchParams.get('body') ?? 'ok');
+          const length = Number(url.searchParams.get('length') ?? 0);
+          const echo = url.searchParams.get('echo');
+          if (length > 0) response.end((url.searchParams.get('of') ?? 'x').repeat(length));
+          else if (echo !== null) response.end(`${echo}: ${String(request.headers[echo])}`);
+          else response.end(url.searchParams.get('body') ?? 'ok');
         },
         Number(url.searchParams.get('delay') ?? 0),
       );

@@ -1,0 +1,399 @@
+/** The life of executions and what it leaves on their plan (plan semantics, §1 and §5). */
+import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
+import { ANNOTATIONS, API_VERSION, FINALIZERS, LABELS } from '../../api/group.js';
+import type { DRPlan, DRPlanExecution } from '../../api/types.js';
+import { startRecorder } from '../support/recorder.js';
+import type { Recorder } from '../support/recorder.js';
+import { actionAt, condition, http, openStack, poll, unique } from '../support/stack.js';
+import type { Stack } from '../support/stack.js';
+import { historyText } from './history.js';
+import { expectWhole } from './whole.js';
+
+let stack: Stack;
+let ungated: Stack;
+let recorder: Recorder;
+beforeAll(async () => {
+  [stack, ungated, recorder] = await Promise.all([
+    openStack('runs'),
+    openStack('runs-ungated', { admission: 'disabled' }),
+    startRecorder(),
+  ]);
+});
+afterAll(async () => {
+  await recorder.close();
+  await Promise.all([stack.close(), ungated.close()]);
+});
+
+const key = (kind: 'DRPlan' | 'DRPlanExecution' | 'DRWorkflow', name: string, of = stack) => ({
+  apiVersion: API_VERSION,
+  kind,
+  namespace: of.namespace,
+  name,
+});
+const status = [{ name: 'status', default: 200 }];
+const again = (value: number) => ({
+  rerun: 'Allowed' as const,
+  params: [{ name: 'status', value }],
+});
+
+/** All changes of a kind in the namespace, until stopped. */
+function watch<T extends { metadata: { resourceVersion?: string } }>(kind: 'DRPlan' | 'DRPlanExecution') {
+  const stop = new AbortController();
+  const seen: T[] = [];
+  const ended = (async () => {
+    const { metadata } = await stack.kube.list<T>(
+      { apiVersion: API_VERSION, kind },
+      { namespace: stack.namespace },
+    );
+    try {
+      for await (const { type, object } of stack.kube.watch<T>(
+        { apiVersion: API_VERSION, kind },
+        { namespace: stack.namespace, resourceVersion: metadata.resourceVersion, signal: stop.signal },
+      )) {
+        if (type !== 'BOOKMARK') seen.push(object as T);
+      }
+    } catch (error) {
+      if (!stop.signal.aborted) throw error;
+    }
+  })();
+  return {
+    seen,
+    stop: async () => {
+      stop.abort();
+      await ended;
+    },
+  };
+}
+const version = (object: { metadata: { resourceVersion?: string } } | undefined): number =>
+  Number(object?.metadata.resourceVersion);
+
+describe('an execution', () => {
+  it('is marked, then takes its plan, then starts; and the plan is free before it has ended', async () => {
+    await stack.simplePlan('sequence', [http('a', `${recorder.url}/sequence`)]);
+    const executions = watch<DRPlanExecution>('DRPlanExecution');
+    const plans = watch<DRPlan>('DRPlan');
+    await new Promise((resolve) => setTimeout(resolve, 500));
+    const execution = await stack.execute('sequence');
+    const ended = await stack.ended(execution);
+    await poll(
+      () => Promise.resolve(executions.seen.at(-1)?.status?.phase),
+      (phase) => phase === 'Succeeded',
+      10_000,
+    );
+    await Promise.all([executions.stop(), plans.stop()]);
+
+    const marked = executions.seen.find(({ metadata }) => metadata.finalizers !== undefined);
+    expect(marked?.metadata).toMatchObject({
+      finalizers: [FINALIZERS.execution],
+      labels: { [LABELS.plan]: 'sequence' },
+      annotations: { [ANNOTATIONS.stamp]: execution.metadata.uid },
+    });
+    expect(marked?.status?.temporal).toBeUndefined();
+    const locked = plans.seen.find((plan) => plan.status?.currentExecution?.uid === execution.metadata.uid);
+    const started = executions.seen.find((seen) => seen.status?.temporal !== undefined);
+    const freed = plans.seen.find(
+      (plan) => version(plan) > version(locked) && plan.status?.currentExecution === undefined,
+    );
+    const terminal = executions.seen.find((seen) => seen.status?.phase === 'Succeeded');
+    const order = [marked, locked, started, freed, terminal].map(version);
+    expect(order).toEqual([...order].sort((a, b) => a - b));
+    expect(order.every((number) => number > 0)).toBe(true);
+    expect(locked?.status?.executionHistory?.[0]).toMatchObject({
+      uid: execution.metadata.uid,
+      phase: 'Running',
+    });
+    await expectWhole(stack, ended);
+    // `Validating` belongs to an old drawing, and `Canceled` to another release.
+    const phases = new Set(executions.seen.map((seen) => seen.status?.phase ?? ''));
+    expect([...phases].filter((phase) => !['', 'Pending', 'Running', 'Succeeded'].includes(phase))).toEqual(
+      [],
+    );
+  });
+
+  it('carries a parameter of a megabyte to its action, and its history does not carry it', async () => {
+    const value = 'v'.repeat(1_000_000);
+    await stack.simplePlan(
+      'megabyte',
+      [
+        http('send', `${recorder.url}/megabyte`, {
+          http: { url: `${recorder.url}/megabyte`, method: 'POST', body: '{"v": "{{ .params.v }}"}' },
+        }),
+        http('small', `${recorder.url}/small`),
+      ],
+      { workflow: { parameters: [{ name: 'v', required: true }] } },
+    );
+    const execution = await stack.execute('megabyte', { params: [{ name: 'v', value }] });
+    const ended = await stack.ended(execution, 45_000);
+    expect(ended.status?.message).toBe('1 stage completed');
+    const [request] = recorder.of('/megabyte');
+    expect(request?.body.length).toBe(1_000_000 + '{"v": ""}'.length);
+    const history = await historyText(stack.temporal, ended.status?.temporal?.workflowId ?? '');
+    expect(history.length).toBeLessThan(200_000);
+    expect(JSON.stringify(ended.status).length).toBeLessThan(20_000);
+  });
+
+  it('of more than 8 MiB is not started, and says what to do', { timeout: 120_000 }, async () => {
+    const body = 'b'.repeat(1_000_000);
+    const names = Array.from({ length: 9 }, (_, n) => `huge-${n}`);
+    await Promise.all(
+      names.map((name) =>
+        ungated.workflow(name, {
+          actions: [{ name: 'a', type: 'HTTP', http: { url: `${recorder.url}/huge`, method: 'POST', body } }],
+        }),
+      ),
+    );
+    await ungated.create({
+      ...key('DRPlan', 'huge', ungated),
+      metadata: { name: 'huge', namespace: ungated.namespace },
+      spec: { stages: [{ name: 's', workflows: names.map((name) => ({ workflowRef: { name } })) }] },
+    });
+    const ended = await ungated.ended(await ungated.execute('huge'), 60_000);
+    expect(ended.status).toMatchObject({ phase: 'Failed' });
+    expect(ended.status?.message).toMatch(/MiB.*8(\.0)? MiB.*split the plan/);
+    expect(recorder.of('/huge')).toHaveLength(0);
+    expect((await ungated.getPlan('huge')).status?.currentExecution).toBeUndefined();
+    await Promise.all(names.map((name) => ungated.kube.delete(key('DRWorkflow', name, ungated))));
+  });
+
+  it('is told in Events, whatever becomes of it', async () => {
+    await stack.simplePlan(
+      'told',
+      [
+        http('a', `${recorder.url}/told?status={{ .params.status }}`, {
+          rollback: {
+            http: { url: `${recorder.url}/told-undo?fail=1`, method: 'POST' },
+            retryPolicy: { limit: 0 },
+          },
+        }),
+        http('slow', `${recorder.url}/told-slow?delay={{ .params.delay }}`),
+      ],
+      { workflow: { parameters: [...status, { name: 'delay', default: 0 }] } },
+    );
+    const failed = await stack.ended(await stack.execute('told', again(400)));
+    const cancelled = await stack.execute('told', {
+      params: [{ name: 'delay', value: 20_000 }],
+    });
+    await stack.until(cancelled, (now) => actionAt(now, 0, 0, 1)?.phase === 'Running');
+    await stack.kube.patch(
+      key('DRPlanExecution', cancelled.metadata.name),
+      { metadata: { annotations: { [ANNOTATIONS.cancel]: 'true' } } },
+      { kind: 'merge' },
+    );
+    await stack.ended(cancelled);
+    const good = await stack.ended(await stack.execute('told', again(200)));
+    const half = await stack.ended(await stack.revert(good));
+    expect(half.status).toMatchObject({ phase: 'Failed', reason: 'UndoFailed' });
+    const undone = await stack.ended(await stack.revert(good));
+    expect(undone.status?.phase).toBe('Succeeded');
+
+    const expected = new Map([
+      [failed, ['ActionFailed', 'ExecutionFailed', 'ExecutionStarted']],
+      [cancelled, ['ActionFailed', 'ExecutionCancelled', 'ExecutionStarted']],
+      [good, ['ExecutionStarted', 'ExecutionSucceeded']],
+      [half, ['ActionFailed', 'RevertFailed', 'RevertStarted']],
+      [undone, ['RevertStarted', 'RevertSucceeded']],
+    ]);
+    const reasons = async (): Promise<string[][]> => {
+      const { items } = await stack.kube.list<{ regarding?: { name?: string }; reason?: string }>(
+        { apiVersion: 'events.k8s.io/v1', kind: 'Event' },
+        { namespace: stack.namespace },
+      );
+      return [...expected.keys()].map(({ metadata }) => [
+        ...new Set(
+          items.filter(({ regarding }) => regarding?.name === metadata.name).map(({ reason = '' }) => reason),
+        ),
+      ]);
+    };
+    const all = await poll(
+      reasons,
+      (now) =>
+        [...expected.values()].every((wanted, n) => wanted.every((reason) => now[n]?.includes(reason))),
+      10_000,
+    );
+    expect(all.map((found) => found.sort())).toEqual([...expected.values()]);
+    for (const one of [failed, await stack.get(cancelled), half, undone]) await expectWhole(stack, one);
+  });
+
+  it('of the original loses its finalizer when it is met', async () => {
+    await ungated.simplePlan('legacy', [http('a', `${recorder.url}/legacy`)]);
+    const create = (name: string) =>
+      ungated.create<DRPlanExecution>({
+        ...key('DRPlanExecution', name, ungated),
+        metadata: { name, namespace: ungated.namespace, finalizers: [FINALIZERS.legacyExecution] },
+        spec: { planRef: 'legacy', operationType: 'Execute' },
+      });
+    const ended = await ungated.ended(await create('met'));
+    expect(ended.status?.phase).toBe('Succeeded');
+    expect(ended.metadata.finalizers).toEqual([FINALIZERS.execution]);
+    // One that the original ended, and never let go.
+    await create('old');
+    await ungated.ended({ ...ended, metadata: { ...ended.metadata, name: 'old' } });
+    await ungated.kube.patch(
+      key('DRPlanExecution', 'old', ungated),
+      { metadata: { finalizers: [FINALIZERS.legacyExecution] } },
+      { kind: 'merge' },
+    );
+    await ungated.kube.delete(key('DRPlanExecution', 'old', ungated));
+    await poll(
+      () => ungated.kube.get(key('DRPlanExecution', 'old', ungated)),
+      (found) => found === undefined,
+      10_000,
+    );
+  });
+
+  it(
+    'that somebody resets in Temporal is followed: what its stage has begun is not begun again beside it',
+    { timeout: 90_000 },
+    async () => {
+      await stack.simplePlan('reset', [
+        http('one', `${recorder.url}/reset-one`),
+        http('two', `${recorder.url}/reset-two?delay=6000`, { interruptible: false }),
+        http('three', `${recorder.url}/reset-three`),
+      ]);
+      const execution = await stack.execute('reset');
+      const running = await stack.until(execution, (now) => actionAt(now, 0, 0, 1)?.phase === 'Running');
+      const { workflowId = '', runId = '' } = running.status?.temporal ?? {};
+      const { events } = await stack.temporal.workflow.getHandle(workflowId).fetchHistory();
+      const first = events?.find((event) => event.workflowTaskCompletedEventAttributes);
+      await stack.temporal.workflowService.resetWorkflowExecution({
+        namespace: inject('temporalNamespace'),
+        workflowExecution: { workflowId, runId },
+        workflowTaskFinishEventId: first?.eventId ?? null,
+        reason: 'test',
+        requestId: unique('reset'),
+      });
+      const ended = await stack.ended(execution, 80_000);
+      const now = await stack.temporal.workflow.getHandle(workflowId).describe();
+      expect(now.runId).not.toBe(runId);
+      expect(ended.status?.phase).toBe('Failed');
+      expect(ended.status?.message).toMatch(/runs already; end it and create a new execution/);
+      await expectWhole(stack, ended);
+      expect(recorder.of('/reset-one')).toHaveLength(1);
+      expect(recorder.of('/reset-two')).toHaveLength(1);
+      expect(recorder.of('/reset-three')).toHaveLength(0);
+    },
+  );
+});
+
+describe('a plan', () => {
+  it(
+    'keeps its last ten executions, newest first, and the last success, through deletions and edits',
+    { timeout: 120_000 },
+    async () => {
+      await stack.simplePlan('ten', [http('a', `${recorder.url}/ten?status={{ .params.status }}`)], {
+        workflow: { parameters: status },
+      });
+      const ended: DRPlanExecution[] = [];
+      for (let n = 0; n < 12; n += 1) {
+        const last = await stack.ended(await stack.execute('ten', again(n === 11 ? 400 : 200)));
+        ended.push(last);
+      }
+      const rows = [...ended].reverse().slice(0, 10);
+      const history = async () => (await stack.getPlan('ten')).status?.executionHistory;
+      expect(await history()).toMatchObject(
+        rows.map(({ metadata, status: { phase, completionTime } = {} }) => ({
+          name: metadata.name,
+          namespace: stack.namespace,
+          uid: metadata.uid,
+          operationType: 'Execute',
+          phase,
+          startTime: expect.any(String),
+          completionTime,
+        })),
+      );
+      // The twelfth failed: the last success is the eleventh.
+      const plan = await stack.getPlan('ten');
+      expect(plan.status).toMatchObject({
+        phase: 'Executed',
+        lastExecutionRef: ended[10]?.metadata.name,
+        lastExecutionTime: ended[10]?.status?.completionTime,
+      });
+      for (const execution of ended) await stack.kube.delete(key('DRPlanExecution', execution.metadata.name));
+      await poll(
+        () =>
+          stack.kube.list<DRPlanExecution>(
+            { apiVersion: API_VERSION, kind: 'DRPlanExecution' },
+            { namespace: stack.namespace },
+          ),
+        ({ items }) => items.every(({ spec }) => spec.planRef !== 'ten'),
+        20_000,
+      );
+      expect((await history())?.map(({ uid }) => uid)).toEqual(rows.map(({ metadata }) => metadata.uid));
+      // A name that is used again is another execution.
+      const name = rows[1]?.metadata.name ?? '';
+      const twin = await stack.ended(await stack.execute('ten', again(200), name));
+      expect((await history())?.filter((row) => row.name === name).map(({ uid }) => uid)).toEqual([
+        twin.metadata.uid,
+        rows[1]?.metadata.uid,
+      ]);
+
+      await stack.kube.patch(key('DRPlan', 'ten'), { spec: { description: 'edited' } }, { kind: 'merge' });
+      const edited = await poll(
+        () => stack.getPlan('ten'),
+        (now) => now.status?.observedGeneration === now.metadata.generation,
+        10_000,
+      );
+      expect(edited.status).toMatchObject({ phase: 'Executed', lastExecutionRef: name });
+    },
+  );
+
+  it('uses workflows of its own namespace unless another is named, and is labelled with a single one', async () => {
+    for (const where of [stack, ungated]) {
+      await where.workflow('shared', {
+        actions: [http('a', `${recorder.url}/shared-${where === stack ? 'own' : 'other'}`)],
+      });
+    }
+    const use = (namespace?: string) => ({
+      workflowRef: { name: 'shared', ...(namespace && { namespace }) },
+    });
+    await stack.plan('own', { stages: [{ name: 's', workflows: [use()] }] });
+    await stack.plan('both', {
+      stages: [
+        { name: 's', workflows: [use(ungated.namespace)] },
+        { name: 't', workflows: [use()] },
+      ],
+    });
+    await stack.ended(await stack.execute('own'));
+    expect(
+      recorder.requests.filter(({ path }) => path.startsWith('/shared-')).map(({ path }) => path),
+    ).toEqual(['/shared-own']);
+    expect((await stack.getPlan('own')).metadata.labels).toMatchObject({ [LABELS.workflow]: 'shared' });
+    const ended = await stack.ended(await stack.execute('both'));
+    expect(ended.status?.phase).toBe('Succeeded');
+    expect(recorder.of('/shared-other')).toHaveLength(1);
+  });
+
+  it('and workflow say in Ready what was looked at, and change its time with its status only', async () => {
+    const plan = await stack.simplePlan('ready', [http('a', `${recorder.url}/ready`)]);
+    const ready = condition(plan, 'Ready');
+    expect(ready).toMatchObject({ status: 'True', reason: 'Valid', observedGeneration: 1 });
+    expect(plan.metadata.finalizers ?? []).toEqual([]);
+    const workflow = await stack.kube.get<DRPlan>(key('DRWorkflow', 'ready'));
+    expect(workflow).toMatchObject({ status: { phase: 'Ready' } });
+    expect(workflow?.metadata.finalizers ?? []).toEqual([]);
+    await new Promise((resolve) => setTimeout(resolve, 1100));
+    await stack.kube.patch(key('DRPlan', 'ready'), { spec: { description: 'x' } }, { kind: 'merge' });
+    const edited = await poll(
+      () => stack.getPlan('ready'),
+      (now) => now.status?.observedGeneration === 2,
+      10_000,
+    );
+    const { lastTransitionTime } = condition(edited, 'Ready') as unknown as { lastTransitionTime: string };
+    expect(lastTransitionTime).toBe((ready as unknown as { lastTransitionTime: string }).lastTransitionTime);
+  });
+});
+
+describe('executor Argo', () => {
+  it('warns, and runs natively all the same', async () => {
+    await stack.simplePlan('argo', [http('a', `${recorder.url}/argo`)], {
+      workflow: {
+        executor: {
+          type: 'Argo',
+          argoOptions: { namespace: 'argo', ttlStrategy: { secondsAfterSuccess: 5 } },
+        },
+      },
+    });
+    expect((await stack.ended(await stack.execute('argo'))).status?.phase).toBe('Succeeded');
+    expect(recorder.of('/argo')).toHaveLength(1);
+  });
+});
