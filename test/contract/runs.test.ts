@@ -50,7 +50,7 @@ function watch<T extends { metadata: { resourceVersion?: string } }>(kind: 'DRPl
         { apiVersion: API_VERSION, kind },
         { namespace: stack.namespace, resourceVersion: metadata.resourceVersion, signal: stop.signal },
       )) {
-        if (type !== 'BOOKMARK') seen.push(object as T);
+        if (type !== 'BOOKMARK') seen.push(object);
       }
     } catch (error) {
       if (!stop.signal.aborted) throw error;
