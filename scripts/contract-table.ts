@@ -20,6 +20,7 @@ const REAL: Record<string, string> = {
   'test/actions/': 'API server, Temporal',
   'test/admission/': 'API server',
   'test/bridge/': 'API server, Temporal',
+  'test/contract/': 'API server, Temporal',
   'test/e2e/': 'API server, Temporal',
   'test/local/': 'API server, Temporal',
   'test/replay/': 'Temporal histories',

@@ -3,6 +3,7 @@ import { chapter } from './rule.js';
 import type { Chapter } from './rule.js';
 
 const {
+  ACTS,
   BAD,
   BRIDGE,
   CANCEL,
@@ -13,13 +14,18 @@ const {
   NET,
   OBJECT,
   ORDER,
+  PARTS,
   PROJECTION,
   RENDER,
   REVERT,
   RULES,
+  RUNS,
+  SEQUENCE,
   STATE,
   STOP,
   TRIES,
+  UNDO,
+  VALUES,
 } = FILES;
 
 /** Promises that the original controller made and did not keep, the edges it left open, and its defects. */
@@ -38,10 +44,17 @@ export const ORIGINAL: readonly Chapter[] = [
         `${E2E} > an execution > runs from its snapshot when plan and workflow are changed or deleted meanwhile`,
       ],
     ],
-    ['undefined placeholders are rejected at admission', [`${BAD} > a plan > %s is Invalid and says where`]],
+    [
+      'undefined placeholders are rejected at admission',
+      [
+        `${VALUES} > placeholders > that cannot work are refused at admission: %s`,
+        `${BAD} > a plan > %s is Invalid and says where`,
+      ],
+    ],
     [
       'required and type are checked',
       [
+        `${VALUES} > parameters > declared as %s have that type at every level`,
         `${RULES} > an execution > brings the parameters that are missing`,
         `${BAD} > an execution > without a required parameter fails before any action, and runs with it`,
       ],
@@ -53,12 +66,26 @@ export const ORIGINAL: readonly Chapter[] = [
     [
       'timeout and retryPolicy count for every action',
       [
+        `${ACTS} > timeouts > bound one attempt of every type, and the outputs so far survive`,
+        `${ACTS} > requests > succeed, are retried or fail by their answer, and keep it`,
         `${TRIES} > attempts on a real server > end in time, keep the key of what may have had its effect, and say so`,
         `${TRIES} > attempts on a real server > count failures exactly, each definite one in a round of its own`,
       ],
     ],
-    ['the failure policy of a stage counts', [`${ORDER} > failure policies > %s`]],
-    ['stages behind a failed one are Skipped', [`${ORDER} > failure policies > %s`]],
+    [
+      'the failure policy of a stage counts',
+      [
+        `${SEQUENCE} > failure policies > of workflow, stage and plan, in order and in parallel: the whole matrix`,
+        `${ORDER} > failure policies > %s`,
+      ],
+    ],
+    [
+      'stages behind a failed one are Skipped',
+      [
+        `${SEQUENCE} > failure policies > of workflow, stage and plan, in order and in parallel: the whole matrix`,
+        `${ORDER} > failure policies > %s`,
+      ],
+    ],
     [
       'a cancel works in the middle of a run and leaves a true status',
       [`${CANCEL} > cancel > by %s stops the running call and says so in status`],
@@ -70,10 +97,10 @@ export const ORIGINAL: readonly Chapter[] = [
     [
       'Events tell starts, ends and failures',
       [
+        `${RUNS} > an execution > is told in Events, whatever becomes of it`,
         `${PROJECTION} > failed actions > are told once per round`,
         `${E2E} > an execution > runs, reports everything in status, and leaves the plan Executed`,
       ],
-      'not every reason of the original is looked for on the API server',
     ],
     [
       'Patch works for Localization, Subscription and KubernetesResource',
@@ -89,11 +116,17 @@ export const ORIGINAL: readonly Chapter[] = [
     ],
     [
       'labels are set',
-      [`${E2E} > an execution > runs, reports everything in status, and leaves the plan Executed`],
+      [
+        `${RUNS} > an execution > is marked, then takes its plan, then starts; and the plan is free before it has ended`,
+        `${RUNS} > a plan > uses workflows of its own namespace unless another is named, and is labelled with a single one`,
+        `${E2E} > an execution > runs, reports everything in status, and leaves the plan Executed`,
+      ],
     ],
     [
       'completionTime is always there',
       [
+        `${SEQUENCE} > failure policies > of workflow, stage and plan, in order and in parallel: the whole matrix`,
+        `${RUNS} > an execution > is told in Events, whatever becomes of it`,
         `${PROJECTION} > the end > of an execution that never ran has all that a terminal status has`,
         `${E2E} > an execution > runs, reports everything in status, and leaves the plan Executed`,
       ],
@@ -158,6 +191,8 @@ export const ORIGINAL: readonly Chapter[] = [
     [
       'HTTP: times, classes, key, bounds, redaction, redirects, empty bodies',
       [
+        `${ACTS} > requests > succeed, are retried or fail by their answer, and keep it`,
+        `${ACTS} > a secret in a header > is in no status, event, history, log or object that is kept`,
         `${HTTP} > answers > %i with successCodes %j is %s`,
         `${HTTP} > secrets > appear in nothing that is reported`,
         `${HTTP} > redirects > sends secret headers to no other origin`,
@@ -166,12 +201,15 @@ export const ORIGINAL: readonly Chapter[] = [
     [
       'timeout is one attempt, totalTimeout all of them',
       [
+        `${ACTS} > timeouts > bound one attempt of every type, and the outputs so far survive`,
+        `${ACTS} > requests > succeed, are retried or fail by their answer, and keep it`,
         'activities/attempt.test.ts > totalTimeout > ends a series when the next attempt could not begin in time',
       ],
     ],
     [
       'limit 0, bad intervals and multipliers',
       [
+        `${ACTS} > requests > succeed, are retried or fail by their answer, and keep it`,
         'activities/attempt.test.ts > counting > makes one attempt for limit 0',
         'api/validate/workflow.test.ts > rules > %s',
       ],
@@ -179,6 +217,9 @@ export const ORIGINAL: readonly Chapter[] = [
     [
       'placeholders: undefined, empty, foreign, dashed, single pass, typed',
       [
+        `${VALUES} > placeholders > that cannot work are refused at admission: %s`,
+        `${VALUES} > a value > takes its type where it is a whole unquoted scalar, and is text where it is quoted`,
+        `${VALUES} > placeholders > leave all other braces and parentheses as they are`,
         'api/render.test.ts > renderString > %s is refused',
         `${RENDER} > renderString > a value that looks like a placeholder is not filled in again`,
         `${RENDER} > renderDocuments > an unquoted placeholder takes the type of the value, all others are text`,
@@ -187,20 +228,29 @@ export const ORIGINAL: readonly Chapter[] = [
     [
       'the same workflow twice in a stage',
       [
+        `${VALUES} > a value > of any content lands as one value: in a URL, a header, a JSON body and a manifest`,
+        `${UNDO} > a revert > does not undo over what another plan has written since`,
         `${E2E} > an execution > runs workflows of a parallel stage at once, and the same workflow twice in a stage`,
       ],
-      'two plans that touch one object are not tested together',
     ],
-    ['the matrix of failure policies', [`${ORDER} > failure policies > %s`]],
+    [
+      'the matrix of failure policies',
+      [
+        `${SEQUENCE} > failure policies > of workflow, stage and plan, in order and in parallel: the whole matrix`,
+        `${ORDER} > failure policies > %s`,
+      ],
+    ],
     [
       'forward references and independent stages',
       [
+        `${SEQUENCE} > order > of stages is a graph with dependsOn, forward too, up to maxConcurrentStages %s at once`,
         `${ORDER} > order of stages > with dependsOn is a graph, forward references allowed, one at a time unless maxConcurrentStages says more`,
       ],
     ],
     [
       'one execution per plan, also in a race; the lock is freed once',
       [
+        `${RUNS} > an execution > is marked, then takes its plan, then starts; and the plan is free before it has ended`,
         `${BRIDGE} > the plan of an execution > goes to one of several executions created at once; the others name the holder`,
         `${STATE} > the lock > is freed by its holder only`,
       ],
@@ -228,6 +278,7 @@ export const ORIGINAL: readonly Chapter[] = [
     [
       'cancel: pending, running, in a rollback, racing the end, of an ended one, reverted',
       [
+        `${UNDO} > a rollback inside a failed run > goes on when a cancel comes, and stops when it is forced`,
         `${CANCEL} > cancel > written before the run began cancels it at once`,
         `${CANCEL} > cancel > of an ended run is ignored`,
         `${STOP} > cancel > that comes after the last action changes nothing`,
@@ -238,6 +289,9 @@ export const ORIGINAL: readonly Chapter[] = [
     [
       'revert: twice, of an older run, after a failed revert, across types, in reverse',
       [
+        `${UNDO} > a revert > of an older run waits for the newer one, and needs force`,
+        `${UNDO} > a revert > stops at the first undo that fails, and the next one goes on there`,
+        `${UNDO} > a revert > undoes by rollbacks of any type and by inverses, the last first, and lists what it cannot undo`,
         `${E2E} > revert > runs custom rollbacks in reverse, frees the plan for another run, and cannot be done twice`,
         `${REVERT} > revert > stops at the first failure, lists what is left, and goes on there the next time`,
         'crd-bridge/execution/revert-target.test.ts > the target of a revert > is the newest run that still has effects, unless forced',
@@ -245,11 +299,15 @@ export const ORIGINAL: readonly Chapter[] = [
     ],
     [
       'crash at every point between effect and status',
-      [`${CRASH} > a run > survives kills of bridge and worker at ten random moments`],
+      [
+        `${PARTS} > a worker > that stands still is taken for lost, and nothing has its effect twice`,
+        `${CRASH} > a run > survives kills of bridge and worker at ten random moments`,
+      ],
     ],
     [
       'size of status and of payloads',
       [
+        `${RUNS} > an execution > carries a parameter of a megabyte to its action, and its history does not carry it`,
         'crd-bridge/execution/size-guard.test.ts > at its smallest tells every phase of the largest run admitted',
         `${E2E} > a large stage > shows every action in status, although no step and no result carries them all`,
       ],
@@ -264,6 +322,7 @@ export const ORIGINAL: readonly Chapter[] = [
     [
       'history: exactly ten, by uid, from the start, after deletion',
       [
+        `${RUNS} > a plan > keeps its last ten executions, newest first, and the last success, through deletions and edits`,
         `${STATE} > history > keeps ten rows, newest first, one per uid, and never opens one again`,
         `${STATE} > history > tells two executions of one name apart, and keeps a row that the original wrote without uid`,
       ],
@@ -271,6 +330,9 @@ export const ORIGINAL: readonly Chapter[] = [
     [
       'times of every terminal state; transitions keep their time',
       [
+        `${SEQUENCE} > failure policies > of workflow, stage and plan, in order and in parallel: the whole matrix`,
+        `${RUNS} > an execution > is told in Events, whatever becomes of it`,
+        `${RUNS} > a plan > and workflow say in Ready what was looked at, and change its time with its status only`,
         'crd-bridge/core/conditions.test.ts > moves the time with the status only',
         `${PROJECTION} > the end > brings everything into a terminal phase, however little was told`,
       ],
@@ -286,10 +348,10 @@ export const ORIGINAL: readonly Chapter[] = [
     [
       'missing kinds, 403, webhook denials, 429 and 503: final or not',
       [
+        `${UNDO} > an action whose object is refused > by a policy fails at once and says what the policy said; by a webhook that is away it is tried again`,
         `${OBJECT} > bad input > names the missing right on 403`,
         'activities/attempt.test.ts > what ends an action without its effect > tries again when the API is away, keeping the round',
       ],
-      'a webhook that denies an action’s object is not tested',
     ],
     [
       'hub down: bridge and Temporal agree again afterwards',
@@ -306,6 +368,8 @@ export const ORIGINAL: readonly Chapter[] = [
     [
       'one spelling is written, both are read',
       [
+        `${UNDO} > a revert > undoes what may have happened, leaves out what did not, and takes a Canceled run for a Cancelled one`,
+        `${RUNS} > an execution > is marked, then takes its plan, then starts; and the plan is free before it has ended`,
         'crd-bridge/execution/revert-target.test.ts > the target of a revert > that is %s',
         'client/import/import.test.ts > executions > that are %s are never written again: creating one would start the plan',
       ],
@@ -315,9 +379,9 @@ export const ORIGINAL: readonly Chapter[] = [
     [
       'one running execution blocks no other',
       [
+        `${SEQUENCE} > many plans at once > do not wait for each other`,
         'crd-bridge/core/queue.test.ts > queue > handles no more keys at once than allowed, and the others in order',
       ],
-      'no test runs many plans at once on the real servers',
     ],
     [
       'a restart does not begin again',
@@ -332,22 +396,31 @@ export const ORIGINAL: readonly Chapter[] = [
         `${TRIES} > attempts on a real server > stop within two seconds of a cancel, with an outcome`,
       ],
     ],
-    ['a Job action ends as the Job ends', [`${JOB} > a Job > that fails is final and says why`]],
+    [
+      'a Job action ends as the Job ends',
+      [
+        `${ACTS} > Jobs > end as the Job ends, and say what its pod said`,
+        `${JOB} > a Job > that fails is final and says why`,
+      ],
+    ],
     [
       'timeout is enforced for every type',
       [
+        `${ACTS} > timeouts > bound one attempt of every type, and the outputs so far survive`,
         `${TRIES} > attempts on a real server > end in time, keep the key of what may have had its effect, and say so`,
       ],
     ],
     [
       'ready stages can run at once',
       [
+        `${SEQUENCE} > order > of stages is a graph with dependsOn, forward too, up to maxConcurrentStages %s at once`,
         `${ORDER} > order of stages > with dependsOn is a graph, forward references allowed, one at a time unless maxConcurrentStages says more`,
       ],
     ],
     [
       'no value becomes code, none is expanded twice',
       [
+        `${VALUES} > a value > of any content lands as one value: in a URL, a header, a JSON body and a manifest`,
         'api/render.property.test.ts > a value of any content lands as data > in a structured template',
         `${RENDER} > renderString > a value that looks like a placeholder is not filled in again`,
       ],
@@ -355,6 +428,7 @@ export const ORIGINAL: readonly Chapter[] = [
     [
       'HTTP goes only where it may, reads within bounds',
       [
+        `${ACTS} > requests > succeed, are retried or fail by their answer, and keep it`,
         'activities/egress.test.ts > connections > goes to the address that was checked',
         'activities/egress.test.ts > connections > resolves once, so that a second answer has no say',
         `${HTTP} > answers > reads no more than it keeps use for`,
@@ -370,21 +444,24 @@ export const ORIGINAL: readonly Chapter[] = [
     [
       'columns, short names, metrics',
       [
+        `${PARTS} > kubectl > installs the definitions with a plain apply, and shows and explains the kinds`,
+        `${PARTS} > metrics > of bridge and worker can be read`,
         'scripts/generate.test.ts > generated files > are CRDs that kubectl apply can store, and the reference',
       ],
-      'metrics are not read by a test',
     ],
     [
       'pause, retry, skip, and a revert from where it stopped',
       [
+        `${UNDO} > a revert > stops at the first undo that fails, and the next one goes on there`,
         `${STOP} > pause > retries the failed action in a new round and goes on`,
         `${REVERT} > revert > stops at the first failure, lists what is left, and goes on there the next time`,
       ],
-      'approval and dry run are not there yet',
+      'dry run is not there yet',
     ],
     [
       'secrets are in no status, event, log or history',
       [
+        `${ACTS} > a secret in a header > is in no status, event, history, log or object that is kept`,
         `${HTTP} > secrets > appear in nothing that is reported`,
         'api/compile.test.ts > bodies > stay out when they carry a secret',
       ],

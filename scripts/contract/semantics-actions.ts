@@ -3,6 +3,7 @@ import { chapter } from './rule.js';
 import type { Chapter } from './rule.js';
 
 const {
+  ACTS,
   ATTEMPT,
   CHART,
   CHECK,
@@ -14,6 +15,7 @@ const {
   NET,
   OBJECT,
   ORDER,
+  PARTS,
   STEPS,
   STOP,
   TARGET,
@@ -26,17 +28,22 @@ export const SEMANTICS_ACTIONS: readonly Chapter[] = [
     [
       'timeout bounds one attempt and is enforced by the activity, outputs survive',
       [
+        `${ACTS} > timeouts > bound one attempt of every type, and the outputs so far survive`,
         `${TRIES} > attempts on a real server > end in time, keep the key of what may have had its effect, and say so`,
         `${ATTEMPT} > interruptions > counts a timeout as a failure that may have had its effect`,
       ],
     ],
     [
       'totalTimeout bounds all attempts',
-      [`${ATTEMPT} > totalTimeout > ends a series when the next attempt could not begin in time`],
+      [
+        `${ACTS} > requests > succeed, are retried or fail by their answer, and keep it`,
+        `${ATTEMPT} > totalTimeout > ends a series when the next attempt could not begin in time`,
+      ],
     ],
     [
       'attempts are limit + 1; limit 0 is one',
       [
+        `${ACTS} > requests > succeed, are retried or fail by their answer, and keep it`,
         `${TRIES} > attempts on a real server > count failures exactly, each definite one in a round of its own`,
         `${ATTEMPT} > counting > makes one attempt for limit 0`,
       ],
@@ -44,6 +51,7 @@ export const SEMANTICS_ACTIONS: readonly Chapter[] = [
     [
       'a lost attempt does not use up the limit',
       [
+        `${PARTS} > a worker > that stands still is taken for lost, and nothing has its effect twice`,
         `${TRIES} > attempts on a real server > are taken over from a worker that shuts down, with the same key and without being counted`,
         `${ATTEMPT} > counting > does not count lost attempts, but knows that they may have had their effect`,
       ],
@@ -58,6 +66,7 @@ export const SEMANTICS_ACTIONS: readonly Chapter[] = [
     [
       'only what may pass is retried: network, 408, 425, 429 with Retry-After, 5xx, API 409/429/5xx',
       [
+        `${ACTS} > requests > succeed, are retried or fail by their answer, and keep it`,
         `${E2E} > an execution > retries what may pass, counts the retries, and sends each definite attempt its own key`,
         `${ATTEMPT} > counting > asks for a longer wait only when Retry-After exceeds the policy, and never beyond its cap`,
         `${HTTP} > answers > %i with successCodes %j is %s`,
@@ -96,6 +105,7 @@ export const SEMANTICS_ACTIONS: readonly Chapter[] = [
     [
       'heartbeats begin within a second; a paused attempt gives up before its effect',
       [
+        `${PARTS} > a worker > that stands still is taken for lost, and nothing has its effect twice`,
         `${ATTEMPT} > interruptions > heartbeats once a second from the first second on`,
         `${ATTEMPT} > interruptions > gives up before the effect when the process stood still for longer than the server waits`,
       ],
@@ -114,6 +124,7 @@ export const SEMANTICS_ACTIONS: readonly Chapter[] = [
     [
       'HTTP: absent or empty successCodes mean 200-299; 1000 characters kept on a character boundary, on failure too',
       [
+        `${ACTS} > requests > succeed, are retried or fail by their answer, and keep it`,
         `${HTTP} > answers > keeps 1000 characters and never half of one`,
         `${HTTP} > answers > says what was answered and keeps it, on failure too`,
         `${HTTP} > answers > reads no more than it keeps use for`,
@@ -122,6 +133,8 @@ export const SEMANTICS_ACTIONS: readonly Chapter[] = [
     [
       'HTTP: at most five redirects, to allowed hosts only; header values from Secrets',
       [
+        `${ACTS} > requests > succeed, are retried or fail by their answer, and keep it`,
+        `${ACTS} > a secret in a header > is in no status, event, history, log or object that is kept`,
         `${HTTP} > redirects > follows at most five`,
         `${HTTP} > redirects > does not follow to an address that is not allowed`,
         `${HTTP} > secrets > appear in nothing that is reported`,
@@ -137,6 +150,7 @@ export const SEMANTICS_ACTIONS: readonly Chapter[] = [
     [
       'Job: waits for its end; deleted on timeout and cancel, ended when its pods are gone',
       [
+        `${ACTS} > timeouts > bound one attempt of every type, and the outputs so far survive`,
         `${JOB} > a Job > runs to Complete, rendered and marked, and is deleted by undo with its pods`,
         `${JOB} > a Job that does not end > is deleted on timeout, for good, once its pods are gone`,
         `${JOB} > a Job that does not end > is deleted on cancel`,
@@ -144,7 +158,10 @@ export const SEMANTICS_ACTIONS: readonly Chapter[] = [
     ],
     [
       'Job: the result is kept before a TTL takes the Job away',
-      [`${JOB} > a Job > gets its TTL only once its result is known`],
+      [
+        `${ACTS} > Jobs > end as the Job ends, and say what its pod said`,
+        `${JOB} > a Job > gets its TTL only once its result is known`,
+      ],
     ],
     ['Job: suspend is refused', [`${JOB} > a template > %j is refused`]],
     [
@@ -225,7 +242,14 @@ export const SEMANTICS_ACTIONS: readonly Chapter[] = [
         `${STEPS} > a message that is not required > is passed over when it cannot be delivered, and what depends on it goes on`,
       ],
     ],
-    ['Approval: approvers, quorum, not the requester, expiry', [], 'the action type is not there yet'],
+    [
+      'Approval: approvers, quorum, not the requester, expiry',
+      [
+        'test/admission/approval.test.ts > counts verified, distinct persons other than who asked, and goes on',
+        'test/admission/approval.test.ts > ends Failed, Rejected, with what was said',
+        'test/admission/approval.test.ts > expires, and can be cancelled while it waits',
+      ],
+    ],
     ['Plan: a nested execution, depth cap, no cycle', [], 'the action type is not there yet'],
   ]),
 ];

@@ -4,6 +4,7 @@ import type { Chapter } from './rule.js';
 
 const {
   ACCIDENT,
+  ACTS,
   BAD,
   BRIDGE,
   CANCEL,
@@ -13,11 +14,15 @@ const {
   NAMING,
   OBJECT,
   ORDER,
+  PARTS,
   PROJECTION,
   REVERT,
   RULES,
+  RUNS,
+  SEQUENCE,
   STATE,
   STOP,
+  UNDO,
 } = FILES;
 
 /** The plan semantics, rule by rule, in our own short words: executions, Temporal and sizes. */
@@ -26,6 +31,7 @@ export const SEMANTICS_EXECUTIONS: readonly Chapter[] = [
     [
       'order of a start: finalizer and stamp, lock, run with a snapshot',
       [
+        `${RUNS} > an execution > is marked, then takes its plan, then starts; and the plan is free before it has ended`,
         `${CONTROL} > an object without a run > is admitted, started and recorded, and looked at once more if nothing is heard`,
         'crd-bridge/execution/replicas.test.ts > a start > takes the plan, starts the run and records it',
       ],
@@ -101,18 +107,23 @@ export const SEMANTICS_EXECUTIONS: readonly Chapter[] = [
     [
       'snapshot, outputs and prior objects outlive Temporal’s retention; a revert needs no history',
       [
+        `${UNDO} > a revert > needs no history: the run may be gone from Temporal`,
+
         'crd-bridge/execution/snapshot-store.test.ts > is owned by every execution that runs it, and one write is all that a first run costs',
         `${OBJECT} > interruption > keeps large prior state compressed, and refuses what no Secret can hold`,
       ],
-      'no test reverts after the history was deleted',
     ],
     [
       'more than 8 MiB is refused at start',
-      ['api/snapshot.test.ts > snapshot parts > refuses more than 8 MiB and says what to do'],
+      [
+        `${RUNS} > an execution > of more than 8 MiB is not started, and says what to do`,
+        'api/snapshot.test.ts > snapshot parts > refuses more than 8 MiB and says what to do',
+      ],
     ],
     [
       'terminal implies that the plan is free',
       [
+        `${RUNS} > an execution > is marked, then takes its plan, then starts; and the plan is free before it has ended`,
         `${PROJECTION} > the end > brings everything into a terminal phase, however little was told`,
         `${E2E} > revert > runs custom rollbacks in reverse, frees the plan for another run, and cannot be done twice`,
       ],
@@ -120,6 +131,8 @@ export const SEMANTICS_EXECUTIONS: readonly Chapter[] = [
     [
       'a terminal status has its completion time, counters that add up and no item left open',
       [
+        `${SEQUENCE} > failure policies > of workflow, stage and plan, in order and in parallel: the whole matrix`,
+        `${RUNS} > an execution > is told in Events, whatever becomes of it`,
         `${PROJECTION} > the end > of an execution that never ran has all that a terminal status has`,
         'api/progress.test.ts > summarize > counts every stage and workflow exactly once',
       ],
@@ -127,6 +140,7 @@ export const SEMANTICS_EXECUTIONS: readonly Chapter[] = [
     [
       'history: newest first, ten, one row per uid, from start to end, survives deletion',
       [
+        `${RUNS} > a plan > keeps its last ten executions, newest first, and the last success, through deletions and edits`,
         `${STATE} > history > keeps ten rows, newest first, one per uid, and never opens one again`,
         `${CANCEL} > delete > of a running execution cancels it, frees the plan and keeps the history row`,
       ],
@@ -141,6 +155,7 @@ export const SEMANTICS_EXECUTIONS: readonly Chapter[] = [
     [
       'Executed survives Invalid and edits; Ready again after its revert',
       [
+        `${RUNS} > a plan > keeps its last ten executions, newest first, and the last success, through deletions and edits`,
         `${BRIDGE} > the plan of an execution > keeps being Executed while it is Invalid`,
         `${BRIDGE} > the plan of an execution > is Executed once, until it is reverted or a rerun is allowed`,
       ],
@@ -164,7 +179,10 @@ export const SEMANTICS_EXECUTIONS: readonly Chapter[] = [
     ['what was cancelled can be reverted', [`${CANCEL} > cancel > leaves a run that can be reverted`]],
     [
       'during a rollback only force aborts',
-      [`${STOP} > rollback > goes on when a cancel comes, and stops when it is forced`],
+      [
+        `${UNDO} > a rollback inside a failed run > goes on when a cancel comes, and stops when it is forced`,
+        `${STOP} > rollback > goes on when a cancel comes, and stops when it is forced`,
+      ],
     ],
     [
       'deletion while running cancels; the finalizer goes when the run is closed, or two minutes after an accepted cancel',
@@ -198,7 +216,12 @@ export const SEMANTICS_EXECUTIONS: readonly Chapter[] = [
         `${PROJECTION} > mirrored progress > keeps the detail of a stage that was ended from outside, closed`,
       ],
     ],
-    ['a reset run is followed', [], 'no test resets a run'],
+    [
+      'a reset run is followed',
+      [
+        `${RUNS} > an execution > that somebody resets in Temporal is followed: what its stage has begun is not begun again beside it`,
+      ],
+    ],
     [
       'the sweep cancels only runs whose object was gone twice, 30 s apart',
       [
@@ -210,6 +233,9 @@ export const SEMANTICS_EXECUTIONS: readonly Chapter[] = [
     [
       'revert of Succeeded, Failed and Cancelled; of the newest unreverted run unless forced',
       [
+        `${UNDO} > a revert > of an older run waits for the newer one, and needs force`,
+        `${UNDO} > a revert > undoes what may have happened, leaves out what did not, and takes a Canceled run for a Cancelled one`,
+
         'crd-bridge/execution/revert-target.test.ts > the target of a revert > that is %s',
         'crd-bridge/execution/revert-target.test.ts > the target of a revert > is the newest run that still has effects, unless forced',
         `${E2E} > revert > of a failed run undoes what was done`,
@@ -218,6 +244,8 @@ export const SEMANTICS_EXECUTIONS: readonly Chapter[] = [
     [
       'a revert goes in reverse order of completion and includes what may have had an effect',
       [
+        `${UNDO} > a revert > undoes by rollbacks of any type and by inverses, the last first, and lists what it cannot undo`,
+        `${UNDO} > a revert > undoes what may have happened, leaves out what did not, and takes a Canceled run for a Cancelled one`,
         `${REVERT} > revert > undoes in reverse order of completion and ends Succeeded`,
         `${REVERT} > revert > includes attempted actions of unknown effect and leaves out those without one`,
       ],
@@ -225,6 +253,8 @@ export const SEMANTICS_EXECUTIONS: readonly Chapter[] = [
     [
       'custom rollbacks of any type; else the automatic inverse; else Skipped with a reason',
       [
+        `${UNDO} > a revert > undoes by rollbacks of any type and by inverses, the last first, and lists what it cannot undo`,
+
         'activities/attempt.test.ts > undo, settle and capture > undoes with the custom rollback where there is one, under the key of what is undone',
         'api/undo.test.ts > planUndo > decides about %s',
         'api/compile.test.ts > capture > lets a rollback without a type inherit the type of its action',
@@ -233,17 +263,22 @@ export const SEMANTICS_EXECUTIONS: readonly Chapter[] = [
     [
       'a revert stops at the first failed undo and can go on there',
       [
+        `${UNDO} > a revert > stops at the first undo that fails, and the next one goes on there`,
         `${REVERT} > revert > stops at the first failure, lists what is left, and goes on there the next time`,
       ],
     ],
     [
       'what is not undone is listed: FullyReverted=False',
       [
+        `${UNDO} > a revert > undoes by rollbacks of any type and by inverses, the last first, and lists what it cannot undo`,
         `${E2E} > revert > says what it could not undo`,
         `${PROJECTION} > the end > tells what a revert left, on the revert and on its target`,
       ],
     ],
-    ['no worker for 30 s is said in Progressing', [], 'no test takes the worker away for so long'],
+    [
+      'no worker for 30 s is said in Progressing',
+      [`${PARTS} > a worker > that is not there for 30 s is missed, and the run goes on when it is back`],
+    ],
     [
       'admission refuses with the bridge down what would start, and lets all else pass',
       [
@@ -276,8 +311,7 @@ export const SEMANTICS_EXECUTIONS: readonly Chapter[] = [
     ],
     [
       'search attributes are registered; where that is refused, runs go on without',
-      [],
-      'no test takes the right to register away',
+      [`${PARTS} > search attributes > that cannot be registered are gone without`],
     ],
     [
       'mirror steps lay themselves in by sequence; lower ones and late ones are dropped',
@@ -300,7 +334,10 @@ export const SEMANTICS_EXECUTIONS: readonly Chapter[] = [
     ],
     [
       'a megabyte of parameters is admitted',
-      ['test/admission/size.test.ts > a parameter of a megabyte is let in'],
+      [
+        `${RUNS} > an execution > carries a parameter of a megabyte to its action, and its history does not carry it`,
+        'test/admission/size.test.ts > a parameter of a megabyte is let in',
+      ],
     ],
     ['500 plans and 5,000 executions', [], 'a load for the nightly command, not run here'],
     [
@@ -314,6 +351,9 @@ export const SEMANTICS_EXECUTIONS: readonly Chapter[] = [
     [
       'large and secret bodies stay out of histories',
       [
+        `${RUNS} > an execution > carries a parameter of a megabyte to its action, and its history does not carry it`,
+        `${ACTS} > a secret in a header > is in no status, event, history, log or object that is kept`,
+
         'api/compile.test.ts > bodies > stay out of the run when they are too large in sum',
         'api/compile.test.ts > bodies > stay out when they carry a secret',
       ],

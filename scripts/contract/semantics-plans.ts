@@ -3,6 +3,7 @@ import { chapter } from './rule.js';
 import type { Chapter } from './rule.js';
 
 const {
+  ACTS,
   ATTEMPT,
   BAD,
   BRIDGE,
@@ -14,11 +15,16 @@ const {
   MODES,
   ORDER,
   PARAMS,
+  PARTS,
   PLAN,
   RENDER,
   RULES,
+  RUNS,
+  SEQUENCE,
   STATE,
   STOP,
+  UNDO,
+  VALUES,
 } = FILES;
 
 /** The plan semantics, rule by rule, in our own short words: resources, parameters, order and failure. */
@@ -34,7 +40,10 @@ export const SEMANTICS_PLANS: readonly Chapter[] = [
     ],
     [
       'Canceled is read as Cancelled',
-      ['crd-bridge/execution/revert-target.test.ts > the target of a revert > that is %s'],
+      [
+        `${UNDO} > a revert > undoes what may have happened, leaves out what did not, and takes a Canceled run for a Cancelled one`,
+        'crd-bridge/execution/revert-target.test.ts > the target of a revert > that is %s',
+      ],
     ],
     [
       'fields of later releases are refused with UnsupportedField, never dropped',
@@ -54,6 +63,8 @@ export const SEMANTICS_PLANS: readonly Chapter[] = [
     [
       'loopback, link-local, metadata and the cluster’s own API are not reached; private addresses are, without a list',
       [
+        `${ACTS} > requests > succeed, are retried or fail by their answer, and keep it`,
+
         'activities/egress.test.ts > addresses that are never reached by default > refuses %s',
         'activities/egress.test.ts > addresses that are never reached by default > allows %s without a list',
         "activities/egress.test.ts > connections > refuses the cluster's own API when its URL holds a name",
@@ -62,6 +73,8 @@ export const SEMANTICS_PLANS: readonly Chapter[] = [
     [
       'definitions install with kubectl apply: below 200 KB, lists bounded, every field explained',
       [
+        `${PARTS} > kubectl > installs the definitions with a plain apply, and shows and explains the kinds`,
+
         'scripts/generate.test.ts > generated files > are CRDs that kubectl apply can store, and the reference',
         'scripts/generate.test.ts > CRD of %s > bounds every list',
         'scripts/generate.test.ts > CRD of %s > describes every field',
@@ -70,13 +83,18 @@ export const SEMANTICS_PLANS: readonly Chapter[] = [
     [
       'conditions Ready, Succeeded, Finished, Progressing, FullyReverted with reason and message',
       [
+        `${RUNS} > a plan > and workflow say in Ready what was looked at, and change its time with its status only`,
+        `${PARTS} > kubectl > waits for Finished on failure too`,
         `${E2E} > an execution > runs, reports everything in status, and leaves the plan Executed`,
         'crd-bridge/kinds/status.test.ts > a plan > is Ready or Invalid, and says why',
       ],
     ],
     [
       'the original’s finalizer is taken off where it is met',
-      [`${CONTROL} > a deletion > only takes old finalizers away where ours is not there`],
+      [
+        `${RUNS} > an execution > of the original loses its finalizer when it is met`,
+        `${CONTROL} > a deletion > only takes old finalizers away where ours is not there`,
+      ],
     ],
     [
       'deleting a record undoes nothing',
@@ -88,14 +106,24 @@ export const SEMANTICS_PLANS: readonly Chapter[] = [
         `${BRIDGE} > the old trigger annotation > starts nothing and gets one Warning event, however many replicas see it`,
       ],
     ],
-    ['executor Argo warns and runs natively', [`${CHECK} > rules > Argo warns, other executors are refused`]],
+    [
+      'executor Argo warns and runs natively',
+      [
+        `${RUNS} > executor Argo > warns, and runs natively all the same`,
+        `${CHECK} > rules > Argo warns, other executors are refused`,
+      ],
+    ],
     [
       'workflow references default to the namespace of the plan',
-      [`${PLAN} > workflows > must exist, in the namespace of the plan unless another is named`],
+      [
+        `${RUNS} > a plan > uses workflows of its own namespace unless another is named, and is labelled with a single one`,
+        `${PLAN} > workflows > must exist, in the namespace of the plan unless another is named`,
+      ],
     ],
     [
       'lastExecutionRef and lastExecutionTime change on success only',
       [
+        `${RUNS} > a plan > keeps its last ten executions, newest first, and the last success, through deletions and edits`,
         `${STATE} > the end on a plan > makes it Executed, and Ready again by a revert; failure and cancel leave the phase`,
       ],
     ],
@@ -129,6 +157,7 @@ export const SEMANTICS_PLANS: readonly Chapter[] = [
     [
       'levels merge in order; value before default in each; an entry with neither overrides nothing',
       [
+        `${VALUES} > parameters > merge from workflow to plan to stage to execution, value before default in each`,
         `${PARAMS} > mergeParameters > the highest level that gives a value wins, and default counts as a value in every level`,
         `${PARAMS} > mergeParameters > an empty string is a value and overrides, an entry without value and default does not`,
       ],
@@ -136,6 +165,7 @@ export const SEMANTICS_PLANS: readonly Chapter[] = [
     [
       'an unmet required warns in a plan and fails at the start',
       [
+        `${VALUES} > parameters > that are required are not satisfied by an empty text`,
         `${BAD} > an execution > without a required parameter fails before any action, and runs with it`,
         `${PARAMS} > mergeParameters > required with %s warns in a plan and is an error at the start`,
         `${RULES} > an execution > brings the parameters that are missing`,
@@ -144,6 +174,7 @@ export const SEMANTICS_PLANS: readonly Chapter[] = [
     [
       'values have the type that the workflow declares',
       [
+        `${VALUES} > parameters > declared as %s have that type at every level`,
         `${PARAMS} > mergeParameters > a value that is no %s is refused: %j`,
         `${PLAN} > parameters > have the declared type`,
       ],
@@ -158,6 +189,7 @@ export const SEMANTICS_PLANS: readonly Chapter[] = [
     [
       'unknown and unused parameters warn',
       [
+        `${VALUES} > parameters > that nobody knows or uses are warned of, and are let in`,
         `${PLAN} > parameters > that nobody knows are most likely misspelt`,
         'api/validate/static.test.ts > unused parameters > are told, each where it is declared',
       ],
@@ -165,17 +197,24 @@ export const SEMANTICS_PLANS: readonly Chapter[] = [
     [
       'names: params, planName, executionName, operation, mode, outputs of the same workflow; phase also of what was skipped',
       [
+        `${VALUES} > placeholders > name the plan, the execution, the operation and outputs; the phase also of what was skipped`,
         `${RENDER} > renderString > fills in parameters, names and outputs`,
         `${E2E} > an execution > evaluates conditions of actions over outputs, in both spellings`,
       ],
     ],
     [
       'a default in the placeholder stands in for what is missing or empty',
-      [`${RENDER} > renderString > default stands in for what is missing or empty`],
+      [
+        `${VALUES} > placeholders > have a default for what is missing or empty`,
+        `${RENDER} > renderString > default stands in for what is missing or empty`,
+      ],
     ],
     [
       'any other braces that name ours are errors; all else stays literal',
       [
+        `${VALUES} > placeholders > that cannot work are refused at admission: %s`,
+        `${VALUES} > placeholders > leave all other braces and parentheses as they are`,
+
         'api/placeholders.test.ts > findPlaceholders > is an error: %s',
         'api/placeholders.test.ts > findPlaceholders > stays literal: %s',
         `${RENDER} > renderValue > shell and Kubernetes variables survive`,
@@ -184,6 +223,9 @@ export const SEMANTICS_PLANS: readonly Chapter[] = [
     [
       'undefined parameters fail before any action; undefined outputs at admission where they can be seen',
       [
+        `${VALUES} > placeholders > without a value fail the execution before any action, where nobody has looked before`,
+        `${VALUES} > placeholders > that cannot work are refused at admission: %s`,
+
         'api/compile.test.ts > parameters > fails before any action runs: missing, wrongly typed, undefined',
         'api/compile.test.ts > outputs > refuses outputs of unknown and of later actions',
         'api/validate/static.test.ts > outputs > that it can never have: %s',
@@ -192,6 +234,8 @@ export const SEMANTICS_PLANS: readonly Chapter[] = [
     [
       'a value can never add a key, a document, a header or a placeholder',
       [
+        `${VALUES} > a value > of any content lands as one value: in a URL, a header, a JSON body and a manifest`,
+
         'api/render.property.test.ts > a value of any content lands as data > in a manifest',
         'api/render.property.test.ts > a value of any content lands as data > in a JSON body',
         `${RENDER} > renderString > a value that looks like a placeholder is not filled in again`,
@@ -200,26 +244,39 @@ export const SEMANTICS_PLANS: readonly Chapter[] = [
     [
       'an unquoted whole scalar takes the type of the value, a quoted one is text',
       [
+        `${VALUES} > a value > takes its type where it is a whole unquoted scalar, and is text where it is quoted`,
         `${RENDER} > renderDocuments > an unquoted placeholder takes the type of the value, all others are text`,
       ],
     ],
     [
       'in a URL a value goes in verbatim in the authority and encoded in path and query',
       [
+        `${VALUES} > a value > of any content lands as one value: in a URL, a header, a JSON body and a manifest`,
+        `${VALUES} > a value > may be the host of a URL, and then has to make a valid one`,
         `${RENDER} > renderUrl > %s`,
         'api/render.property.test.ts > a value of any content lands as data > in path and query of a URL',
       ],
     ],
-    ['line ends in a header value are refused', [`${RENDER} > renderHeaderValue > refuses %j`]],
+    [
+      'line ends in a header value are refused',
+      [
+        `${VALUES} > a value > with a line end never becomes a header`,
+        `${RENDER} > renderHeaderValue > refuses %j`,
+      ],
+    ],
   ]),
   chapter('S4.', 'Order and failure (plan semantics, §4)', [
     [
       'stages without any dependsOn run in list order',
-      [`${ORDER} > order of stages > without dependsOn is list order`],
+      [
+        `${SEQUENCE} > order > of stages is that of the list without dependsOn, whatever maxConcurrentStages says`,
+        `${ORDER} > order of stages > without dependsOn is list order`,
+      ],
     ],
     [
       'with dependsOn a graph, forward references allowed, one at a time unless maxConcurrentStages says more',
       [
+        `${SEQUENCE} > order > of stages is a graph with dependsOn, forward too, up to maxConcurrentStages %s at once`,
         `${ORDER} > order of stages > with dependsOn is a graph, forward references allowed, one at a time unless maxConcurrentStages says more`,
       ],
     ],
@@ -238,26 +295,40 @@ export const SEMANTICS_PLANS: readonly Chapter[] = [
     ],
     [
       'parallel workflows run at once, up to maxConcurrency; else in order',
-      [`${ORDER} > order of workflows and actions > runs parallel workflows at once, up to maxConcurrency`],
+      [
+        `${SEQUENCE} > order > of workflows is all at once with parallel, up to maxConcurrency, else one by one`,
+        `${ORDER} > order of workflows and actions > runs parallel workflows at once, up to maxConcurrency`,
+      ],
     ],
     [
       'actions run in order, with any dependsOn as a graph',
-      [`${ORDER} > order of workflows and actions > runs actions as a graph when any has a dependency`],
+      [
+        `${SEQUENCE} > order > of actions is that of the list, or a graph with any dependsOn`,
+        `${ORDER} > order of workflows and actions > runs actions as a graph when any has a dependency`,
+      ],
     ],
     [
       'when is CEL over params, outputs, modes and phases, in every accepted spelling',
       [
+        `${SEQUENCE} > conditions > that are false satisfy who depends on the skipped, for stages and actions alike`,
+
         'api/when.test.ts > evaluateWhen > %s is %s',
         `${E2E} > an execution > evaluates conditions of actions over outputs, in both spellings`,
       ],
     ],
     [
       'workflow FailFast and Continue, stage Stop, FailFast and Continue, plan Stop and Continue: the whole matrix',
-      [`${ORDER} > failure policies > %s`],
+      [
+        `${SEQUENCE} > failure policies > of workflow, stage and plan, in order and in parallel: the whole matrix`,
+        `${SEQUENCE} > failure policies > let running stages finish when the plan stops`,
+        `${ORDER} > failure policies > %s`,
+      ],
     ],
     [
       'a skip by an own condition satisfies dependents; one by failure spreads',
       [
+        `${SEQUENCE} > conditions > that are false satisfy who depends on the skipped, for stages and actions alike`,
+        `${SEQUENCE} > failure policies > let a failure spread along dependencies of actions, past what is independent`,
         `${ORDER} > order of stages > goes on after a stage that its own condition skipped`,
         `${ORDER} > failure policies > %s`,
       ],
@@ -265,6 +336,7 @@ export const SEMANTICS_PLANS: readonly Chapter[] = [
     [
       'a run in which nothing succeeded and nothing was meant to be skipped ends Failed, NothingExecuted',
       [
+        `${SEQUENCE} > conditions > that skip everything on purpose make a success, and a run that did nothing else a failure`,
         `${ORDER} > failure policies > fails a run in which nothing was executed and nothing was meant to be skipped`,
       ],
     ],
