@@ -8,7 +8,7 @@ import { testTitles } from './contract/titles.js';
 
 const FILE = 'test/e2e/x.test.ts';
 
-it('names only tests that exist, and says why where there is none', () => {
+it('names only tests that exist, and says why where there is none', { timeout: 60_000 }, () => {
   expect(contractFaults(CONTRACT, testTitles(process.cwd()))).toEqual([]);
 });
 
