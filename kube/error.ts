@@ -46,9 +46,15 @@ export function isRetryable(error: unknown): boolean {
   );
 }
 
-/** Whether the error says that the object is not there. */
+/**
+ * Whether the error says that the object is not there. A server that does not know the path at all has said nothing
+ * about the object.
+ */
 export const isNotFound = (error: unknown): error is KubeError =>
-  error instanceof KubeError && error.code === 404 && error.reason !== 'KindNotFound';
+  error instanceof KubeError &&
+  error.code === 404 &&
+  error.reason !== 'KindNotFound' &&
+  error.reason !== 'UnknownPath';
 
 /** Whether the error says that an object of that name is there already. */
 export const isAlreadyExists = (error: unknown): error is KubeError =>

@@ -32,6 +32,10 @@ export interface Transport {
 /** How long headers made by credential plugins are kept before they are asked again. */
 const CREDENTIALS_TTL_MS = 60_000;
 
+const READINESS_TIMEOUT_MS = 5000;
+/** Reason of a 404 that is not about an object. */
+const UNKNOWN_PATH = 'UnknownPath';
+
 /** What a request is authenticated with. */
 export interface Credentials {
   headers: Record<string, string>;
@@ -92,12 +96,12 @@ export function createTransport(endpoint: Endpoint): Transport {
       ? `Kubernetes API ${server}`
       : `Kubernetes API of ${endpoint.name} (${server})`;
 
-  async function send(raw: RawRequest, renew = false): Promise<Dispatcher.ResponseData> {
+  /** One request, answered with whatever status. */
+  async function exchange(raw: RawRequest, renew: boolean): Promise<Dispatcher.ResponseData> {
     const { headers, dispatcher } = await endpoint.authenticate(renew);
     const timeout = raw.timeoutMs ?? 30_000;
-    let response: Dispatcher.ResponseData;
     try {
-      response = await request(server + raw.path, {
+      return await request(server + raw.path, {
         method: raw.method,
         ...(raw.query !== undefined && {
           query: Object.fromEntries(Object.entries(raw.query).filter(([, value]) => value !== undefined)),
@@ -125,12 +129,49 @@ export function createTransport(endpoint: Endpoint): Transport {
         cause: error,
       });
     }
-    if (response.statusCode === 401 && !renew) {
+  }
+
+  /**
+   * An API server that has just started listens before it has read its roles and definitions: for some seconds it
+   * refuses what is allowed and knows no path of what is installed. Such an answer counts only from a server that is
+   * ready.
+   */
+  async function send(
+    raw: RawRequest,
+    state: { renewed?: true; confirmed?: true } = {},
+  ): Promise<Dispatcher.ResponseData> {
+    const response = await exchange(raw, state.renewed === true);
+    if (response.statusCode === 401 && state.renewed === undefined) {
       await response.body.dump();
-      return send(raw, true);
+      return send(raw, { ...state, renewed: true });
     }
-    if (response.statusCode >= 300) throw await toError(response, raw);
-    return response;
+    if (response.statusCode < 300) return response;
+    const error = await toError(response, raw);
+    const isDoubtful = error.code === 403 || error.reason === UNKNOWN_PATH;
+    if (!isDoubtful || state.confirmed !== undefined) throw error;
+    if (!(await isServerReady(raw))) {
+      throw new KubeError(`${shown} is still starting: ${error.message}`, {
+        code: 503,
+        reason: 'ServerStarting',
+        cause: error,
+      });
+    }
+    return send(raw, { ...state, confirmed: true });
+  }
+
+  /** Whoever may not ask is told nothing, and has to believe what was answered. */
+  async function isServerReady({ signal }: RawRequest): Promise<boolean> {
+    const response = await exchange(
+      {
+        method: 'GET',
+        path: '/readyz',
+        timeoutMs: READINESS_TIMEOUT_MS,
+        ...(signal !== undefined && { signal }),
+      },
+      false,
+    );
+    await response.body.dump();
+    return response.statusCode < 500;
   }
 
   return {
@@ -170,12 +211,12 @@ async function toError(response: Dispatcher.ResponseData, raw: RawRequest): Prom
   try {
     status = JSON.parse(text) as typeof status;
   } catch {
-    status = { message: text.slice(0, 500) };
+    status = { message: text.slice(0, 500).trimEnd() };
   }
   const seconds = Number(response.headers['retry-after']);
   return new KubeError(status.message || `${raw.method} ${raw.path} answered ${response.statusCode}`, {
     code: response.statusCode,
-    reason: status.reason || (response.statusCode === 404 ? 'NotFound' : `HTTP${response.statusCode}`),
+    reason: status.reason || (response.statusCode === 404 ? UNKNOWN_PATH : `HTTP${response.statusCode}`),
     ...(Number.isFinite(seconds) && { retryAfterMs: seconds * 1000 }),
     ...(status.details !== undefined && { details: status.details }),
   });

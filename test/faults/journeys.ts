@@ -1,0 +1,227 @@
+/** Runs one plan through its life while faults strike, and checks what is left. */
+import { ANNOTATIONS } from '../../api/group.js';
+import { isTerminalExecution } from '../../api/phase.js';
+import type { DRPlan, DRPlanExecution, DRPlanExecutionSpec } from '../../api/types.js';
+import type { KubeObject } from '../../kube/object.js';
+import type { Endpoint } from './endpoint.js';
+import { eventually, insist, insistOnCreating } from './insist.js';
+import type { Objects, WatchedKind } from './objects.js';
+import { checkEffects, checkPlan, checkRun, DR } from './oracle.js';
+import type { Report } from './oracle.js';
+import { definitionOf } from './plans.js';
+import type { JourneyKind } from './plans.js';
+import type { Plant } from './plant.js';
+
+export interface Surroundings {
+  plant: Plant;
+  endpoint: Endpoint;
+  objects: Objects;
+}
+
+const NAMESPACE = 'faults';
+/** However many faults strike a run, it ends in so much time. */
+const RUN_MS = 300_000;
+
+/** Takes a plan of a kind through its life. */
+export async function travel(
+  kind: JourneyKind,
+  id: string,
+  surroundings: Surroundings,
+  report: Report,
+): Promise<void> {
+  const { plant, endpoint, objects } = surroundings;
+  const { kube } = plant;
+  const dr = (of: string, name: string, spec: unknown): KubeObject =>
+    ({ ...DR, kind: of, metadata: { name, namespace: NAMESPACE }, spec });
+
+  async function prepare(): Promise<void> {
+    const definition = definitionOf(kind, id, endpoint.url);
+    for (const name of [`${id}-old`, `${id}-had`]) {
+      const object = { apiVersion: 'v1', kind: 'ConfigMap', metadata: { name, namespace: NAMESPACE } };
+      await insistOnCreating(() =>
+        kube.create({ ...object, data: { site: 'a' } }, { fieldManager: 'owner' }),
+      );
+    }
+    for (const [name, spec] of Object.entries(definition.workflows)) {
+      await insistOnCreating(() => kube.create(dr('DRWorkflow', name, spec)));
+    }
+    await insistOnCreating(() => kube.create(dr('DRPlan', id, definition.plan)));
+    await eventually(
+      `plan ${id} is Ready`,
+      () => (objects.get<DRPlan>('DRPlan', id)?.status?.phase === 'Ready' ? true : undefined),
+      120_000,
+      () => JSON.stringify(objects.get<DRPlan>('DRPlan', id)?.status),
+    );
+  }
+
+  const start = (name: string, spec: Partial<DRPlanExecutionSpec>): Promise<void> =>
+    insistOnCreating(() =>
+      kube.create(dr('DRPlanExecution', name, { planRef: id, operationType: 'Execute', ...spec })),
+    );
+  const watched = (name: string): DRPlanExecution | undefined =>
+    objects.get<DRPlanExecution>('DRPlanExecution', name);
+
+  /** Waits for the end of an execution, and checks all that must hold from that moment on. */
+  async function ended(name: string, phase: string): Promise<DRPlanExecution> {
+    await eventually(
+      `execution ${name} has ended`,
+      () => (isTerminalExecution(watched(name)?.status?.phase) ? true : undefined),
+      RUN_MS,
+      () => JSON.stringify(watched(name)?.status),
+    );
+    const found = await insist(() =>
+      kube.get<DRPlanExecution>({ ...DR, kind: 'DRPlanExecution', namespace: NAMESPACE, name }),
+    );
+    if (found === undefined) throw new Error(`execution ${name} is gone`);
+    if (found.status?.phase !== phase) {
+      throw new Error(`${name} is ${found.status?.phase} instead of ${phase}: ${found.status?.message}`);
+    }
+    await checkPlan(plant, id, found.metadata.uid ?? '', found.status?.phase ?? '', report);
+    await checkRun(plant, found, report);
+    return found;
+  }
+
+  async function revert(name: string): Promise<DRPlanExecution> {
+    await start(`${id}-r`, { operationType: 'Revert', revertExecutionRef: name });
+    return ended(`${id}-r`, 'Succeeded');
+  }
+
+  /** The one Job of the journey; its name has the execution's at its front. */
+  const jobs = (): string[] => objects.names('Job', `${id}-`);
+
+  function once(of: WatchedKind, name: string): void {
+    const { uids } = objects.life(of, name);
+    if (uids.length !== 1) report(`${of} ${name} was made ${uids.length} times`);
+  }
+  function contents(name: string, expected: readonly string[]): void {
+    const seen = objects
+      .life('ConfigMap', name)
+      .contents.map((text) => (JSON.parse(text) as { site: string }).site);
+    if (seen.join() !== expected.join()) {
+      report(`ConfigMap ${name} went through ${seen.join(', ')} instead of ${expected.join(', ')}`);
+    }
+  }
+  const gone = (of: WatchedKind, name: string): Promise<void> =>
+    eventually(
+      `${of} ${name} is gone`,
+      () => (objects.life(of, name).exists ? undefined : true),
+      120_000,
+    ).then(() => undefined);
+  const jobRuns = (): Promise<true> =>
+    eventually(
+      `the Job of ${id} is there`,
+      () => (jobs().length > 0 ? true : undefined),
+      RUN_MS,
+      () => JSON.stringify(watched(`${id}-x`)?.status),
+    );
+  async function oneJob(): Promise<void> {
+    const names = jobs();
+    if (names.length !== 1) report(`${names.length} Jobs were made: ${names.join(', ')}`);
+    for (const name of names) {
+      once('Job', name);
+      await gone('Job', name);
+    }
+  }
+
+  /** Deletes what was run. Its prior states and snapshots go with it. */
+  async function clear(): Promise<void> {
+    const names = objects.names('DRPlanExecution', `${id}-`);
+    for (const name of names) {
+      await insist(() =>
+        kube.delete({ ...DR, kind: 'DRPlanExecution', namespace: NAMESPACE, name }).then(() => undefined),
+      );
+    }
+    await Promise.all(names.map((name) => gone('DRPlanExecution', name)));
+    for (const of of ['Secret', 'ControllerRevision'] as const) {
+      for (const name of objects.names(of, `${id}-`)) await gone(of, name);
+    }
+  }
+
+  await prepare();
+  await start(`${id}-x`, {});
+  switch (kind) {
+    case 'switch': {
+      await ended(`${id}-x`, 'Succeeded');
+      checkEffects(endpoint, id, ['open', 'tell', 'done'], report);
+      once('Localization', id);
+      once('Subscription', id);
+      once('ConfigMap', `${id}-new`);
+      await revert(`${id}-x`);
+      checkEffects(endpoint, id, ['open', 'tell', 'done', 'close'], report);
+      contents(`${id}-old`, ['a', 'b', 'a']);
+      contents(`${id}-had`, ['a', 'b', 'a']);
+      contents(`${id}-new`, ['b']);
+      for (const of of ['Localization', 'Subscription'] as const) {
+        await gone(of, id);
+        once(of, id);
+      }
+      await gone('ConfigMap', `${id}-new`);
+      await oneJob();
+      break;
+    }
+    case 'short':
+      await ended(`${id}-x`, 'Succeeded');
+      checkEffects(endpoint, id, ['open'], report);
+      contents(`${id}-old`, ['a', 'b']);
+      contents(`${id}-had`, ['a', 'b']);
+      once('ConfigMap', `${id}-new`);
+      break;
+    case 'cancel': {
+      await jobRuns();
+      await insist(() =>
+        kube.patch(
+          { ...DR, kind: 'DRPlanExecution', namespace: NAMESPACE, name: `${id}-x` },
+          { metadata: { annotations: { [ANNOTATIONS.cancel]: 'true' } } },
+          { kind: 'merge' },
+        ),
+      );
+      await ended(`${id}-x`, 'Cancelled');
+      await oneJob();
+      checkEffects(endpoint, id, ['open'], report);
+      await revert(`${id}-x`);
+      checkEffects(endpoint, id, ['open', 'close'], report);
+      if (objects.life('ConfigMap', `${id}-new`).uids.length > 0) report('an action began after the cancel');
+      break;
+    }
+    case 'delete': {
+      await jobRuns();
+      const uid = watched(`${id}-x`)?.metadata.uid ?? '';
+      await insist(() =>
+        kube
+          .delete({ ...DR, kind: 'DRPlanExecution', namespace: NAMESPACE, name: `${id}-x` })
+          .then(() => undefined),
+      );
+      await eventually(
+        `execution ${id}-x is gone`,
+        () => (objects.life('DRPlanExecution', `${id}-x`).exists ? undefined : true),
+        RUN_MS,
+        () => JSON.stringify(watched(`${id}-x`)),
+      );
+      await oneJob();
+      checkEffects(endpoint, id, ['open'], report);
+      await eventually(
+        `plan ${id} is free`,
+        () => (objects.get<DRPlan>('DRPlan', id)?.status?.currentExecution === undefined ? true : undefined),
+        120_000,
+        () => JSON.stringify(objects.get<DRPlan>('DRPlan', id)?.status),
+      );
+      await checkPlan(plant, id, uid, 'Cancelled', report);
+      if (objects.life('ConfigMap', `${id}-new`).uids.length > 0)
+        report('an action began after the deletion');
+      break;
+    }
+    case 'rollback': {
+      const found = await ended(`${id}-x`, 'Failed');
+      const rolledBack = found.status?.conditions?.find(({ type }) => type === 'RolledBack');
+      if (rolledBack?.status !== 'True')
+        report(`RolledBack is ${rolledBack?.status}: ${rolledBack?.message}`);
+      checkEffects(endpoint, id, ['open', 'fail', 'close'], report);
+      contents(`${id}-old`, ['a', 'b', 'a']);
+      contents(`${id}-had`, ['a', 'b', 'a']);
+      once('ConfigMap', `${id}-new`);
+      await gone('ConfigMap', `${id}-new`);
+      break;
+    }
+  }
+  await clear();
+}

@@ -1,0 +1,47 @@
+/** The fault harness: `npm run faults -- --help`. */
+import { mkdtemp, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { readOptions } from './options.js';
+import { runSession } from './session.js';
+import { tables } from './table.js';
+
+const options = readOptions(process.argv.slice(2));
+if ('help' in options) {
+  process.stdout.write(options.help);
+  process.exit(options.code);
+}
+
+const begun = Date.now();
+const log = (line: string): void => {
+  const seconds = ((Date.now() - begun) / 1000).toFixed(1).padStart(7);
+  process.stdout.write(`${seconds}  ${line}\n`);
+};
+const abort = new AbortController();
+for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => abort.abort());
+
+const dataDir = options.dataDir ?? (await mkdtemp(join(tmpdir(), 'drover-faults-')));
+const verdict = await runSession({ ...options, dataDir }, log, abort.signal);
+const { struck, missed, violations, journeys, notes } = verdict;
+
+process.stdout.write(`\n${tables(struck)}\n\n`);
+for (const note of notes) process.stdout.write(`note: ${note}\n`);
+for (const { boundary, side, strike } of missed) {
+  process.stdout.write(`found nothing to strike: ${JSON.stringify(strike)} ${side} ${boundary}\n`);
+}
+for (const violation of violations) process.stdout.write(`VIOLATION ${violation}\n`);
+process.stdout.write(
+  `\n${struck.length} faults struck ${journeys} plans in ${Math.round((Date.now() - begun) / 1000)} s: ${violations.length} violations (seed ${options.seed})\n`,
+);
+const failed = violations.length > 0 || struck.length === 0;
+if (options.report !== undefined) {
+  await writeFile(
+    options.report,
+    JSON.stringify({
+      numPassedTests: struck.length - (failed ? 1 : 0),
+      numFailedTests: failed ? Math.max(1, violations.length) : 0,
+      testResults: [],
+    }),
+  );
+}
+process.exit(failed ? 1 : 0);

@@ -1,0 +1,95 @@
+import { parseArgs } from 'node:util';
+import { boundaryNames, ROLES } from './boundaries.js';
+import type { Boundary, Role } from './boundaries.js';
+
+/** What a session is told. */
+export interface SessionOptions {
+  seed: number;
+  faults: number;
+  only?: { boundary: Boundary; role: Role };
+  /** Plans in flight at once. */
+  journeys: number;
+  /** Bridges and workers. */
+  replicas: number;
+  /** No fault strikes after so many seconds. */
+  seconds: number;
+  /** How long what is stopped stands still, in seconds. */
+  pause: number;
+  /** Data directory; absent = a temporary one. It is removed at the end. */
+  dataDir?: string;
+  /** File for the counts, for `npm test`. */
+  report?: string;
+  /** Also the set pieces. */
+  scenarios: boolean;
+}
+
+const HELP = `Runs plans while faults strike at every boundary, and checks that nothing was lost and nothing done twice.
+
+  --seed N                what one seed has struck, the same seed strikes again (1)
+  --faults N              faults in all (330)
+  --only BOUNDARY×PROCESS one cell, e.g. lock×bridge (an "x" will do)
+  --journeys N            plans in flight at once (6)
+  --replicas N            bridges and workers (1)
+  --seconds N             no fault strikes later than that (3600)
+  --pause N               seconds that a stopped process stands still (30)
+  --no-scenarios          without the set pieces: clock, disk, foreign Temporal, two clusters, …
+  --data-dir DIR          where it is kept while it runs
+  --report FILE           writes the counts there
+
+boundaries: ${boundaryNames.join(', ')}
+processes:  ${ROLES.join(', ')}
+`;
+
+/** Reads the command line. A text is help or what is wrong. */
+export function readOptions(argv: readonly string[]): SessionOptions | { help: string; code: number } {
+  try {
+    const { values } = parseArgs({
+      args: [...argv],
+      options: {
+        seed: { type: 'string', default: '1' },
+        faults: { type: 'string', default: '330' },
+        only: { type: 'string' },
+        journeys: { type: 'string', default: '6' },
+        replicas: { type: 'string', default: '1' },
+        seconds: { type: 'string', default: '3600' },
+        pause: { type: 'string', default: '30' },
+        'no-scenarios': { type: 'boolean', default: false },
+        'data-dir': { type: 'string' },
+        report: { type: 'string' },
+        help: { type: 'boolean', default: false },
+      },
+    });
+    if (values.help) return { help: HELP, code: 0 };
+    return {
+      seed: count('seed', values.seed, 0),
+      faults: count('faults', values.faults, 0),
+      journeys: count('journeys', values.journeys, 1),
+      replicas: count('replicas', values.replicas, 1),
+      seconds: count('seconds', values.seconds, 1),
+      pause: count('pause', values.pause, 1),
+      scenarios: !values['no-scenarios'] && values.only === undefined,
+      ...(values.only !== undefined && { only: cell(values.only) }),
+      ...(values['data-dir'] !== undefined && { dataDir: values['data-dir'] }),
+      ...(values.report !== undefined && { report: values.report }),
+    };
+  } catch (error) {
+    return { help: `${(error as Error).message}\ntry --help\n`, code: 2 };
+  }
+}
+
+function count(name: string, text: string, least: number): number {
+  const value = Number(text);
+  if (Number.isInteger(value) && value >= least) return value;
+  throw new Error(`--${name} is "${text}"; it must be a whole number of at least ${least}`);
+}
+
+function cell(text: string): { boundary: Boundary; role: Role } {
+  for (const boundary of boundaryNames) {
+    for (const role of ROLES) {
+      if (text === `${boundary}×${role}` || text === `${boundary}x${role}`) return { boundary, role };
+    }
+  }
+  throw new Error(
+    `--only is "${text}"; it must be BOUNDARY×PROCESS with a boundary of ${boundaryNames.join(', ')} and a process of ${ROLES.join(', ')}`,
+  );
+}

@@ -1,0 +1,138 @@
+/** Says what is wrong with what a journey has left behind. */
+import { canTransition, isTerminalExecution, isTerminalItem } from '../../api/phase.js';
+import type { ItemPhase } from '../../api/phase.js';
+import { runWorkflowId } from '../../api/naming.js';
+import type { DRPlan, DRPlanExecution, StageStatus } from '../../api/types.js';
+import { QUERIES } from '../../workflows/contract.js';
+import type { RunProgress, RunResult } from '../../workflows/contract.js';
+import type { Endpoint } from './endpoint.js';
+import { eventually, insist } from './insist.js';
+import type { Objects } from './objects.js';
+import type { Plant } from './plant.js';
+
+/** Where wrong things are told. */
+export type Report = (violation: string) => void;
+
+/** Follows the status of every execution: it may be late, but never goes back. */
+export function watchTransitions(objects: Objects, report: (name: string, violation: string) => void): void {
+  objects.onChange('DRPlanExecution', (change) => {
+    if (change.kind === 'gone' || change.previous === undefined) return;
+    const before = change.previous as DRPlanExecution;
+    const after = change.object as DRPlanExecution;
+    if (before.metadata.uid !== after.metadata.uid) return;
+    const { name } = after.metadata;
+    const was = before.status?.phase;
+    if (isTerminalExecution(was) && was !== after.status?.phase) {
+      report(name, `phase went from ${was} to ${after.status?.phase}`);
+    }
+    const known = itemsOf(before.status?.stageStatuses);
+    for (const [key, phase] of itemsOf(after.status?.stageStatuses)) {
+      const earlier = known.get(key);
+      // Watches leave out what lies between, so only what ended is sure to stay as it is.
+      if (earlier !== undefined && isTerminalItem(earlier) && !canTransition(earlier, phase)) {
+        report(name, `${key} went from ${earlier} to ${phase}`);
+      }
+    }
+  });
+}
+
+function itemsOf(stages: readonly StageStatus[] | undefined): Map<string, ItemPhase> {
+  const items = new Map<string, ItemPhase>();
+  for (const stage of stages ?? []) {
+    items.set(`stage ${stage.name}`, stage.phase as ItemPhase);
+    for (const workflow of stage.workflowExecutions ?? []) {
+      for (const action of workflow.actionStatuses ?? []) {
+        items.set(
+          `action ${stage.name}/${workflow.workflowRef.name}/${action.name}`,
+          action.phase as ItemPhase,
+        );
+      }
+    }
+  }
+  return items;
+}
+
+/** An HTTP effect happened once: one key, however many requests carried it. */
+export function checkEffects(
+  endpoint: Endpoint,
+  journey: string,
+  expected: readonly string[],
+  report: Report,
+): void {
+  for (const path of expected) {
+    const keys = endpoint.keys(`/${journey}/${path}`);
+    if (keys.length !== 1) report(`effect ${path} happened ${keys.length} times: ${keys.join(', ')}`);
+  }
+  for (const path of endpoint.paths(journey)) {
+    const name = path.slice(journey.length + 2);
+    if (!expected.includes(name)) report(`effect ${name} happened and should not have`);
+  }
+}
+
+/** The plan is free, and its history has one row for an execution, which says how that ended. */
+export async function checkPlan(
+  plant: Plant,
+  plan: string,
+  uid: string,
+  phase: string,
+  report: Report,
+): Promise<void> {
+  const found = await insist(() =>
+    plant.kube.get<DRPlan>({ ...DR, kind: 'DRPlan', namespace: 'faults', name: plan }),
+  );
+  const holder = found?.status?.currentExecution;
+  if (holder?.uid === uid) report(`the plan is still held by ${holder.name}, which has ended`);
+  const rows = (found?.status?.executionHistory ?? []).filter((row) => row.uid === uid);
+  if (rows.length !== 1) report(`the plan's history has ${rows.length} rows for the execution`);
+  else if (rows[0]?.phase !== phase) report(`the plan's history says ${rows[0]?.phase} instead of ${phase}`);
+}
+
+export const DR = { apiVersion: 'dr.bkbcs.tencent.com/v1alpha1' };
+
+/** Status says what the run itself says, and nothing of the run is still under way. */
+export async function checkRun(plant: Plant, execution: DRPlanExecution, report: Report): Promise<void> {
+  const workflowId = runWorkflowId({
+    cluster: plant.cluster,
+    namespace: 'faults',
+    name: execution.metadata.name,
+    uid: execution.metadata.uid ?? '',
+  });
+  const handle = plant.temporal.workflow.getHandle(workflowId);
+  // Temporal is killed every now and then, and a query needs a worker.
+  const ask = <T>(what: string, question: () => Promise<T>): Promise<T> =>
+    eventually(what, () => question().catch(() => undefined), 120_000);
+  const description = await eventually(
+    `${workflowId} is closed`,
+    () =>
+      handle.describe().then(
+        (found) => (found.status.name === 'RUNNING' ? undefined : found),
+        () => undefined,
+      ),
+    60_000,
+  );
+  if (description.status.name !== 'COMPLETED') {
+    report(`run ${workflowId} is ${description.status.name}`);
+    return;
+  }
+  const result = await ask('result', () => handle.result() as Promise<RunResult>);
+  if (result.phase !== execution.status?.phase) {
+    report(`status says ${execution.status?.phase}, the run says ${result.phase}`);
+  }
+  const progress = await ask('progress', () => handle.query<RunProgress>(QUERIES.progress));
+  const own = itemsOf(progress.stages);
+  for (const [key, phase] of itemsOf(execution.status?.stageStatuses)) {
+    const said = own.get(key);
+    if (said !== undefined && said !== phase) report(`status says ${key} is ${phase}, the run says ${said}`);
+    if (!isTerminalItem(phase)) report(`${key} is ${phase} although the run has ended`);
+  }
+  for (const index of progress.stages.keys()) {
+    for (const suffix of ['s', 'r']) {
+      const child = plant.temporal.workflow.getHandle(`${workflowId}/${suffix}${index}`);
+      const state = await child.describe().then(
+        (found) => found.status.name,
+        () => undefined,
+      );
+      if (state === 'RUNNING') report(`${workflowId}/${suffix}${index} still runs`);
+    }
+  }
+}

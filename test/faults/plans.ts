@@ -1,0 +1,178 @@
+/** The plans that are run while faults strike: together they have every action type that acts on something. */
+import type { Action, DRPlanSpec, DRWorkflowSpec } from '../../api/types.js';
+import type { Boundary } from './boundaries.js';
+
+/** What a journey goes through. */
+export type JourneyKind = 'switch' | 'short' | 'cancel' | 'delete' | 'rollback';
+
+/** Workflows and plan of a journey. */
+export interface Definition {
+  workflows: Record<string, DRWorkflowSpec>;
+  plan: DRPlanSpec;
+}
+
+export const SITE = 'clusternet-site-a';
+
+/** An outage must not use the attempts up: how often a run is struck is chance. */
+const PATIENT = { limit: 100, interval: '500ms', backoffMultiplier: 1 };
+
+/** Boundaries that a kind of journey passes, beside those that every run passes. */
+export const PASSES: Record<JourneyKind, readonly Boundary[]> = {
+  switch: ['capture', 'effect-http', 'effect-job', 'effect-object', 'finalizer'],
+  short: ['effect-http', 'effect-object', 'capture', 'finalizer'],
+  cancel: ['cancel', 'effect-job', 'effect-http'],
+  delete: ['cancel', 'finalizer', 'effect-job'],
+  rollback: ['effect-http', 'effect-object', 'capture'],
+};
+
+/** What a journey of a kind runs. */
+export function definitionOf(kind: JourneyKind, id: string, url: string): Definition {
+  const call = (name: string, path: string, more: Partial<Action> = {}): Action => ({
+    name,
+    type: 'HTTP',
+    timeout: '20s',
+    retryPolicy: PATIENT,
+    http: { url: `${url}/${id}/${path}`, method: 'POST' },
+    ...more,
+  });
+  const open = call('open', 'open?delay=200', {
+    rollback: {
+      type: 'HTTP',
+      timeout: '20s',
+      retryPolicy: PATIENT,
+      http: { url: `${url}/${id}/close`, method: 'POST' },
+    },
+  });
+  const object = (name: string, operation: string, text: string): Action => ({
+    name,
+    type: 'KubernetesResource',
+    timeout: '20s',
+    retryPolicy: PATIENT,
+    resource: { operation, manifest: text },
+  });
+  const configMap = (name: string, site: string): string =>
+    `apiVersion: v1\nkind: ConfigMap\nmetadata: {name: ${name}}\ndata: {site: ${site}}\n`;
+  // One object is new and the other is there: the automatic undo removes the one and restores the other.
+  const apply = object('apply', 'Apply', `${configMap(`${id}-new`, 'b')}---\n${configMap(`${id}-had`, 'b')}`);
+  const patch: Action = {
+    ...object('patch', 'Patch', configMap(`${id}-old`, 'b')),
+    rollback: {
+      type: 'KubernetesResource',
+      timeout: '20s',
+      retryPolicy: PATIENT,
+      resource: { operation: 'Patch', manifest: configMap(`${id}-old`, 'a') },
+    },
+  };
+  const job = (annotations: Record<string, string>): Action => ({
+    name: 'job',
+    type: 'Job',
+    timeout: '2m',
+    retryPolicy: PATIENT,
+    job: {
+      namespace: 'faults',
+      template: {
+        spec: {
+          backoffLimit: 0,
+          template: {
+            metadata: { annotations },
+            spec: { restartPolicy: 'Never', containers: [{ name: 'main', image: 'example/none' }] },
+          },
+        },
+      },
+    },
+  });
+  const stages = (names: string[], more: Partial<DRPlanSpec> = {}): DRPlanSpec => ({
+    stages: names.map((name) => ({ name, workflows: [{ workflowRef: { name: `${id}-${name}` } }] })),
+    ...more,
+  });
+
+  switch (kind) {
+    case 'switch':
+      return {
+        workflows: {
+          [`${id}-move`]: { actions: [open, job({ 'sim.drover.dev/duration': '300ms' }), apply] },
+          [`${id}-point`]: {
+            actions: [
+              patch,
+              { ...localization(id), dependsOn: ['patch'] },
+              { ...subscription(id), dependsOn: ['patch'] },
+              {
+                name: 'seen',
+                type: 'Wait',
+                timeout: '2m',
+                dependsOn: ['patch'],
+                retryPolicy: PATIENT,
+                wait: {
+                  for: { apiVersion: 'v1', kind: 'ConfigMap', name: `${id}-old` },
+                  condition: 'object.data.site == "b"',
+                },
+              },
+              { name: 'pause', type: 'Wait', dependsOn: ['seen'], wait: { duration: '1s' } },
+              {
+                name: 'tell',
+                type: 'Notify',
+                timeout: '20s',
+                dependsOn: ['localize', 'subscribe', 'pause'],
+                retryPolicy: PATIENT,
+                notify: { type: 'Webhook', url: `${url}/${id}/tell`, template: 'moved', required: true },
+              },
+              call('done', 'done', { dependsOn: ['tell'] }),
+            ],
+          },
+        },
+        plan: stages(['move', 'point']),
+      };
+    case 'short':
+      return {
+        workflows: { [`${id}-one`]: { actions: [open, patch, apply] } },
+        plan: stages(['one']),
+      };
+    case 'cancel':
+    case 'delete':
+      return {
+        workflows: { [`${id}-one`]: { actions: [open, job({ 'sim.drover.dev/hang': 'yes' }), apply] } },
+        plan: stages(['one']),
+      };
+    case 'rollback':
+      return {
+        workflows: {
+          [`${id}-one`]: { actions: [open, patch, apply] },
+          [`${id}-two`]: { actions: [call('fail', 'fail?status=400')] },
+        },
+        plan: stages(['one', 'two'], { onFailure: 'Rollback' }),
+      };
+  }
+}
+
+function localization(id: string): Action {
+  return {
+    name: 'localize',
+    type: 'Localization',
+    timeout: '20s',
+    retryPolicy: PATIENT,
+    localization: {
+      operation: 'Create',
+      name: id,
+      namespace: SITE,
+      overridePolicy: 'ApplyNow',
+      feed: { apiVersion: 'v1', kind: 'ConfigMap', name: 'app', namespace: 'faults' },
+      overrides: [{ name: 'site', type: 'MergePatch', value: '{"data": {"site": "b"}}' }],
+    },
+  };
+}
+
+function subscription(id: string): Action {
+  return {
+    name: 'subscribe',
+    type: 'Subscription',
+    timeout: '60s',
+    waitReady: true,
+    retryPolicy: PATIENT,
+    subscription: {
+      operation: 'Create',
+      name: id,
+      feeds: [{ apiVersion: 'v1', kind: 'ConfigMap', name: 'app', namespace: 'faults' }],
+      subscribers: [{ clusterAffinity: { matchLabels: { site: 'a' } } }],
+    },
+  };
+}

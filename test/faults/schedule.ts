@@ -1,0 +1,156 @@
+/** The faults of a session: which strikes where, from a seed. */
+import { boundaryNames, ROLES } from './boundaries.js';
+import type { Boundary, Role, Side } from './boundaries.js';
+import type { Random } from './random.js';
+import type { WatchFault } from './watch-faults.js';
+
+/** What is done at a boundary. */
+export type Strike =
+  | { kind: 'kill'; role: Role }
+  | { kind: 'term'; role: 'bridge' | 'worker' }
+  | { kind: 'pause'; role: Role; ms: number }
+  /** The sender gets an error instead of the answer. */
+  | { kind: 'answer'; status: number }
+  /** The connection breaks instead of an answer. */
+  | { kind: 'cut' }
+  | { kind: 'watch'; fault: WatchFault }
+  /** A share of all requests of a bridge or worker fails for a time. */
+  | { kind: 'weather'; status: number | 'cut'; ms: number }
+  /** Temporal cannot be reached for a time. */
+  | { kind: 'unreachable'; ms: number };
+
+export interface Fault {
+  boundary: Boundary;
+  side: Side;
+  strike: Strike;
+  /** Chances that are let pass first. */
+  skip: number;
+}
+
+/** Boundaries that are requests to the API server, and to Temporal; the others belong to neither. */
+const KUBE: readonly Boundary[] = [
+  'stamp',
+  'snapshot',
+  'lock',
+  'start-recorded',
+  'capture',
+  'effect-job',
+  'effect-object',
+  'status-write',
+  'plan-end',
+  'run-end',
+  'finalizer',
+];
+const sidesOf = (boundary: Boundary): readonly Side[] =>
+  boundary === 'activity-start' ? ['before'] : ['before', 'after'];
+
+/** Every cell of boundaries × processes. */
+export const cells = (): { boundary: Boundary; role: Role }[] =>
+  boundaryNames.flatMap((boundary) => ROLES.map((role) => ({ boundary, role })));
+
+/** How a strike is called in tables. */
+export function nameOf(strike: Strike): string {
+  switch (strike.kind) {
+    case 'kill':
+      return `kill -9 ${strike.role}`;
+    case 'term':
+      return `SIGTERM ${strike.role}`;
+    case 'pause':
+      return `SIGSTOP ${strike.role}`;
+    case 'answer':
+      return `answer ${strike.status}`;
+    case 'cut':
+      return 'connection cut';
+    case 'watch':
+      return `watch: ${strike.fault.kind}`;
+    case 'weather':
+      return `storm of ${strike.status === 'cut' ? 'cuts' : strike.status}`;
+    case 'unreachable':
+      return 'Temporal unreachable';
+  }
+}
+
+export interface ScheduleOptions {
+  random: Random;
+  /** How many faults there are. */
+  count: number;
+  /** Only this cell. */
+  only?: { boundary: Boundary; role: Role } | undefined;
+  /** How long what stands still does so, in milliseconds. */
+  pauseMs: number;
+}
+
+/** Makes the faults of a session, in the order in which they want to strike. */
+export function schedule({ random, count, only, pauseMs }: ScheduleOptions): Fault[] {
+  const skip = (): number => random.int(3);
+  const kill = (boundary: Boundary, role: Role, side?: Side): Fault => ({
+    boundary,
+    side: side ?? random.pick(sidesOf(boundary)),
+    strike: { kind: 'kill', role },
+    skip: skip(),
+  });
+  if (only !== undefined) {
+    return Array.from({ length: count }, (_, index) =>
+      kill(only.boundary, only.role, sidesOf(only.boundary)[index % sidesOf(only.boundary).length]),
+    );
+  }
+  const others = (): Fault => {
+    const strike = random.pick<() => Fault>([
+      () => anywhere({ kind: 'term', role: random.pick(['bridge', 'worker']) }),
+      () => anywhere({ kind: 'pause', role: random.pick(ROLES), ms: pauseMs }),
+      () => at(random.pick(KUBE), { kind: 'answer', status: random.pick([429, 500, 503, 504]) }),
+      () => at(random.pick(KUBE), { kind: 'cut' }),
+      () => at(random.pick(TEMPORAL), { kind: 'answer', status: 503 }),
+      () => at(random.pick(TEMPORAL), { kind: 'cut' }),
+      () => at('effect-http', { kind: 'cut' }),
+      () =>
+        anywhere({
+          kind: 'watch',
+          fault: random.pick<WatchFault>([
+            { kind: 'drop' },
+            { kind: 'lose' },
+            { kind: 'swallow' },
+            { kind: 'expire' },
+            { kind: 'lag', ms: 2000 },
+          ]),
+        }),
+      () => anywhere({ kind: 'weather', status: random.pick([429, 500, 503, 'cut']), ms: 3000 }),
+      () => anywhere({ kind: 'unreachable', ms: 4000 }),
+    ]);
+    return strike();
+  };
+  const at = (boundary: Boundary, strike: Strike): Fault => ({
+    boundary,
+    side: random.pick(sidesOf(boundary)),
+    strike,
+    skip: skip(),
+  });
+  const anywhere = (strike: Strike): Fault => at(random.pick(boundaryNames), strike);
+
+  const kills = random.shuffle(cells()).map(({ boundary, role }) => kill(boundary, role));
+  const rest = Math.max(0, count - kills.length);
+  // Every cell first comes; when there is room, each other side of it, and all other faults.
+  const second = random
+    .shuffle(kills)
+    .slice(0, Math.floor(rest / 3))
+    .map(({ boundary, side, strike }) => ({
+      boundary,
+      side: sidesOf(boundary).find((other) => other !== side) ?? side,
+      strike,
+      skip: skip(),
+    }));
+  if (count < kills.length * 1.3) {
+    // A short session: a share of the cells, and of everything else.
+    const share = Math.round(count * 0.7);
+    return random.shuffle([...kills.slice(0, share), ...Array.from({ length: count - share }, others)]);
+  }
+  return random.shuffle([...kills, ...second, ...Array.from({ length: rest - second.length }, others)]);
+}
+
+const TEMPORAL: readonly Boundary[] = [
+  'start',
+  'workflow-task',
+  'activity-completion',
+  'mirror-step',
+  'cancel',
+];

@@ -1,0 +1,165 @@
+/** Waits at the boundaries for what the schedule wants struck there. */
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Gate, Passage, Role, Ruling } from './boundaries.js';
+import { PASS } from './boundaries.js';
+import type { Plant } from './plant.js';
+import { nameOf } from './schedule.js';
+import type { Fault } from './schedule.js';
+
+/** A fault that struck a live run. */
+export interface Struck {
+  fault: Fault;
+  journey: string;
+  at: Date;
+  /** Milliseconds until something of the same journey passed a boundary again. */
+  resumedMs?: number;
+}
+
+export interface Striker {
+  gate: Gate;
+  readonly pending: readonly Fault[];
+  readonly struck: readonly Struck[];
+  /** Nothing strikes before this, and nothing after `stop`. */
+  begin(plant: Plant): void;
+  stop(): void;
+}
+
+export interface StrikerOptions {
+  faults: readonly Fault[];
+  isLive: (journey: string) => boolean;
+  log: (line: string) => void;
+  /** Least time between two faults that take a process away, in milliseconds. */
+  restMs: number;
+}
+
+export function createStriker({ faults, isLive, log, restMs }: StrikerOptions): Striker {
+  const pending = [...faults];
+  const struck: Struck[] = [];
+  let plant: Plant | undefined;
+  let restUntil = 0;
+  let isBusy = false;
+
+  /** Whether a fault can strike now and be told from the one before it. */
+  function isPossible({ strike }: Fault, on: Plant, passage: Passage): boolean {
+    switch (strike.kind) {
+      case 'kill':
+      case 'term':
+      case 'pause':
+        return !isBusy && Date.now() >= restUntil && isUp(on, strike.role, passage);
+      case 'unreachable':
+      case 'weather':
+        return !isBusy && Date.now() >= restUntil;
+      case 'answer':
+      case 'cut':
+      case 'watch':
+        return true;
+    }
+  }
+  const isUp = (on: Plant, role: Role, passage: Passage): boolean =>
+    (['etcd', 'apiserver', 'temporal'] as const).every((server) => on.processes(server)[0]?.ready) &&
+    on.processes(role, passage.source).every((child) => child.ready);
+
+  async function execute(fault: Fault, on: Plant, passage: Passage): Promise<Ruling> {
+    const { strike } = fault;
+    switch (strike.kind) {
+      case 'kill':
+      case 'term': {
+        const signal = strike.kind === 'kill' ? 'SIGKILL' : 'SIGTERM';
+        const deaths = on.processes(strike.role, passage.source).map((child) => child.kill(signal));
+        // A process that is told to end may want this very answer first.
+        if (signal === 'SIGTERM') return PASS;
+        await Promise.all(deaths);
+        return endsHere(strike.role, passage) ? { kind: 'cut' } : PASS;
+      }
+      case 'pause': {
+        const children = on.processes(strike.role, passage.source);
+        for (const child of children) child.pause();
+        void sleep(strike.ms).then(() => {
+          for (const child of children) child.resume();
+        });
+        return PASS;
+      }
+      case 'answer':
+        return { kind: 'answer', status: strike.status };
+      case 'cut':
+        return { kind: 'cut' };
+      case 'watch':
+        for (const { kube } of on.instances) kube.strikeWatches(strike.fault);
+        return PASS;
+      case 'weather':
+        for (const { kube } of on.instances) {
+          const { status } = strike;
+          const ruling: Ruling = status === 'cut' ? { kind: 'cut' } : { kind: 'answer', status };
+          kube.weather({ until: Date.now() + strike.ms, share: 0.6, ruling });
+        }
+        return PASS;
+      case 'unreachable':
+        for (const { temporal } of on.instances) {
+          temporal.weather({ until: Date.now() + strike.ms, share: 1 });
+        }
+        return PASS;
+    }
+  }
+
+  return {
+    pending,
+    struck,
+    begin: (on) => {
+      plant = on;
+    },
+    stop: () => {
+      plant = undefined;
+    },
+    async gate(passage) {
+      for (const earlier of struck) {
+        if (earlier.journey !== passage.journey || earlier.resumedMs !== undefined) continue;
+        earlier.resumedMs = Date.now() - earlier.at.getTime();
+      }
+      const on = plant;
+      if (on === undefined || !isLive(passage.journey)) return PASS;
+      const index = pending.findIndex(
+        (fault) =>
+          fault.boundary === passage.boundary &&
+          fault.side === passage.side &&
+          isPossible(fault, on, passage),
+      );
+      const fault = pending[index];
+      if (fault === undefined) return PASS;
+      if (fault.skip > 0) {
+        fault.skip -= 1;
+        return PASS;
+      }
+      pending.splice(index, 1);
+      const takesAway = !['answer', 'cut', 'watch'].includes(fault.strike.kind);
+      if (takesAway) isBusy = true;
+      try {
+        const ruling = await execute(fault, on, passage);
+        struck.push({ fault, journey: passage.journey, at: new Date() });
+        log(
+          `${String(struck.length).padStart(3)}  ${nameOf(fault.strike)} ${fault.side} ${fault.boundary} of ${passage.journey} (${passage.what})`,
+        );
+        return ruling;
+      } finally {
+        if (takesAway) {
+          isBusy = false;
+          restUntil = Date.now() + restMs;
+        }
+      }
+    },
+  };
+}
+
+/** Whether what passes ends with the process, as one of the two who speak is gone. */
+function endsHere(role: Role, { boundary, source }: Passage): boolean {
+  if (source.startsWith(role)) return true;
+  if (boundary === 'effect-http') return false;
+  const isTemporal = [
+    'start',
+    'workflow-task',
+    'activity-start',
+    'activity-completion',
+    'mirror-step',
+    'cancel',
+  ];
+  return isTemporal.includes(boundary) ? role === 'temporal' : role === 'apiserver';
+}
