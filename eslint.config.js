@@ -50,6 +50,10 @@ export default tseslint.config(
       'no-restricted-syntax': [
         'error',
         { selector: 'TSEnumDeclaration', message: 'Use an `as const` object or array and a union type.' },
+        {
+          selector: "CallExpression[callee.object.name='AbortSignal'][callee.property.name='any']",
+          message: 'Node 20 may collect it before it fires: use boundedSignal or an AbortController.',
+        },
       ],
       '@typescript-eslint/consistent-type-imports': 'error',
       '@typescript-eslint/explicit-module-boundary-types': 'error',

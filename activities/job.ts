@@ -3,6 +3,7 @@ import { ANNOTATIONS, LABELS } from '../api/group.js';
 import { positionLabel } from '../api/naming.js';
 import type { ActionOutputs, ObjectReference } from '../api/types.js';
 import { isAlreadyExists, isRetryable, KubeError } from '../kube/error.js';
+import { boundedSignal } from './bounded-signal.js';
 import { mustStop } from './handler.js';
 import type { Attempt, AttemptResult, Handler } from './handler.js';
 import { endOf, explainPods, keyOfJob } from './job-state.js';
@@ -220,7 +221,7 @@ async function undo(attempt: Attempt): Promise<AttemptResult> {
   if (jobs.length === 0) {
     return { kind: 'skipped', reason: 'NothingToUndo', message: 'the action has left no Job behind' };
   }
-  const bound = AbortSignal.any([attempt.signal, AbortSignal.timeout(UNDO_MS)]);
+  const bound = boundedSignal(attempt.signal, UNDO_MS);
   for (const job of jobs) {
     attempt.beforeEffect();
     if ((await stopJob(attempt.kube, job, bound)) === 'quiet') continue;
@@ -240,7 +241,7 @@ async function settle(attempt: Attempt): Promise<AttemptResult> {
   // Deleting what is to be deleted is the only end of an undo, and can be done again.
   if (attempt.task.direction === 'undo' && attempt.custom !== true) return undo(attempt);
   const jobs = await findJobs(attempt, attempt.task.direction);
-  const signal = AbortSignal.any([attempt.signal, AbortSignal.timeout(STOP_MS)]);
+  const signal = boundedSignal(attempt.signal, STOP_MS);
   const newest = jobs.at(-1);
   if (newest === undefined) {
     return {

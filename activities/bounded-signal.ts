@@ -1,0 +1,20 @@
+/**
+ * A signal that aborts together with another one, or after so many milliseconds.
+ *
+ * `AbortSignal.any` with `AbortSignal.timeout` would do, were it not that Node 20 may collect both as garbage before the
+ * time is up: then nothing ever aborts.
+ */
+export function boundedSignal(signal: AbortSignal, ms: number): AbortSignal {
+  const controller = new AbortController();
+  const timer = setTimeout(() => {
+    controller.abort(new DOMException(`${ms} ms are over`, 'TimeoutError'));
+  }, ms);
+  timer.unref();
+  const follow = (): void => {
+    clearTimeout(timer);
+    controller.abort(signal.reason);
+  };
+  if (signal.aborted) follow();
+  else signal.addEventListener('abort', follow, { once: true, signal: controller.signal });
+  return controller.signal;
+}
