@@ -28,6 +28,7 @@ async function serve(script: { lists: Answer[]; watches: Answer[] }): Promise<Ku
       const resources = [{ name: 'drplanexecutions', kind: 'DRPlanExecution', namespaced: true }];
       return void response.end(JSON.stringify({ resources }));
     }
+    if (url.pathname === '/readyz') return void response.end('ok');
     expect(url.searchParams.get('fieldSelector')).toBe('metadata.name=web-1');
     const queue = url.searchParams.get('watch') === 'true' ? script.watches : script.lists;
     const answer = queue.shift();
@@ -133,7 +134,7 @@ describe('following an execution', () => {
   });
 
   it('gives up where waiting does not help', async () => {
-    const kube = await serve({ lists: [status(403, 'Forbidden')], watches: [] });
+    const kube = await serve({ lists: [status(403, 'Forbidden'), status(403, 'Forbidden')], watches: [] });
     await expect(take(kube)).rejects.toThrow('Forbidden');
   });
 });
