@@ -1,7 +1,7 @@
 import { createServer } from 'node:http';
 import type { RequestListener } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { afterEach, describe, expect, it } from 'vitest';
+import { afterEach, describe, expect, it, vi } from 'vitest';
 import { isNotFound, isRetryable } from './error.js';
 import { createTransport } from './transport.js';
 import type { Transport } from './transport.js';
@@ -79,10 +79,14 @@ describe('an API server that is ready', () => {
     expect(isNotFound(error)).toBe(isMissing);
   });
 
-  it('is believed when it does not tell whether it is ready', async () => {
+  it('is believed after a minute when it does not tell whether it is ready', async () => {
+    vi.useFakeTimers({ toFake: ['Date'] });
+    closing.push(() => vi.useRealTimers());
     const transport = await serve((_, response) => {
       response.writeHead(403).end(forbidden);
     });
+    await expect(transport.json(get)).rejects.toMatchObject({ code: 503, reason: 'ServerStarting' });
+    vi.setSystemTime(Date.now() + 61_000);
     await expect(transport.json(get)).rejects.toMatchObject({ code: 403, reason: 'Forbidden' });
   });
 });

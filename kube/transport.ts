@@ -33,6 +33,9 @@ export interface Transport {
 const CREDENTIALS_TTL_MS = 60_000;
 
 const READINESS_TIMEOUT_MS = 5000;
+/** A server takes less than this from listening to knowing its roles. */
+const SILENCE_DOUBTED_MS = 60_000;
+const SILENCE_FORGOTTEN_MS = 600_000;
 /** Reason of a 404 that is not about an object. */
 const UNKNOWN_PATH = 'UnknownPath';
 
@@ -149,7 +152,7 @@ export function createTransport(endpoint: Endpoint): Transport {
     const error = await toError(response, raw);
     const isDoubtful = error.code === 403 || error.reason === UNKNOWN_PATH;
     if (!isDoubtful || state.confirmed !== undefined) throw error;
-    if (!(await isServerReady(raw))) {
+    if (await isStarting(raw)) {
       throw new KubeError(`${shown} is still starting: ${error.message}`, {
         code: 503,
         reason: 'ServerStarting',
@@ -159,9 +162,11 @@ export function createTransport(endpoint: Endpoint): Transport {
     return send(raw, { ...state, confirmed: true });
   }
 
-  /** Whoever may not ask is told nothing, and has to believe what was answered. */
-  async function isServerReady({ signal }: RawRequest): Promise<boolean> {
-    const response = await exchange(
+  let silentSince = 0;
+
+  /** At its very beginning it refuses to tell this, too: who may not ask is believed only after a while. */
+  async function isStarting({ signal }: RawRequest): Promise<boolean> {
+    const { statusCode, body } = await exchange(
       {
         method: 'GET',
         path: '/readyz',
@@ -170,8 +175,12 @@ export function createTransport(endpoint: Endpoint): Transport {
       },
       false,
     );
-    await response.body.dump();
-    return response.statusCode < 500;
+    await body.dump();
+    if (statusCode < 300) return false;
+    if (statusCode !== 401 && statusCode !== 403) return true;
+    const now = Date.now();
+    if (now - silentSince > SILENCE_FORGOTTEN_MS) silentSince = now;
+    return now - silentSince < SILENCE_DOUBTED_MS;
   }
 
   return {

@@ -31,8 +31,12 @@ export async function travel(
 ): Promise<void> {
   const { plant, endpoint, objects } = surroundings;
   const { kube } = plant;
-  const dr = (of: string, name: string, spec: unknown): KubeObject =>
-    ({ ...DR, kind: of, metadata: { name, namespace: NAMESPACE }, spec });
+  const dr = (of: string, name: string, spec: unknown): KubeObject => ({
+    ...DR,
+    kind: of,
+    metadata: { name, namespace: NAMESPACE },
+    spec,
+  });
 
   async function prepare(): Promise<void> {
     const definition = definitionOf(kind, id, endpoint.url);
