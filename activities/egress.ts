@@ -102,7 +102,7 @@ export function createEgressPolicy(options: EgressOptions = {}, resolve: Resolve
   const apiServers = (options.apiServers ?? []).map((server) => new URL(server));
 
   const listed = (list: HostList, host: string): boolean =>
-    list.names.some((name) => matchesName(name, host));
+    list.names.some((name) => matchesHost(name, host));
   const covered = (list: HostList, address: Address): boolean =>
     list.cidrs.some((cidr) => cidr[0].kind() === address.kind() && address.match(cidr));
 
@@ -284,7 +284,8 @@ const hostOf = (url: URL): string => normal(url.hostname);
 
 const portOf = (url: URL): number => Number(url.port) || (url.protocol === 'https:' ? 443 : 80);
 
-function matchesName(name: string, host: string): boolean {
+/** Whether a host is the named one, or, for `*.domain`, below it. Both in lower case. */
+export function matchesHost(name: string, host: string): boolean {
   return name.startsWith('*.')
     ? host.endsWith(name.slice(1)) && host.length > name.length - 1
     : host === name;

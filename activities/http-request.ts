@@ -65,7 +65,7 @@ export async function buildRequest(
     headers.set(name.toLowerCase(), renderHeaderValue(value, scope, name));
   }
   const secrets = secretsOf();
-  const own = await readHeaders(http.headersFrom ?? [], attempt, secrets);
+  const own = await readHeaders(http.headersFrom ?? [], url, attempt, secrets);
   if ('kind' in own) return own;
   for (const [name, value] of own.headers) headers.set(name, value);
   const credentials = new Set([...ALWAYS_CREDENTIALS, ...own.headers.keys()]);
@@ -81,9 +81,10 @@ export async function buildRequest(
   };
 }
 
-/** Headers whose values are in Secrets, by lower-case name; the values are added to `secrets`. */
+/** Headers of a request to `url` whose values are in Secrets, by lower-case name; the values are added to `secrets`. */
 export async function readHeaders(
   sources: NonNullable<HTTPAction['headersFrom']>,
+  url: URL,
   attempt: Attempt,
   secrets: Pick<ReturnType<typeof secretsOf>, 'add'>,
 ): Promise<{ headers: Map<string, string> } | Failed> {
@@ -91,7 +92,7 @@ export async function readHeaders(
   for (const source of sources) {
     const refused = refuseName(source.name);
     if (refused !== undefined) return refused;
-    const value = await readSecret(source.secretKeyRef, source.name, attempt);
+    const value = await readSecret(source.secretKeyRef, source.name, url, attempt);
     if (typeof value !== 'string') return value;
     secrets.add(value);
     headers.set(source.name.toLowerCase(), (source.prefix ?? '') + value);
@@ -118,10 +119,16 @@ function refuseName(name: string): Failed | undefined {
 async function readSecret(
   ref: SecretKey,
   header: string,
+  url: URL,
   { task, kube, signal }: Attempt,
 ): Promise<string | Failed> {
   const { namespace } = task.run.plan;
-  const read = await readSecretKey(ref, `which header ${header} comes from`, { kube, namespace, signal });
+  const read = await readSecretKey(ref, `which header ${header} comes from`, {
+    kube,
+    namespace,
+    signal,
+    host: url.hostname,
+  });
   if ('kind' in read) return read;
   if (!/^[\t\x20-\x7e\x80-\xff]*$/.test(read.text)) {
     return invalid(

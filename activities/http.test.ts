@@ -58,6 +58,8 @@ interface Options {
   egress?: EgressOptions;
   params?: Record<string, string>;
   secrets?: Record<string, Record<string, string>>;
+  /** Annotations of every Secret. */
+  annotations?: Record<string, string>;
   signal?: AbortSignal;
 }
 
@@ -67,7 +69,7 @@ function send(http: HTTPAction, options: Options = {}): Promise<AttemptResult> {
       Promise.resolve(
         key.namespace === 'plans' && options.secrets?.[key.name] !== undefined
           ? {
-              metadata: { name: key.name },
+              metadata: { name: key.name, annotations: options.annotations },
               data: Object.fromEntries(
                 Object.entries(options.secrets[key.name] ?? {}).map(([name, value]) => [
                   name,
@@ -394,6 +396,33 @@ describe('secrets', () => {
     const split = await send({ url, headersFrom }, { secrets: { s: { token: 'canary\r\nx: y' } } });
     expect(split).toMatchObject({ kind: 'failed', reason: 'InvalidHeader' });
     expect(JSON.stringify(split)).not.toContain('canary');
+  });
+
+  it.each([
+    ['127.0.0.1', 'succeeded'],
+    ['api.example.org, 127.0.0.1', 'succeeded'],
+    ['*.example.org', 'failed'],
+    ['', 'failed'],
+  ])('go to no host but those that the Secret allows: %j', async (hosts, kind) => {
+    const { url } = await serve((_request, response) => response.end());
+    const result = await send(
+      {
+        url,
+        headersFrom: [{ name: 'Authorization', secretKeyRef: { name: 'token', key: 'value' } }],
+      },
+      {
+        secrets: { token: { value: 'canary' } },
+        annotations: { 'dr.bkbcs.tencent.com/allowed-hosts': hosts },
+      },
+    );
+    expect(result.kind).toBe(kind);
+    if (kind === 'failed') {
+      expect(result).toMatchObject({
+        reason: 'SecretHostRefused',
+        effect: 'None',
+        message: `Secret plans/token may not be sent to 127.0.0.1: its annotation dr.bkbcs.tencent.com/allowed-hosts allows ${JSON.stringify(hosts)}`,
+      });
+    }
   });
 });
 

@@ -67,7 +67,7 @@ async function post(
 ): Promise<AttemptResult> {
   const url = await readUrl(notify, secrets, attempt);
   if (!(url instanceof URL)) return url;
-  const own = await readHeaders(notify.headersFrom ?? [], attempt, secrets);
+  const own = await readHeaders(notify.headersFrom ?? [], url, attempt, secrets);
   if ('kind' in own) return own;
   const secret = await readOptional(notify.signingSecretRef, 'which signs the message', secrets, attempt);
   if (typeof secret === 'object') return secret;
@@ -175,8 +175,8 @@ async function mail(
   const ref = email.credentialsSecretRef;
   if (ref !== undefined) {
     const what = 'which notify.email.credentialsSecretRef names';
-    const user = await readOptional({ ...ref, key: 'username' }, what, secrets, attempt);
-    const pass = await readOptional({ ...ref, key: 'password' }, what, secrets, attempt);
+    const user = await readOptional({ ...ref, key: 'username' }, what, secrets, attempt, server.host);
+    const pass = await readOptional({ ...ref, key: 'password' }, what, secrets, attempt, server.host);
     if (typeof user === 'object') return user;
     if (typeof pass === 'object') return pass;
     server.credentials = { user: user ?? '', pass: pass ?? '' };
@@ -192,9 +192,10 @@ async function readOptional(
   what: string,
   secrets: Secrets,
   attempt: Attempt,
+  host?: string,
 ): Promise<string | undefined | Failed> {
   if (ref === undefined) return undefined;
-  const read = await readSecretKey(ref, what, readerOf(attempt));
+  const read = await readSecretKey(ref, what, { ...readerOf(attempt), host });
   if ('kind' in read) return read;
   secrets.add(read.text);
   return read.text;

@@ -54,6 +54,8 @@ export const ANNOTATIONS = {
   reject: `${GROUP}/reject`,
   /** On executions, by admission: the answers to approvals with who gave them, JSON. */
   approvals: `${GROUP}/approvals`,
+  /** On Secrets: hosts that their values may be sent to, by commas; absent = any. */
+  allowedHosts: `${GROUP}/allowed-hosts`,
 } as const;
 
 /** Finalizers. */

@@ -116,7 +116,7 @@ export function createTransport(endpoint: Endpoint): Transport {
           ...(raw.body !== undefined && { 'content-type': raw.contentType ?? 'application/json' }),
           ...raw.headers,
         },
-        ...(raw.body !== undefined && { body: JSON.stringify(raw.body) }),
+        ...(raw.body !== undefined && { body: jsonBody(raw.body) }),
         ...(dispatcher !== undefined && { dispatcher }),
         ...(raw.signal !== undefined && { signal: raw.signal }),
         headersTimeout: timeout,
@@ -229,4 +229,16 @@ async function toError(response: Dispatcher.ResponseData, raw: RawRequest): Prom
     ...(Number.isFinite(seconds) && { retryAfterMs: seconds * 1000 }),
     ...(status.details !== undefined && { details: status.details }),
   });
+}
+
+/**
+ * JSON as the API server itself writes it. Some fields, such as a ControllerRevision's data, it keeps byte by byte and
+ * compares with its own writing later, which escapes these characters: written in another way, any patch of the object
+ * would count as a change of the field.
+ */
+function jsonBody(value: unknown): string {
+  return JSON.stringify(value).replaceAll(
+    /[<>&\u2028\u2029]/g,
+    (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`,
+  );
 }

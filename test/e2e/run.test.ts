@@ -32,6 +32,24 @@ async function eventReasons(name: string): Promise<string[]> {
 }
 
 describe('an execution', () => {
+  it('runs again, whatever characters the plan holds', async () => {
+    const odd = '<a href="x&y">\u2028\u2029\u007f\b\f\\ü😀 %26 &amp; {{ .Values.x }} $(date)</a>';
+    await stack.simplePlan('odd', [
+      {
+        name: 'tell',
+        type: 'HTTP',
+        http: { url: `${recorder.url}/odd?a=1&b=2`, method: 'POST', body: odd },
+      },
+    ]);
+    for (const round of [1, 2]) {
+      expect((await stack.ended(await stack.execute('odd', { rerun: 'Allowed' }))).status?.phase).toBe(
+        'Succeeded',
+      );
+      expect(recorder.of('/odd')).toHaveLength(round);
+    }
+    expect(new Set(recorder.of('/odd').map(({ body }) => body))).toEqual(new Set([odd]));
+  });
+
   it('runs, reports everything in status, and leaves the plan Executed', async () => {
     await stack.workflow('shop', {
       parameters: [{ name: 'weight', type: 'number', default: 10 }],
