@@ -1,6 +1,7 @@
 import type { Logger } from 'pino';
 import type { ActionType } from '../api/types.js';
 import type { KubeClient } from '../kube/client.js';
+import { isStepType } from '../workflows/contract.js';
 import type { ActionTask, StepType, WorkerActivities } from '../workflows/contract.js';
 import { captureAction, runAction, settleAction } from './attempt.js';
 import { decideStep } from './decide.js';
@@ -55,7 +56,7 @@ export function createActivities(deps: ActivityDeps): WorkerActivities {
     controllerIdentity: deps.controllerIdentity,
   };
   const handlerOf = (type: ActionType): Handler => {
-    if (type === 'Approval') throw new Error(`no activity carries out ${type}`);
+    if (isStepType(type)) throw new Error(`no activity carries out ${type}`);
     return handlers[type];
   };
   const act = (type: keyof typeof handlers) => (task: ActionTask) => runAction(task, handlers[type], frame);

@@ -1,13 +1,11 @@
 import type { Logger } from 'pino';
-import { rollbackOf } from '../api/action-defaults.js';
+import { actionInScope, judgeWhen } from '../api/action-scope.js';
+import type { ActionInScope } from '../api/action-scope.js';
 import { idempotencyKey } from '../api/naming.js';
-import { modeText } from '../api/hooks.js';
 import { RenderError } from '../api/render.js';
 import type { RenderScope } from '../api/render.js';
 import type { ActionBody } from '../api/run.js';
-import type { Action } from '../api/types.js';
 import { resolveBody } from '../api/snapshot.js';
-import { evaluateWhen } from '../api/when.js';
 import type { KubeClient } from '../kube/client.js';
 import { KubeError } from '../kube/error.js';
 import type { ActionTask } from '../workflows/contract.js';
@@ -106,40 +104,9 @@ export async function prepare(
 }
 
 /** The action that a task carries out, its rollback where the task undoes by one, and the values for its placeholders. */
-export async function readAction(
-  task: ActionTask,
-  snapshots: SnapshotStore,
-): Promise<{ action: Action; scope: RenderScope; custom: boolean }> {
-  const body = task.body ?? (await readBody(task, snapshots));
-  const rollback = task.direction === 'undo' ? rollbackOf(body.action) : undefined;
-  const { run } = task;
-  const inverse = task.direction === 'undo' && rollback === undefined;
-  const mode = modeOf(task, inverse);
-  const { params } = body;
-  const scope: RenderScope = {
-    // A mode of the execution is a parameter too, and what undoes it rolls back.
-    params: rollback !== undefined && isModeGiven(task) ? { ...params, mode: modeText('Rollback') } : params,
-    planName: run.plan.name,
-    // What is undone was named after the execution that did it, whoever undoes it.
-    executionName: task.direction === 'undo' ? (run.target?.name ?? run.name) : run.name,
-    // The automatic inverse renders the action as it was executed.
-    operation: inverse ? 'Execute' : run.operation,
-    ...(mode !== undefined && { mode: modeText(mode) }),
-    outputs: task.outputs,
-  };
-  return { action: rollback ?? body.action, scope, custom: rollback !== undefined };
+export async function readAction(task: ActionTask, snapshots: SnapshotStore): Promise<ActionInScope> {
+  return actionInScope(task, task.body ?? (await readBody(task, snapshots)));
 }
-
-/** The automatic inverse renders the action as it was executed; a custom rollback rolls back. */
-function modeOf({ run, direction }: ActionTask, inverse: boolean): string | undefined {
-  if (direction === 'forward') return run.mode;
-  if (!inverse) return 'Rollback';
-  return run.target === undefined ? run.mode : run.target.mode;
-}
-
-/** Whether the execution that did what is undone had a mode. */
-const isModeGiven = ({ run }: ActionTask): boolean =>
-  (run.target === undefined ? run.mode : run.target.mode) !== undefined;
 
 async function readBody(task: ActionTask, snapshots: SnapshotStore): Promise<ActionBody> {
   return resolveBody(await snapshots.read(task.run.snapshot), task.at);
@@ -147,19 +114,8 @@ async function readBody(task: ActionTask, snapshots: SnapshotStore): Promise<Act
 
 /** How an action ends because of its `when`; undefined when it goes on. */
 export function judge(expression: string, task: ActionTask, scope: RenderScope): Final | undefined {
-  const result = evaluateWhen(expression, {
-    params: scope.params,
-    outputs: task.outputs,
-    phases: task.phases,
-    ...(task.run.mode !== undefined && { mode: task.run.mode }),
-    runMode: task.run.runMode,
-    operation: task.run.operation,
-  });
-  if ('error' in result) {
-    return { kind: 'failed', reason: 'InvalidExpression', message: result.error, effect: 'None' };
-  }
-  if (result.value) return undefined;
-  return { kind: 'skipped', reason: 'WhenFalse', message: `when is false: ${expression.slice(0, 200)}` };
+  const verdict = judgeWhen(expression, task, scope);
+  return verdict?.kind === 'failed' ? { ...verdict, effect: 'None' } : verdict;
 }
 
 /** Calls the method of the handler that the task asks for. */

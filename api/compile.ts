@@ -297,9 +297,13 @@ function compileRollback(action: Action, params: Record<string, Scalar>): Pick<A
   };
 }
 
-/** An approval is a condition of the workflow, a wait for a time its timer. The timer's length is known unless outputs or a condition decide. */
+/** An approval and a nested plan are conditions of the workflow, a wait for a time its timer. The timer's length is known unless outputs or a condition decide. */
 function compileStep(action: Action, params: Record<string, Scalar>): Pick<ActionInput, 'step'> {
   if (action.type === 'Approval') return { step: { kind: 'approval' } };
+  if (action.type === 'Plan') {
+    const timeoutMs = parseDuration(action.timeout ?? '');
+    return { step: { kind: 'plan', ...(timeoutMs !== undefined && { timeoutMs }) } };
+  }
   const duration = action.type === 'Wait' ? action.wait?.duration : undefined;
   if (duration === undefined) return {};
   const ms = action.when === undefined ? parseDuration(renderKnown(duration, params) ?? '') : undefined;

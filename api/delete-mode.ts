@@ -68,8 +68,11 @@ function alone({ dependsOn: _, ...action }: Action): Action {
   return action;
 }
 
+/** A nested plan runs in mode Delete itself. */
 const isKept = (action: Action): boolean =>
-  operationOf(action) === 'Delete' || (action.when !== undefined && readsMode(action.when));
+  action.type === 'Plan' ||
+  operationOf(action) === 'Delete' ||
+  (action.when !== undefined && readsMode(action.when));
 
 function deletionOf(action: Action, names: Set<string>): Action | undefined {
   const field = DERIVED[action.type];

@@ -56,6 +56,8 @@ export const ANNOTATIONS = {
   approvals: `${GROUP}/approvals`,
   /** On Secrets: hosts that their values may be sent to, by commas; absent = any. */
   allowedHosts: `${GROUP}/allowed-hosts`,
+  /** On executions, by the bridge: the action of another execution that this one is part of, JSON. */
+  nestedIn: `${GROUP}/nested-in`,
 } as const;
 
 /** Finalizers. */

@@ -94,16 +94,31 @@ export function idempotencyKey(effect: {
  * Name of the Job of an effect: a DNS-1123 label of at most 63 characters, the same for the same key, with the round at
  * its end (plan semantics, §3 Job).
  */
-export function jobName(job: {
+export function jobName(job: EffectNames): string {
+  return effectName(job);
+}
+
+/**
+ * Name of the execution of a nested plan: as {@link jobName}, so that a lost attempt finds what it has made, and short
+ * enough for what is named after it in turn.
+ */
+export function nestedExecutionName(nested: EffectNames): string {
+  return effectName(nested);
+}
+
+/** What an object that an action makes is named after. */
+interface EffectNames {
   executionName: string;
   actionName: string;
   /** From {@link idempotencyKey}. */
   key: string;
-}): string {
-  const round = job.key.slice(job.key.lastIndexOf('/') + 1);
-  const suffix = `${hashOf(job.key)}-${shorten(round, 10)}`;
-  const action = shorten(job.actionName, 24);
-  const execution = shorten(job.executionName, LABEL_VALUE_MAX - suffix.length - action.length - 2);
+}
+
+function effectName({ executionName, actionName, key }: EffectNames): string {
+  const round = key.slice(key.lastIndexOf('/') + 1);
+  const suffix = `${hashOf(key)}-${shorten(round, 10)}`;
+  const action = shorten(actionName, 24);
+  const execution = shorten(executionName, LABEL_VALUE_MAX - suffix.length - action.length - 2);
   return `${execution}-${action}-${suffix}`;
 }
 

@@ -40,7 +40,11 @@ export interface ActionBody {
  * What workflow code carries out itself, without an activity that waits (plan semantics, §3 added types). `ms` is there
  * when nothing is left to find out before the wait.
  */
-export type StepInput = { kind: 'timer'; ms?: number } | { kind: 'approval' };
+export type StepInput =
+  | { kind: 'timer'; ms?: number }
+  | { kind: 'approval' }
+  /** Without `timeoutMs` it takes as long as it takes. */
+  | { kind: 'plan'; timeoutMs?: number };
 
 /** A custom rollback as workflow code sees it. */
 export interface RollbackInput {

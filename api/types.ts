@@ -12,6 +12,7 @@ export type {
 } from './schema/common.js';
 export type { Action, ActionType, RollbackAction } from './schema/actions/action.js';
 export type { ApprovalAction } from './schema/actions/approval.js';
+export type { PlanAction } from './schema/actions/plan.js';
 export type { Feed } from './schema/actions/feed.js';
 export type { GlobalizationAction } from './schema/actions/globalization.js';
 export type { HelmChartAction } from './schema/actions/helm-chart.js';

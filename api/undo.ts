@@ -176,7 +176,7 @@ function withHooks(steps: readonly UndoStep[], hooks: ReadonlyMap<number, readon
 
 /** Of what an action recorded, what its undo goes by: a large run has thousands of these in one input. */
 function recordOf({ name, type, phase, effect, order, round, outputs }: ActionStatus): ActionStatus {
-  const { jobRef, created, priorRef } = outputs ?? {};
+  const { jobRef, created, priorRef, planExecutionRef } = outputs ?? {};
   return {
     name,
     ...(type !== undefined && { type }),
@@ -189,6 +189,7 @@ function recordOf({ name, type, phase, effect, order, round, outputs }: ActionSt
         ...(jobRef !== undefined && { jobRef }),
         ...(created !== undefined && { created }),
         ...(priorRef !== undefined && { priorRef }),
+        ...(planExecutionRef !== undefined && { planExecutionRef }),
       },
     }),
   };

@@ -2,5 +2,6 @@
 export { validateExecutionSpec } from './validate/execution.js';
 export { unknownFields } from './validate/unknown-fields.js';
 export { validatePlan } from './validate/plan.js';
+export type { PlanLookup } from './validate/nesting.js';
 export type { PlanCheckOptions, WorkflowLookup } from './validate/plan.js';
 export { validateWorkflow } from './validate/workflow.js';

@@ -88,6 +88,8 @@ export interface Runs {
   ): Promise<SignalResult>;
   /** Hands a person's answer to the stage whose approval it is for. */
   answer(workflowId: string, answer: ApprovalAnswer): Promise<SignalResult>;
+  /** Tells a stage, or its rollback, to look at its nested executions. */
+  look(workflowId: string): Promise<SignalResult>;
   /**
    * Asks the run itself how far it is; needs a worker, for a closed run too. Undefined when none answers in time.
    *
@@ -172,6 +174,7 @@ export function createRuns(client: Client): Runs {
     resolve: (workflowId, signal, resolution) => tell(workflowId, SIGNALS[signal], resolution),
     answer: (workflowId, answer) =>
       tell(stageWorkflowId(workflowId, Number(answer.at.split('/', 1)[0])), SIGNALS.answer, answer),
+    look: (workflowId) => tell(workflowId, SIGNALS.look, undefined),
     async progress(workflowId, options) {
       try {
         return await call(

@@ -27,6 +27,8 @@ import type { CachedExecution, DrDeps } from './execution/types.js';
 import { createExecutionKind, trimExecution } from './kinds/dr-plan-execution.js';
 import { createPlanKind } from './kinds/dr-plan.js';
 import { createWorkflowKind } from './kinds/dr-workflow.js';
+import { createNestedPlans } from './nested/nested-plans.js';
+import { createNudge } from './nested/nudge.js';
 import { setUpWebhook } from './webhook/setup.js';
 import type { AdmissionWebhook } from './webhook/webhook.js';
 
@@ -202,9 +204,12 @@ export async function startBridge(options: BridgeOptions): Promise<Bridge> {
       const key = keyOf(change.object);
       if (change.kind === 'set') queues.plans.add(key);
       else planKind.gone(change.object);
+      for (const plan of planKind.planChanged(change)) queues.plans.add(keyOf(plan));
       for (const execution of waiting.get(key) ?? []) queues.executions.add(execution);
     });
+    const nudge = createNudge(deps);
     caches.executions.onChange((change) => {
+      nudge(change);
       const { object } = change;
       const key = keyOf(object);
       const { namespace = '' } = object.metadata;
@@ -244,7 +249,7 @@ export async function startBridge(options: BridgeOptions): Promise<Bridge> {
     connection: options.connection,
     namespace: options.temporal.namespace,
     taskQueue: taskQueues(cluster).bridge,
-    activities: { ...mirror },
+    activities: { ...mirror, ...createNestedPlans(deps) },
     dataConverter: options.temporal.dataConverter,
     maxConcurrentActivityTaskExecutions: config['mirror-concurrency'],
     shutdownGraceTime: '10s',

@@ -8,9 +8,10 @@ import {
 import type { ActionInput } from '../api/run.js';
 import type { ActionOutputs, ActionType } from '../api/types.js';
 import type { Approvals } from './approvals.js';
-import { ACTIVITY_BY_TYPE } from './contract.js';
+import { ACTIVITY_BY_TYPE, isStepType } from './contract.js';
 import type { ActionOutcome, ActionTask, PriorRef, RunBounds } from './contract.js';
 import { innermost } from './failure.js';
+import type { Nudges } from './nested-plan.js';
 import { actionActivities, helperActivities } from './options.js';
 import { carryOutStep } from './step.js';
 
@@ -26,6 +27,8 @@ export interface Series {
   say?: (message: string, outputs?: ActionOutputs) => void;
   /** Hears answers to approvals; absent in an undo. */
   approvals?: Approvals;
+  /** Hears of changes of nested executions. */
+  nudges?: Nudges;
 }
 
 /**
@@ -65,7 +68,7 @@ async function carryOut(series: Series): Promise<ActionOutcome> {
 }
 
 function activityOf(type: ActionType): (typeof ACTIVITY_BY_TYPE)[keyof typeof ACTIVITY_BY_TYPE] {
-  if (type === 'Approval') throw new Error(`no activity carries out ${type}`);
+  if (isStepType(type)) throw new Error(`no activity carries out ${type}`);
   return ACTIVITY_BY_TYPE[type];
 }
 

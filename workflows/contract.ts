@@ -2,6 +2,7 @@
  * What bridge, client, worker, activities and workflows agree on: names, ids, inputs, results. The one file
  * that all of them import; it must stay free of anything that cannot run in Temporal's sandbox.
  */
+import type { Nesting } from '../api/nesting.js';
 import type {
   ActionAddress,
   ActionBody,
@@ -35,6 +36,8 @@ export const SIGNALS = {
   abort: 'abort',
   /** To a stage: an `ApprovalAnswer`. */
   answer: 'answer',
+  /** To a stage or its rollback: an execution that a nested plan runs in has changed. */
+  look: 'look',
 } as const;
 
 /** Query names. `progress` answers {@link RunProgress} on a run. */
@@ -83,6 +86,8 @@ export interface RunIdentity {
   serviceAccountName?: string;
   /** Revert: the execution that is undone. Its uid is part of every undo's key. */
   target?: { name: string; uid: string; mode?: string };
+  /** The action of another run that this one is part of. */
+  nesting?: Nesting;
   snapshot: SnapshotRef;
 }
 
@@ -254,8 +259,14 @@ export interface WorkerActivities {
   evaluate: (task: EvaluateTask) => Promise<EvaluateOutcome>;
 }
 
-/** Types that workflow code carries out itself; no activity does. */
-export type StepType = 'Approval';
+/** Types that workflow code carries out itself; no activity of a worker does. */
+export const STEP_TYPES = ['Approval', 'Plan'] as const;
+/** One of {@link STEP_TYPES}. */
+export type StepType = (typeof STEP_TYPES)[number];
+
+/** Whether workflow code carries a type out itself. */
+export const isStepType = (type: ActionType): type is StepType =>
+  (STEP_TYPES as readonly ActionType[]).includes(type);
 
 /** Activity that executes a type. */
 export const ACTIVITY_BY_TYPE = {
@@ -328,10 +339,32 @@ export interface FinishUpdate {
   rolledBack?: { complete: boolean; message: string };
 }
 
+/** The execution of a nested plan, as it was last seen. */
+export type NestedRef = NonNullable<ActionOutputs['planExecutionRef']>;
+
+/** A look at a nested plan, which also does whatever has to be done next. */
+export interface NestedTask {
+  task: ActionTask;
+  /** What an earlier look has seen: it is not made again when it is gone. */
+  known?: NestedRef;
+  /** Makes nothing new, and ends what there is. */
+  stop?: true;
+}
+
+/** What a look at a nested plan has found. */
+export type NestedState =
+  { kind: 'waiting'; ref: NestedRef; message: string } | { kind: 'ended'; outcome: NestedOutcome };
+
+/** How a nested plan ended. */
+export type NestedOutcome = WithoutCounts<ActionOutcome>;
+type WithoutCounts<T> = T extends unknown ? Omit<T, 'round' | 'retryCount'> : never;
+
 /** Activities that the bridge offers on its own queue. */
 export interface BridgeActivities {
   mirror: (update: MirrorUpdate) => Promise<void>;
   finish: (update: FinishUpdate) => Promise<void>;
+  /** Brings the execution of a nested plan forward, and says how far it is. Level-triggered: safe to repeat. */
+  nestedPlan: (look: NestedTask) => Promise<NestedState>;
 }
 
 /** Argument of signal `cancel`. */

@@ -3,10 +3,12 @@ import { between, progressOf } from '../api/progress.js';
 import type { UndoStep } from '../api/run.js';
 import type { ActionStatus } from '../api/types.js';
 import { executeAction } from './action.js';
+import type { Series } from './action.js';
 import { listenForCancel } from './cancel.js';
 import type { StageResult, StageRollbackInput } from './contract.js';
 import { followChanges } from './changes.js';
 import { startMirror } from './mirror.js';
+import { createNudges } from './nested-plan.js';
 import { resultOf } from './stage-result.js';
 import { applyOutcome, now, skip } from './workflow-runner.js';
 
@@ -30,6 +32,7 @@ export async function drStageRollback(input: StageRollbackInput): Promise<StageR
       options: input.mirror,
       collect: () => (shown ? { stages: [changes.take()] } : undefined),
     });
+    const nudges = createNudges();
     const cancellation = listenForCancel(root, () => {
       state.cancelled = true;
       steps.cancel();
@@ -60,7 +63,13 @@ export async function drStageRollback(input: StageRollbackInput): Promise<StageR
       action.startTime = now();
       changes.mark(step.at.workflow, step.at.action);
       mirror.touch();
-      applyOutcome(action, await steps.run(() => undoStep(input, step)));
+      const say: Series['say'] = (message, outputs) => {
+        action.message = message;
+        if (outputs !== undefined) action.outputs = outputs;
+        changes.mark(step.at.workflow, step.at.action);
+        mirror.touch();
+      };
+      applyOutcome(action, await steps.run(() => undoStep(input, step, { nudges, say })));
       action.order = state.order += 1;
       if (ended(action) === 'Failed') failed = action;
       changes.mark(step.at.workflow, step.at.action);
@@ -121,8 +130,12 @@ export async function drStageRollback(input: StageRollbackInput): Promise<StageR
 /** The phase now: the compiler does not see that applying an outcome changed it. */
 const ended = (action: ActionStatus): string => action.phase;
 
-function undoStep(input: StageRollbackInput, step: UndoStep): ReturnType<typeof executeAction> {
-  if (step.hook === true) return runHook(input, step);
+function undoStep(
+  input: StageRollbackInput,
+  step: UndoStep,
+  hooks: Pick<Series, 'nudges' | 'say'>,
+): ReturnType<typeof executeAction> {
+  if (step.hook === true) return runHook(input, step, hooks);
   // A custom rollback brings its own times and retries.
   const { rollback } = step.input;
   const rule =
@@ -149,11 +162,16 @@ function undoStep(input: StageRollbackInput, step: UndoStep): ReturnType<typeof 
     },
     bounds: input.bounds,
     totalMs: input.bounds.undoStepMs,
+    ...hooks,
   });
 }
 
 /** A hook around the undoing: carried out as it is written, in the name of the run that undoes. */
-function runHook(input: StageRollbackInput, step: UndoStep): ReturnType<typeof executeAction> {
+function runHook(
+  input: StageRollbackInput,
+  step: UndoStep,
+  hooks: Pick<Series, 'nudges' | 'say'>,
+): ReturnType<typeof executeAction> {
   const { input: action, at, outputs } = step;
   return executeAction({
     input: action,
@@ -173,5 +191,6 @@ function runHook(input: StageRollbackInput, step: UndoStep): ReturnType<typeof e
     },
     bounds: input.bounds,
     totalMs: input.bounds.undoStepMs,
+    ...hooks,
   });
 }

@@ -11,6 +11,7 @@ import { followChanges } from './changes.js';
 import type { StageResult, StageRunInput, WorkerActivities } from './contract.js';
 import { startMirror } from './mirror.js';
 import { createApprovals } from './approvals.js';
+import { createNudges } from './nested-plan.js';
 import { createPauses } from './pause.js';
 import { resultOf } from './stage-result.js';
 import {
@@ -61,6 +62,7 @@ export async function drStage(input: StageRunInput): Promise<StageResult> {
     });
 
     const approvals = createApprovals(input.run.requestedBy);
+    const nudges = createNudges();
 
     const stopCause = (): StopCause => (state.cancelled ? CANCELLED : SIBLING);
     const workflows = status.workflowExecutions ?? [];
@@ -83,6 +85,7 @@ export async function drStage(input: StageRunInput): Promise<StageResult> {
         status: workflow,
         bounds: input.bounds,
         approvals,
+        nudges,
         changed: (action) => {
           changes.mark(index, action);
           mirror.touch();

@@ -5,6 +5,7 @@ import { positionOf } from '../api/undo.js';
 import type { Series } from './action.js';
 import type { ActionOutcome, Decision } from './contract.js';
 import { innermost } from './failure.js';
+import { carryOutPlan } from './nested-plan.js';
 import { helperActivities } from './options.js';
 
 /**
@@ -12,6 +13,7 @@ import { helperActivities } from './options.js';
  * worker meanwhile, so it may take days. Always ends with an outcome; a cancel ends it at once.
  */
 export async function carryOutStep(series: Series, step: StepInput): Promise<ActionOutcome> {
+  if (step.kind === 'plan') return carryOutPlan(series, step);
   const { input, task } = series;
   const shielded = <T>(fn: () => Promise<T>): Promise<T> =>
     input.interruptible ? fn() : CancellationScope.nonCancellable(fn);

@@ -7,6 +7,7 @@ import type { ActionStatus, WorkflowExecutionStatus } from '../api/types.js';
 import { executeAction } from './action.js';
 import type { Approvals } from './approvals.js';
 import type { ActionOutcome, ActionTask, RunBounds, RunIdentity } from './contract.js';
+import type { Nudges } from './nested-plan.js';
 
 /** What a use of a workflow runs in. */
 export interface WorkflowRunner {
@@ -20,6 +21,7 @@ export interface WorkflowRunner {
   /** The workflow changed; with an action, that action too. */
   changed: (action?: number) => void;
   approvals: Approvals;
+  nudges: Nudges;
   /** Next rank in the stage's order of completion. */
   nextOrder: () => number;
   /** Why the scope was cancelled, once it is. */
@@ -153,6 +155,7 @@ async function runAction(
     task: taskOf(runner, index, action, own),
     bounds: runner.bounds,
     approvals: runner.approvals,
+    nudges: runner.nudges,
     say: (message, outputs) => {
       own.message = message;
       if (outputs !== undefined) own.outputs = outputs;

@@ -108,6 +108,13 @@ export const actionOutputsSchema = z
       })
       .optional()
       .describe('Approval: what is asked, and who has answered.'),
+    planExecutionRef: objectReferenceSchema
+      .extend({
+        plan: z.string().describe('Name of the DRPlan.'),
+        phase: z.string().describe('Phase of the execution when it was last looked at.'),
+      })
+      .optional()
+      .describe('Plan: the nested execution.'),
     priorRef: z
       .object({
         name: z

@@ -21,6 +21,7 @@ import { error, readField, show, warning } from './fields.js';
 import { checkHttp, methodOf } from './http.js';
 import { checkJob } from './job.js';
 import { checkName } from './names.js';
+import { checkNestedPlan } from './nested-plan.js';
 import { checkNotify } from './notify.js';
 import { checkResource } from './resource.js';
 import { isTemplated } from './sample.js';
@@ -143,6 +144,8 @@ function checkBlock(action: Action, type: ActionType, path: string): Problem[] {
       return action.wait === undefined ? [] : checkWait(action.wait, action, path);
     case 'Approval':
       return action.approval === undefined ? [] : checkApproval(action.approval, action, path);
+    case 'Plan':
+      return action.plan === undefined ? [] : checkNestedPlan(action.plan, action, path);
     case 'Notify':
       return action.notify === undefined ? [] : checkNotify(action.notify, path);
   }

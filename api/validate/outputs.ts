@@ -19,6 +19,7 @@ const OWNED: Record<string, ActionType> = {
   resourceRef: 'KubernetesResource',
   resourceRefs: 'KubernetesResource',
   approval: 'Approval',
+  planExecutionRef: 'Plan',
 };
 
 /**

@@ -2,6 +2,7 @@ import { MAX_ACTIONS } from '../compile.js';
 import { isObject } from '../json.js';
 import { mergeParameters, unknownParameters } from '../parameters.js';
 import { dedupeProblems, describeProblems, errorsOf } from '../problem.js';
+import type { WorkflowSpecLookup } from '../nested-plans.js';
 import type { Problem } from '../problem.js';
 import { mentionsOf, valuesUsed, whenMention } from '../references.js';
 import type { Mention } from '../references.js';
@@ -11,6 +12,8 @@ import { checkCondition } from './action.js';
 import { error, readSpec, warning } from './fields.js';
 import { checkDependencies } from './graph.js';
 import { checkName, checkReferable, checkUnique } from './names.js';
+import { checkNesting } from './nesting.js';
+import type { PlanLookup } from './nesting.js';
 import { checkReachable } from './reachable.js';
 import { checkRenderedNames } from './rendered-names.js';
 import { validateWorkflow } from './workflow.js';
@@ -22,6 +25,8 @@ export type WorkflowLookup = (namespace: string, name: string) => DRWorkflow | u
 export interface PlanCheckOptions {
   /** Problems of a workflow, for a caller that already knows them (default {@link validateWorkflow}). */
   workflowProblems?: (workflow: DRWorkflow) => readonly Problem[];
+  /** Finds the plans that this one runs as parts of itself. Absent: nothing is said about them. */
+  plan?: PlanLookup;
 }
 
 /**
@@ -42,7 +47,14 @@ export function validatePlan(
   const namespace = typeof metadata.namespace === 'string' ? metadata.namespace : 'default';
   const name = typeof metadata.name === 'string' ? metadata.name : '';
   const workflowProblems = options.workflowProblems ?? validateWorkflow;
-  return new PlanCheck(read.value, { namespace, name }, lookup, workflowProblems).run();
+  const problems = new PlanCheck(read.value, { namespace, name }, lookup, workflowProblems).run();
+  if (options.plan === undefined) return problems;
+  const workflow: WorkflowSpecLookup = (ns, used) => {
+    const found = lookup(ns, used);
+    return found === undefined || errorsOf(workflowProblems(found)).length > 0 ? undefined : found.spec;
+  };
+  const nesting = checkNesting({ namespace, name, spec: read.value }, { workflow, plan: options.plan });
+  return dedupeProblems([...problems, ...nesting]);
 }
 
 class PlanCheck {

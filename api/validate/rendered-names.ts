@@ -57,6 +57,8 @@ export function checkRenderedNames(action: Action, names: NameScope, path: strin
         ...field(action.subscription?.name, 'subscription.name', 'subdomain'),
         ...field(action.subscription?.namespace, 'subscription.namespace', 'label'),
       ];
+    case 'Plan':
+      return field(action.plan?.name, 'plan.name', 'subdomain');
     case 'KubernetesResource':
       return checkManifest(action.resource?.manifest ?? '', `${path}.resource.manifest`, scope);
     default:

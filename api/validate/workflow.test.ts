@@ -140,7 +140,7 @@ describe('shape', () => {
     expect(timeout?.message).toBe('is "5 minutes"; must be a duration such as 30s, 5m or 1h30m');
     const [type] = check(http('a', { type: 'Http' }));
     expect(type?.message).toBe(
-      'is "Http"; allowed are HTTP, Job, Localization, Globalization, HelmChart, Subscription, KubernetesResource, Wait, Notify, Approval',
+      'is "Http"; allowed are HTTP, Job, Localization, Globalization, HelmChart, Subscription, KubernetesResource, Wait, Notify, Approval, Plan',
     );
   });
 });
@@ -154,8 +154,34 @@ const ask = (name: string, block: Loose): Loose => ({
 const tell = (name: string, block: Loose): Loose => ({ name, type: 'Notify', notify: block });
 const wait = (name: string, block: Loose): Loose => ({ name, type: 'Wait', wait: block });
 
+const nest = (name: string, block: Loose, more: Loose = {}): Loose => ({
+  name,
+  type: 'Plan',
+  plan: block,
+  ...more,
+});
+
 describe('rules', () => {
   const cases: [string, Loose[], string[]][] = [
+    [
+      'a nested plan has a name that a plan can have, and is never run again by itself',
+      [
+        nest('a', { name: 'Inner Plan' }),
+        nest(
+          'b',
+          { name: 'p', params: [{ name: 'x', value: '{{ .outputs.a.planExecutionRef.name }}' }] },
+          { timeout: '2h', retryPolicy: { limit: 1 }, totalTimeout: '3h' },
+        ),
+        nest('c', { name: 'p', params: [{ name: 'x', value: '{{ .outputs.b.planExecutionRef.nam }}' }] }),
+        http('d', { rollback: { type: 'Plan', plan: { name: 'back' } } }),
+      ],
+      [
+        'error InvalidName spec.actions[0].plan.name',
+        'warning IgnoredField spec.actions[1].totalTimeout',
+        'warning IgnoredField spec.actions[1].retryPolicy',
+        'error UndefinedOutput spec.actions[2].plan',
+      ],
+    ],
     ['names are unique', [http('a'), http('a')], ['error DuplicateName spec.actions[1].name']],
     ['the block is there', [http('a', { http: undefined })], ['error InvalidField spec.actions[0].http']],
     [

@@ -1,5 +1,6 @@
 import { API_VERSION, ANNOTATIONS, FINALIZERS, LABELS } from '../../api/group.js';
 import { labelValue, runWorkflowId } from '../../api/naming.js';
+import { readNesting } from '../../api/nesting.js';
 import { isTerminalExecution } from '../../api/phase.js';
 import { errorsOf } from '../../api/problem.js';
 import type { DRPlan, DRPlanExecution } from '../../api/types.js';
@@ -137,6 +138,7 @@ export function createAdmission(deps: DrDeps): ExecutionAdmission {
     const requester = settings.answers.verified
       ? execution.metadata.annotations?.[ANNOTATIONS.requestedBy]
       : undefined;
+    const nesting = readNesting(execution.metadata.annotations?.[ANNOTATIONS.nestedIn]);
     const run: RunIdentity = {
       cluster: deps.cluster,
       namespace: identity.namespace,
@@ -153,6 +155,7 @@ export function createAdmission(deps: DrDeps): ExecutionAdmission {
       ...(requester !== undefined && { requestedBy: requester }),
       ...(account !== undefined && { serviceAccountName: account }),
       ...(work.target !== undefined && { target: work.target }),
+      ...(nesting !== undefined && { nesting }),
       snapshot: located.ref,
     };
     return { kind: 'start', prepared: prepare(execution, run, work) };

@@ -30,7 +30,7 @@ export class NotRecordedError extends Error {
  * The activities by which runs reach status. Both are idempotent, and neither ever fails a run: an execution that is
  * gone, has another uid or has ended is success, everything else is retried by Temporal.
  */
-export function createMirror(deps: MirrorDeps): BridgeActivities {
+export function createMirror(deps: MirrorDeps): Pick<BridgeActivities, 'mirror' | 'finish'> {
   const { caches, writer, mutex } = deps;
   // Updates of one run that arrive while a write is under way go out together in the next.
   const queues = new Map<string, Pending[]>();

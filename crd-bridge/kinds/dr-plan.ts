@@ -1,9 +1,12 @@
 import { ANNOTATIONS, API_VERSION, LABELS } from '../../api/group.js';
 import { labelValue } from '../../api/naming.js';
+import { nestedPlans } from '../../api/nested-plans.js';
+import type { WorkflowSpecLookup } from '../../api/nested-plans.js';
 import { errorsOf } from '../../api/problem.js';
 import type { Problem } from '../../api/problem.js';
 import type { DRPlan, DRPlanStatus, DRWorkflow } from '../../api/types.js';
 import { validatePlan } from '../../api/validate.js';
+import type { Change } from '../../kube/informer.js';
 import { findCondition, setCondition } from '../core/conditions.js';
 import { noServiceAccount } from '../execution/account.js';
 import { refOf } from '../execution/identity.js';
@@ -21,6 +24,10 @@ export interface PlanKind {
   problems(plan: DRPlan): Problem[];
   /** A workflow is new, different or gone. Returns the plans that use it. */
   workflowChanged(workflow: { namespace: string; name: string }): DRPlan[];
+  /** A plan is new, different or gone. Returns the plans that may run it as a part of themselves. */
+  planChanged(change: Change<DRPlan>): DRPlan[];
+  /** Plans that run this one as a part of themselves, as far as can be told without an execution. */
+  nestedIn(plan: { namespace: string; name: string }): DRPlan[];
   /** The plan is gone for good. */
   gone(plan: DRPlan): void;
 }
@@ -37,24 +44,35 @@ export function createPlanKind(deps: DrDeps, workflows: WorkflowKind): PlanKind 
   const told = new Set<string>();
 
   // A plan's own status changes twice in every run: what was found stands until a spec changes, its own or a workflow's.
-  const checked = new Map<
-    string,
-    { generation: number | undefined; workflows: number; problems: Problem[] }
-  >();
+  const checked = new Map<string, { generation: number | undefined; version: string; problems: Problem[] }>();
   let workflowsVersion = 0;
+  // Of plans that run others; what becomes of those matters to no other plan.
+  const nesting = new Set<string>();
+  let plansVersion = 0;
+
+  const usableWorkflow: WorkflowSpecLookup = (namespace, name) => {
+    const found = caches.workflows.get(namespace, name);
+    return found === undefined || errorsOf(workflows.problems(found)).length > 0 ? undefined : found.spec;
+  };
+  const nestingPlans = (): DRPlan[] =>
+    caches.plans.list().filter(({ metadata }) => nesting.has(metadata.uid ?? ''));
 
   function check(plan: DRPlan): Problem[] {
     const { uid = '', generation } = plan.metadata;
     const known = checked.get(uid);
-    if (known?.generation === generation && known?.workflows === workflowsVersion) return known.problems;
+    const version = (): string => `${workflowsVersion}/${nesting.has(uid) ? plansVersion : ''}`;
+    if (known?.generation === generation && known?.version === version()) return known.problems;
     const problems = validate(plan);
-    checked.set(uid, { generation, workflows: workflowsVersion, problems });
+    if (nestedPlans(plan, usableWorkflow).length > 0) nesting.add(uid);
+    else nesting.delete(uid);
+    checked.set(uid, { generation, version: version(), problems });
     return problems;
   }
 
   function validate(plan: DRPlan): Problem[] {
     const problems = validatePlan(plan, (namespace, name) => caches.workflows.get(namespace, name), {
       workflowProblems: (workflow) => workflows.problems(workflow),
+      plan: (namespace, name) => caches.plans.get(namespace, name),
     });
     return errorsOf(problems).length > 0 ? problems : [...problems, ...checkAccount(plan, settings)];
   }
@@ -108,13 +126,32 @@ export function createPlanKind(deps: DrDeps, workflows: WorkflowKind): PlanKind 
     },
     gone(plan) {
       checked.delete(plan.metadata.uid ?? '');
+      nesting.delete(plan.metadata.uid ?? '');
     },
     workflowChanged({ namespace, name }) {
       workflowsVersion += 1;
-      return caches.plans
+      const users = caches.plans
         .list()
         .filter((plan) => references(plan).some((ref) => ref.name === name && ref.namespace === namespace));
+      // Those above its users may have become deeper, or part of a cycle.
+      return users.length === 0 ? [] : [...new Set([...users, ...nestingPlans()])];
     },
+    planChanged(change) {
+      const { object } = change;
+      const isSame =
+        change.kind === 'set' &&
+        change.previous?.metadata.generation === object.metadata.generation &&
+        isInvalid(change.previous) === isInvalid(object);
+      if (isSame) return [];
+      plansVersion += 1;
+      return nestingPlans().filter(({ metadata }) => metadata.uid !== object.metadata.uid);
+    },
+    nestedIn: ({ namespace, name }) =>
+      nestingPlans().filter(
+        (plan) =>
+          plan.metadata.namespace === namespace &&
+          nestedPlans(plan, usableWorkflow).some((use) => use.name === name),
+      ),
   };
 
   function warnOfTrigger(plan: DRPlan): void {
@@ -171,6 +208,8 @@ export function planStatus(plan: DRPlan, problems: readonly Problem[], now: stri
     ...(metadata.generation !== undefined && { observedGeneration: metadata.generation }),
   };
 }
+
+const isInvalid = (plan: DRPlan | undefined): boolean => plan?.status?.phase === 'Invalid';
 
 /** References of a plan to workflows; tolerates a spec of any shape. */
 export function references(plan: DRPlan): { namespace: string; name: string }[] {

@@ -174,7 +174,7 @@ export interface Replica {
   deps: DrDeps;
   clock: { now: number };
   kind: RunKind<CachedExecution>;
-  mirror: BridgeActivities;
+  mirror: Pick<BridgeActivities, 'mirror' | 'finish'>;
   /** Shows the caches what the API server has. */
   sync(): void;
   /** Looks at the execution as the cache has it. */

@@ -23,7 +23,19 @@ export interface DefinitionDeps {
  * What depends on things that may still come or on how the installation is set up: objects are applied in any order, so
  * these make a plan Invalid in its status and are warnings here.
  */
-const CIRCUMSTANCES: ReadonlySet<string> = new Set(['WorkflowNotFound', 'NoServiceAccount']);
+const CIRCUMSTANCES: ReadonlySet<string> = new Set([
+  'WorkflowNotFound',
+  'NoServiceAccount',
+  'NestedPlanNotFound',
+  'NestedPlanInvalid',
+]);
+/** What is found in other plans, which the cache may not have as they are. */
+const ABOUT_PLANS: ReadonlySet<string> = new Set([
+  'NestedPlanNotFound',
+  'NestedPlanInvalid',
+  'PlanCycle',
+  'NestingTooDeep',
+]);
 /** Plans of a changed workflow are looked at for so long, for warnings only. */
 const PLANS_BUDGET_MS = 50;
 
@@ -52,6 +64,10 @@ export async function reviewPlan(
     await deps.lookups.learnWorkflows(plan, true);
     problems = check(deps, plan);
   }
+  if (problems.some(({ reason }) => ABOUT_PLANS.has(reason))) {
+    await deps.lookups.learnNestedPlans(plan);
+    problems = check(deps, plan);
+  }
   const verdict = verdictOn(problems);
   const holder = (request.oldObject as DRPlan | undefined)?.status?.currentExecution?.name;
   if (holder === undefined) return verdict;
@@ -78,7 +94,10 @@ function warnUsers(deps: DefinitionDeps, workflow: DRWorkflow): string[] {
       validatePlan(
         plan,
         (ns, other) => (ns === namespace && other === name ? workflow : caches.workflows.get(ns, other)),
-        { workflowProblems: (used) => (used === workflow ? [] : workflows.problems(used)) },
+        {
+          workflowProblems: (used) => (used === workflow ? [] : workflows.problems(used)),
+          plan: (ns, other) => caches.plans.get(ns, other),
+        },
       ),
     );
     if (errors.length === 0) continue;

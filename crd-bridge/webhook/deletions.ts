@@ -1,8 +1,10 @@
 /** Reviews of deletions: what somebody still needs is not deleted (plan semantics, §5 Delete). */
 import type { DRPlan } from '../../api/types.js';
+import { findCondition } from '../core/conditions.js';
 import { inspectHolder } from '../execution/lock-holder.js';
 import type { DrDeps } from '../execution/types.js';
 import { references } from '../kinds/dr-plan.js';
+import type { PlanKind } from '../kinds/dr-plan.js';
 import type { Lookups } from './lookups.js';
 import { allowed, refusedBy } from './review.js';
 import type { ReviewedObject, Verdict } from './review.js';
@@ -39,9 +41,14 @@ export async function reviewWorkflowDeletion(deps: DeletionDeps, workflow: Revie
   });
 }
 
-/** A plan that somebody runs on stays; not when its namespace goes. */
-export async function reviewPlanDeletion(deps: DeletionDeps, object: ReviewedObject): Promise<Verdict> {
+/** A plan that somebody runs on, or that is part of another, stays; not when its namespace goes. */
+export async function reviewPlanDeletion(
+  deps: DeletionDeps & { plans: Pick<PlanKind, 'nestedIn'> },
+  object: ReviewedObject,
+): Promise<Verdict> {
   const plan = object as unknown as DRPlan;
+  const nested = await checkNested(deps, object);
+  if (nested !== undefined) return nested;
   const holder = plan.status?.currentExecution;
   if (holder === undefined) return allowed();
   const state = await inspectHolder(deps.dr, plan, holder);
@@ -50,5 +57,27 @@ export async function reviewPlanDeletion(deps: DeletionDeps, object: ReviewedObj
   return refusedBy({
     reason: 'PlanInUse',
     message: `DRPlan "${namespace}/${name}" is in use: ${state.why}; then delete the plan`,
+  });
+}
+
+/** Plans that are being deleted themselves need it no more. */
+async function checkNested(
+  deps: DeletionDeps & { plans: Pick<PlanKind, 'nestedIn'> },
+  { metadata: { name, namespace = '' } }: ReviewedObject,
+): Promise<Verdict | undefined> {
+  const users: string[] = [];
+  for (const candidate of deps.plans.nestedIn({ namespace, name })) {
+    if (users.length === NAMED_PLANS) break;
+    const live = await deps.lookups.livePlan(namespace, candidate.metadata.name);
+    // Plans in a cycle would keep each other, and none of them can be run.
+    if (live !== undefined && findCondition(live.status?.conditions, 'Ready')?.reason !== 'PlanCycle')
+      users.push(live.metadata.name);
+  }
+  const still = deps.plans.nestedIn({ namespace, name }).filter((plan) => users.includes(plan.metadata.name));
+  if (still.length === 0 || (await deps.lookups.isTerminating(namespace))) return undefined;
+  const named = still.map((plan) => `"${plan.metadata.name}"`).join(', ');
+  return refusedBy({
+    reason: 'PlanInUse',
+    message: `DRPlan "${namespace}/${name}" is run by an action of DRPlan ${named}; delete these plans or take the action out of them first`,
   });
 }

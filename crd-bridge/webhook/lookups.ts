@@ -1,4 +1,6 @@
 import { API_VERSION } from '../../api/group.js';
+import { nestedPlans } from '../../api/nested-plans.js';
+import type { WorkflowSpecLookup } from '../../api/nested-plans.js';
 import type { DRPlan, DRWorkflow } from '../../api/types.js';
 import type { KubeClient } from '../../kube/client.js';
 import type { Cacheable, Informer } from '../../kube/informer.js';
@@ -15,6 +17,8 @@ export interface Lookups {
   livePlan(namespace: string, name: string): Promise<DRPlan | undefined>;
   /** Takes in workflows of a plan that the cache does not have; with `all`, also those it has. */
   learnWorkflows(plan: DRPlan, all: boolean): Promise<void>;
+  /** Reads anew the plans that a plan runs as parts of itself, and what those run in turn. */
+  learnNestedPlans(plan: DRPlan): Promise<void>;
   isTerminating(namespace: string): Promise<boolean>;
 }
 
@@ -59,6 +63,25 @@ export function createLookups(deps: Pick<DrDeps, 'kube' | 'caches'>): Lookups {
       await Promise.all(
         reads.map(({ namespace, name }) => live<DRWorkflow>(caches.workflows, namespace, name)),
       );
+    },
+    async learnNestedPlans(plan) {
+      const { namespace = 'default' } = plan.metadata;
+      const seen = new Set([plan.metadata.name]);
+      const spec: WorkflowSpecLookup = (at, name) => {
+        const workflow = caches.workflows.get(at, name);
+        return Array.isArray(workflow?.spec?.actions) ? workflow.spec : undefined;
+      };
+      const namesIn = (object: DRPlan): string[] =>
+        nestedPlans(object, spec)
+          .map(({ name }) => name)
+          .filter((name) => !seen.has(name));
+      const queue = namesIn(plan);
+      for (let name = queue.shift(); name !== undefined && seen.size < MOST_READS; name = queue.shift()) {
+        if (seen.has(name)) continue;
+        seen.add(name);
+        const found = await live<DRPlan>(caches.plans, namespace, name);
+        if (found !== undefined) queue.push(...namesIn(found));
+      }
     },
     async isTerminating(namespace) {
       return isGoing(kube, namespace);

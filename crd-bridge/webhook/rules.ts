@@ -23,7 +23,7 @@ export function createRules(dr: DrDeps, kinds: { workflows: WorkflowKind; plans:
     if (operation === 'DELETE') {
       if (oldObject === undefined) return allowed();
       if (kind === 'DRWorkflow') return reviewWorkflowDeletion({ dr, lookups }, oldObject);
-      if (kind === 'DRPlan') return reviewPlanDeletion({ dr, lookups }, oldObject);
+      if (kind === 'DRPlan') return reviewPlanDeletion({ dr, lookups, plans: kinds.plans }, oldObject);
       return allowed();
     }
     if (object === undefined) return allowed();

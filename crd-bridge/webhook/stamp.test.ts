@@ -3,7 +3,7 @@ import { ANNOTATIONS } from '../../api/group.js';
 import type { ReviewRequest } from './review.js';
 import { stamp } from './stamp.js';
 
-const { cancel, cancelRequestedBy, requestedBy } = ANNOTATIONS;
+const { cancel, cancelRequestedBy, requestedBy, nestedIn, key } = ANNOTATIONS;
 type Annotations = Record<string, string> | undefined;
 
 /** Annotations after the patch, as the API server applies it. */
@@ -67,4 +67,10 @@ it('lets nobody change or remove a stamp', () => {
     stamped('UPDATE', { ...before, [requestedBy]: 'root', [cancelRequestedBy]: 'root' }, before),
   ).toEqual(before);
   expect(stamped('UPDATE', { [requestedBy]: 'root' }, {})).toEqual({});
+});
+
+it('keeps what the bridge says about nested executions, and lets nobody else say it', () => {
+  expect(stamped('CREATE', { [nestedIn]: '{}', [key]: 'k' })).toEqual({ [requestedBy]: 'alice' });
+  const before = { [requestedBy]: 'bob', [nestedIn]: '{}', [key]: 'k' };
+  expect(stamped('UPDATE', { [requestedBy]: 'bob', [nestedIn]: 'x' }, before)).toEqual(before);
 });

@@ -3,8 +3,8 @@ import { stampAnswer } from './answers.js';
 import type { JsonPatch, ReviewRequest, Verdict } from './review.js';
 
 /**
- * Says on an execution who asked for it, who for its cancel, and who answered its approvals (architecture, §6). Whatever an object claims about that
- * itself is replaced: on a create by the user of the request, on an update by what was there before.
+ * Says on an execution who asked for it, who for its cancel, and who answered its approvals (architecture, §6), and that
+ * it is part of no other unless the bridge has made it so. Whatever an object claims about that itself is replaced: on a create by the user of the request, on an update by what was there before.
  */
 export function stamp(request: ReviewRequest): Verdict {
   const { object, oldObject, user } = request;
@@ -19,6 +19,9 @@ export function stamp(request: ReviewRequest): Verdict {
     ...answered.stamps,
     [ANNOTATIONS.requestedBy]: request.operation === 'CREATE' ? user : before?.[ANNOTATIONS.requestedBy],
     [ANNOTATIONS.cancelRequestedBy]: isCancelNew ? canceller : before?.[ANNOTATIONS.cancelRequestedBy],
+    // What the bridge alone writes, whose own requests do not come here.
+    [ANNOTATIONS.nestedIn]: before?.[ANNOTATIONS.nestedIn],
+    [ANNOTATIONS.key]: before?.[ANNOTATIONS.key],
   };
   const patch: JsonPatch = [];
   for (const [key, value] of Object.entries(wanted)) {

@@ -77,6 +77,34 @@ const SCENARIOS: Record<string, (scripted: ScriptedWorker) => Promise<ScriptedRu
       { bad: { phase: 'Failed', effect: 'None' } },
     );
   },
+  async nested(scripted) {
+    const ref = { name: 'child', uid: 'u', plan: 'inner', phase: 'Running' };
+    let looks = 0;
+    const run = await scripted.run(
+      {
+        stages: stages({
+          name: 'one',
+          workflows: [workflow([action('sub', { type: 'Plan', step: { kind: 'plan', timeoutMs: 60_000 } })])],
+        }),
+      },
+      {
+        'look sub': () =>
+          Promise.resolve(
+            ((looks += 1) < 4
+              ? { kind: 'waiting', ref, message: `look ${looks}` }
+              : {
+                  kind: 'ended',
+                  outcome: { phase: 'Failed', reason: 'PlanCancelled', message: 'cancelled', effect: 'Done' },
+                }) as never,
+          ),
+      },
+    );
+    await until(run, 'look sub');
+    await scripted.signal(`${run.handle.workflowId}/s0`, 'look', undefined);
+    while (looks < 2) await new Promise((resolve) => setTimeout(resolve, 25));
+    await run.handle.signal('cancel');
+    return run;
+  },
   async reverted(scripted) {
     const list = stages({ name: 'one', workflows: [workflow([job('a'), job('b')])] });
     const target = await scripted.run({ stages: list });

@@ -20,6 +20,7 @@ import type {
   Decision,
   EvaluateOutcome,
   FinishUpdate,
+  NestedState,
   MirrorUpdate,
   RunInput,
   RunResult,
@@ -135,6 +136,14 @@ export async function startScriptedWorker(address: string, namespace: string): P
       ),
   };
   const bridge: BridgeActivities = {
+    async nestedPlan(look) {
+      const { script, recording } = of(look.task.run.uid);
+      const label = look.task.direction === 'undo' ? `undo ${look.task.name}` : look.task.name;
+      recording.events.push(`look ${label}${look.stop === true ? ' stop' : ''}`);
+      const step = script[`look ${label}`];
+      if (typeof step !== 'function') throw new Error(`no look at ${label}`);
+      return (await step(look as unknown as ActionTask)) as unknown as NestedState;
+    },
     mirror: (update) => {
       of(update.run.uid).recording.mirrors.push(update);
       return Promise.resolve();

@@ -12,6 +12,7 @@ import {
   workflow,
 } from '../support/scripted.js';
 import type { ScriptedRun, ScriptedWorker } from '../support/scripted.js';
+import type { NestedTask } from '../../workflows/contract.js';
 
 let scripted: ScriptedWorker;
 beforeAll(async () => {
@@ -232,5 +233,159 @@ describe('an approval', () => {
     await run.handle.signal('cancel');
     expect(await ended(run)).toMatchObject({ phase: 'Failed', reason: 'Cancelled' });
     expect((await run.result()).phase).toBe('Cancelled');
+  });
+});
+
+describe('a nested plan', () => {
+  const nested = (extra: Partial<ActionInput> = {}) =>
+    action('sub', { type: 'Plan', step: { kind: 'plan' }, ...extra });
+  const ref = (phase: string) => ({ name: 'child', uid: 'u', plan: 'inner', phase });
+  const waits = (phase: string) => ({ kind: 'waiting', ref: ref(phase), message: `child is ${phase}` });
+  const ends = (outcome: object) => ({ kind: 'ended', outcome });
+  const succeeded = ends({ phase: 'Succeeded', outputs: { planExecutionRef: ref('Succeeded') } });
+  /** Looks answered in order, the last one again and again; one that asks for the end gets `stopped`. */
+  const looks = (answers: object[], stopped?: object[]) => {
+    const left = [...answers];
+    const ending = [...(stopped ?? [])];
+    return (look: unknown) => {
+      const list = (look as NestedTask).stop === true && stopped !== undefined ? ending : left;
+      const answer = list.length > 1 ? list.shift() : list[0];
+      return Promise.resolve(answer as never);
+    };
+  };
+  const look = (run: ScriptedRun, part = 's0') =>
+    scripted.signal(`${run.handle.workflowId}/${part}`, 'look', undefined);
+
+  it('runs between its neighbours, shown while it runs, and is looked at when somebody says so', async () => {
+    const run = await scripted.run(
+      { stages: one('a', nested(), 'b') },
+      { 'look sub': looks([waits('Pending'), waits('Running'), succeeded]) },
+    );
+    await shows(run, 'child is Pending');
+    const began = Date.now();
+    await look(run);
+    await shows(run, 'child is Running');
+    await look(run);
+    const result = await run.result();
+    expect(Date.now() - began).toBeLessThan(2000);
+    expect(phasesOf(result.stages)).toEqual([
+      'one=Succeeded(Succeeded:a=Succeeded,sub=Succeeded,b=Succeeded)',
+    ]);
+    expect(result.stages[0]?.workflowExecutions?.[0]?.actionStatuses?.[1]?.outputs).toEqual({
+      planExecutionRef: ref('Succeeded'),
+    });
+    expect(run.recording.events).toEqual([
+      ...['start a', 'Succeeded a', 'look sub', 'look sub', 'look sub', 'start b', 'Succeeded b'],
+    ]);
+  });
+
+  it('is looked at after a while though nobody says so', async () => {
+    const run = await scripted.run(
+      { stages: one(nested()) },
+      { 'look sub': looks([waits('Running'), succeeded]) },
+    );
+    expect((await run.result()).phase).toBe('Succeeded');
+  });
+
+  it('fails the run as it has failed', async () => {
+    const run = await scripted.run(
+      { stages: one(nested(), 'b') },
+      { 'look sub': looks([ends({ phase: 'Failed', reason: 'PlanBusy', message: 'busy', effect: 'None' })]) },
+    );
+    expect(phasesOf((await run.result()).stages)).toEqual([
+      'one=Failed(Failed:sub=Failed/PlanBusy,b=Skipped/FailFast)',
+    ]);
+  });
+
+  const cut = ends({ phase: 'Failed', reason: 'PlanCancelled', message: 'was cancelled', effect: 'Done' });
+
+  it('is ended by a cancel, which waits for that', async () => {
+    const run = await scripted.run(
+      { stages: one(nested(), 'b') },
+      { 'look sub': looks([waits('Running')], [waits('Running'), waits('Running'), cut]) },
+    );
+    await shows(run, 'child is Running');
+    await run.handle.signal('cancel');
+    const result = await run.result();
+    expect(result.phase).toBe('Cancelled');
+    expect(phasesOf(result.stages)).toEqual(['one=Failed(Failed:sub=Failed/Cancelled,b=Skipped/Cancelled)']);
+    expect(result.stages[0]?.workflowExecutions?.[0]?.actionStatuses?.[0]).toMatchObject({
+      effect: 'Done',
+      message: 'cancelled while it ran; was cancelled',
+    });
+    expect(run.recording.events.filter((event) => event === 'look sub stop')).toHaveLength(3);
+  });
+
+  it('that has succeeded in the moment of the cancel has succeeded', async () => {
+    const run = await scripted.run(
+      { stages: one(nested(), 'b') },
+      { 'look sub': looks([waits('Running')], [succeeded]) },
+    );
+    await shows(run, 'child is Running');
+    await run.handle.signal('cancel');
+    expect(phasesOf((await run.result()).stages)).toEqual([
+      'one=Failed(Failed:sub=Succeeded,b=Skipped/Cancelled)',
+    ]);
+  });
+
+  it('is ended at its timeout', async () => {
+    const run = await scripted.run(
+      { stages: one(nested({ step: { kind: 'plan', timeoutMs: 1000 } })) },
+      { 'look sub': looks([waits('Running')], [cut]) },
+    );
+    const [status] = (await run.result()).stages[0]?.workflowExecutions?.[0]?.actionStatuses ?? [];
+    expect(status).toMatchObject({
+      phase: 'Failed',
+      reason: 'Timeout',
+      message: 'no end within its timeout of 1s; was cancelled',
+    });
+  });
+
+  it('is ended by the failure of another workflow with FailFast', async () => {
+    const run = await scripted.run(
+      {
+        stages: stages({
+          name: 'one',
+          parallel: true,
+          failurePolicy: 'FailFast',
+          workflows: [workflow([nested()]), workflow(['bad'])],
+        }),
+      },
+      { 'look sub': looks([waits('Running')], [cut]), bad: { phase: 'Failed' } },
+    );
+    expect(phasesOf((await run.result()).stages)[0]).toContain('sub=Failed/StageFailed');
+  });
+
+  it('may be let go on by a cancel', async () => {
+    const run = await scripted.run(
+      { stages: one(nested({ interruptible: false }), 'b') },
+      { 'look sub': looks([waits('Running'), succeeded], [cut]) },
+    );
+    await shows(run, 'child is Running');
+    await run.handle.signal('cancel');
+    expect(phasesOf((await run.result()).stages)).toEqual([
+      'one=Failed(Failed:sub=Succeeded,b=Skipped/Cancelled)',
+    ]);
+  });
+
+  it('is undone in its turn, shown meanwhile, and without the time of the action', async () => {
+    const list = one('a', nested({ step: { kind: 'plan', timeoutMs: 500 } }), action('z', { type: 'Job' }));
+    const target = await scripted.run({ stages: list }, { 'look sub': looks([succeeded]) });
+    const { stages: statuses } = await target.result();
+    const undo = planUndo({ stages: list, statuses, undone: [] });
+    const run = await scripted.run(
+      {
+        run: { operation: 'Revert', target: { name: 'target', uid: 'uid' } } as never,
+        undo,
+        undoStatuses: undo.map((item) => item.status),
+      },
+      { 'look undo sub': looks([waits('Running'), succeeded], [cut]) },
+    );
+    await shows(run, 'child is Running');
+    const result = await run.result();
+    expect(result.phase).toBe('Succeeded');
+    expect(run.recording.events).toEqual([
+      ...['start undo z', 'Succeeded undo z', 'look undo sub', 'look undo sub'],
+    ]);
   });
 });

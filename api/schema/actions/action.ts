@@ -10,6 +10,7 @@ import { jobActionSchema } from './job.js';
 import { resourceActionSchema } from './kubernetes-resource.js';
 import { localizationActionSchema } from './localization.js';
 import { notifyActionSchema } from './notify.js';
+import { planActionSchema } from './plan.js';
 import { retryPolicySchema } from './retry-policy.js';
 import { subscriptionActionSchema } from './subscription.js';
 import { targetSchema } from './target.js';
@@ -27,6 +28,7 @@ export const ACTION_TYPES = [
   'Wait',
   'Notify',
   'Approval',
+  'Plan',
 ] as const;
 /** Type of an action (seed: Action). */
 export type ActionType = (typeof ACTION_TYPES)[number];
@@ -47,7 +49,10 @@ const actionFields = {
   wait: waitActionSchema.optional().describe('What is waited for (type Wait).'),
   notify: notifyActionSchema.optional().describe('The message (type Notify).'),
   approval: approvalActionSchema.optional().describe('Who has to agree (type Approval).'),
-  timeout: duration('Longest time of one attempt (default 5m). A Notify has 15s by default.').optional(),
+  plan: planActionSchema.optional().describe('The plan to run (type Plan).'),
+  timeout: duration(
+    'Longest time of one attempt (default 5m). A Notify has 15s by default, a Plan no limit.',
+  ).optional(),
   totalTimeout: duration('Longest time of all attempts together (default none).').optional(),
   retryPolicy: retryPolicySchema.optional().describe('How the action is retried.'),
   dependsOn: z
@@ -105,6 +110,7 @@ export const BLOCK_BY_TYPE = {
   Wait: 'wait',
   Notify: 'notify',
   Approval: 'approval',
+  Plan: 'plan',
 } as const satisfies Record<ActionType, string>;
 
 const blockRules = Object.entries(BLOCK_BY_TYPE).map(([type, field]): CelRule => ({

@@ -1,0 +1,60 @@
+import { actionInScope, judgeWhen } from '../../api/action-scope.js';
+import { RenderError } from '../../api/render.js';
+import type { ActionBody } from '../../api/run.js';
+import { resolveBody } from '../../api/snapshot.js';
+import type { ActionTask, BridgeActivities, NestedState } from '../../workflows/contract.js';
+import { lookAtExecute } from './execute.js';
+import { lookAtInverse } from './inverse.js';
+import { createNestedObjects } from './objects.js';
+import type { NestedDeps } from './objects.js';
+import { failed } from './outcome.js';
+
+/**
+ * The activity by which runs have other plans run: each call looks at what there is and does the next thing, so that it
+ * does not matter how often, from where and after which crash it is called. It never waits.
+ *
+ * Values of placeholders are filled in here and not in the run: what looks like a secret stays out of its history.
+ */
+export function createNestedPlans(deps: NestedDeps): Pick<BridgeActivities, 'nestedPlan'> {
+  const objects = createNestedObjects(deps);
+
+  async function bodyOf(task: ActionTask): Promise<ActionBody | { unreadable: string }> {
+    if (task.body !== undefined) return task.body;
+    try {
+      return resolveBody(await deps.snapshots.read(task.run.snapshot), task.at);
+    } catch (error) {
+      if (error instanceof Error && error.name !== 'KubeError') return { unreadable: error.message };
+      throw error;
+    }
+  }
+
+  return {
+    async nestedPlan(look) {
+      const { task } = look;
+      const body = await bodyOf(task);
+      if ('unreadable' in body)
+        return failed({ reason: 'SnapshotLost', message: body.unreadable }, 'Unknown');
+      const { action, scope, custom } = actionInScope(task, body);
+      if (task.direction === 'undo' && !custom) return lookAtInverse(objects, look);
+      try {
+        // Once it runs, what its condition would say now does not matter.
+        const verdict =
+          action.when === undefined || look.known !== undefined
+            ? undefined
+            : judgeWhen(action.when, task, scope);
+        if (verdict !== undefined) return refusedBy(verdict);
+        return await lookAtExecute(objects, look, action, scope);
+      } catch (error) {
+        if (error instanceof RenderError) return failed({ reason: error.reason, message: error.message });
+        throw error;
+      }
+    },
+  };
+}
+
+function refusedBy(verdict: NonNullable<ReturnType<typeof judgeWhen>>): NestedState {
+  const { kind, reason, message } = verdict;
+  return kind === 'failed'
+    ? failed(verdict)
+    : { kind: 'ended', outcome: { phase: 'Skipped', reason, message } };
+}
