@@ -22,6 +22,32 @@ describe('failures as they are told', () => {
     expect(failure.hints[0]).toContain('drover status');
   });
 
+  it.each([
+    [
+      'a missing right',
+      'drplans is forbidden: User "x" cannot list',
+      'drplans is forbidden',
+      'ask for the right',
+    ],
+    [
+      'our own admission',
+      'admission webhook "validate.dr.bkbcs.tencent.com" denied the request: plan "p" is in use',
+      'refused: plan "p" is in use',
+      undefined,
+    ],
+    [
+      'a webhook of somebody else',
+      'admission webhook "policy.example.com" denied the request: no',
+      'admission webhook "policy.example.com"',
+      'webhook policy.example.com; ask who keeps it',
+    ],
+  ])('tell a 403 of %s', (_, text, message, hint) => {
+    const failure = describeFailure(new KubeError(text, { code: 403, reason: 'Forbidden' }), options);
+    expect(failure.message).toContain(message);
+    if (hint === undefined) expect(failure.hints).toEqual([]);
+    else expect(failure.hints[0]).toContain(hint);
+  });
+
   it('list the fields that the API server refused', () => {
     const error = new KubeError('is invalid', {
       code: 422,

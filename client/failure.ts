@@ -1,3 +1,4 @@
+import { GROUP } from '../api/group.js';
 import { KubeError } from '../kube/error.js';
 import { CliError } from './cli-error.js';
 import { EXIT } from './exit-codes.js';
@@ -17,10 +18,31 @@ export function describeFailure(error: unknown, options: { program: string; verb
     return { message: error.message, hints: [...error.hints, ...trace], exitCode: error.exitCode };
   }
   if (error instanceof KubeError) {
-    return { message: error.message, hints: [...kubeHints(error, program), ...trace], exitCode: EXIT.error };
+    const hints = [...kubeHints(error, program), ...trace];
+    return { message: ownVerdict(error) ?? error.message, hints, exitCode: EXIT.error };
   }
   const message = error instanceof Error ? error.message : String(error);
   return { message, hints: trace, exitCode: EXIT.error };
+}
+
+/** How the API server tells that a webhook has refused, and why. */
+const VERDICT = /^admission webhook "([^"]*)" denied the request: (.*)$/s;
+
+/** What Drover's own admission has refused, without the API server's words around it. */
+function ownVerdict({ message }: KubeError): string | undefined {
+  const [, webhook = '', why = ''] = VERDICT.exec(message) ?? [];
+  return webhook.endsWith(`.${GROUP}`) ? `refused: ${why}` : undefined;
+}
+
+/** A refusal by admission has the code of a missing right, and nothing to do with rights. */
+function forbiddenHints(error: KubeError): string[] {
+  if (ownVerdict(error) !== undefined) return [];
+  const [, webhook] = VERDICT.exec(error.message) ?? [];
+  if (webhook !== undefined || error.message.startsWith('ValidatingAdmissionPolicy'))
+    return [
+      `a rule of this cluster refuses it${webhook === undefined ? '' : `: webhook ${webhook}`}; ask who keeps it`,
+    ];
+  return ['ask for the right, or use a --context that has it'];
 }
 
 function kubeHints(error: KubeError, program: string): string[] {
@@ -36,7 +58,7 @@ function kubeHints(error: KubeError, program: string): string[] {
         'the credentials of the kubeconfig are not accepted; log in again, or choose another --context',
       ];
     case 403:
-      return ['ask for the right, or use a --context that has it'];
+      return forbiddenHints(error);
     default:
       return (error.details?.causes ?? []).map(({ field, message }) => `${field ?? ''}: ${message ?? ''}`);
   }

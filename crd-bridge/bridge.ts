@@ -1,16 +1,20 @@
 import { Worker } from '@temporalio/worker';
 import type { NativeConnection } from '@temporalio/worker';
-import { API_VERSION } from '../api/group.js';
+import { API_VERSION, FINALIZERS } from '../api/group.js';
 import { isTerminalExecution } from '../api/phase.js';
 import type { DRPlan, DRWorkflow } from '../api/types.js';
+import { describeSigns, findPreviousController } from '../client/previous-controller.js';
 import type { Runs } from '../client/runs.js';
 import type { KubeClient } from '../kube/client.js';
+import { KubeError } from '../kube/error.js';
 import { createInformer } from '../kube/informer.js';
 import type { Cacheable, Informer } from '../kube/informer.js';
 import type { Encryption } from '../runtime/encryption/data-converter.js';
 import { taskQueues } from '../workflows/contract.js';
 import type { BridgeConfig } from './config.js';
 import { createEventRecorder } from './core/events.js';
+import { createGate, openGate } from './core/gate.js';
+import type { Gate } from './core/gate.js';
 import type { Log } from './core/log.js';
 import type { BridgeMetrics } from './core/metrics.js';
 import { createKeyedMutex } from './core/mutex.js';
@@ -59,6 +63,8 @@ export interface Bridge {
 }
 
 const BACKOFF = { minMs: 100, maxMs: 60_000 };
+/** While the previous controller runs somebody waits for it to stop. */
+const CLOSED_LOOK_MS = 3000;
 
 /**
  * Brings caches, queues, kinds and the mirror together. All replicas are active: a start is idempotent by id, the lock
@@ -101,6 +107,7 @@ export async function startBridge(options: BridgeOptions): Promise<Bridge> {
     },
   });
   const mutex = createKeyedMutex();
+  const gate = gateFor(config, kube, log);
   const deps: DrDeps = {
     kube,
     log,
@@ -150,6 +157,7 @@ export async function startBridge(options: BridgeOptions): Promise<Bridge> {
     onStart: () => {
       metrics.starts.inc();
     },
+    mayBegin: () => gate.closed() === undefined,
   });
 
   const queueFor = <T extends Cacheable>(
@@ -182,10 +190,12 @@ export async function startBridge(options: BridgeOptions): Promise<Bridge> {
   };
   const queues = {
     workflows: queueFor(caches.workflows, async (workflow) => {
-      await workflowKind.reconcile(workflow);
+      if (gate.closed() === undefined) await workflowKind.reconcile(workflow);
       return undefined;
     }),
-    plans: queueFor(caches.plans, (plan) => planKind.reconcile(plan)),
+    plans: queueFor(caches.plans, async (plan) =>
+      gate.closed() === undefined ? planKind.reconcile(plan) : undefined,
+    ),
     executions: queueFor(caches.executions, (execution) => controller.reconcile(execution)),
   };
 
@@ -224,7 +234,8 @@ export async function startBridge(options: BridgeOptions): Promise<Bridge> {
       }
       if (change.kind === 'gone') executionKind.gone(object);
       // What has ended costs nothing, however much of it is kept.
-      else if (!ended || object.metadata.deletionTimestamp !== undefined) queues.executions.add(key);
+      else if (!ended || object.metadata.deletionTimestamp !== undefined || isInherited(object))
+        queues.executions.add(key);
       if (change.kind === 'gone' || ended) {
         const plan = caches.plans.get(namespace, object.spec?.planRef);
         const { name, uid = '' } = object.metadata;
@@ -273,17 +284,25 @@ export async function startBridge(options: BridgeOptions): Promise<Bridge> {
   });
   const sweeping = synced.then(() => orphans.run(abort.signal));
 
-  const resync = setInterval(() => {
+  const lookAtAll = (): void => {
     for (const workflow of caches.workflows.list()) queues.workflows.add(keyOf(workflow));
     for (const plan of caches.plans.list()) queues.plans.add(keyOf(plan));
     for (const execution of caches.executions.list()) {
-      if (!isTerminalExecution(execution.status?.phase)) queues.executions.add(keyOf(execution));
+      const { status, metadata } = execution;
+      const isOver = isTerminalExecution(status?.phase) && metadata.deletionTimestamp === undefined;
+      if (!isOver || isInherited(execution)) queues.executions.add(keyOf(execution));
     }
-  }, config.resync);
+  };
+  const resync = setInterval(lookAtAll, config.resync);
+  const gating = synced.then(() => {
+    gate.onOpen(lookAtAll);
+    return gate.run(abort.signal);
+  });
 
-  // Reviews need complete caches too.
+  // Reviews need complete caches too. Beside another controller they would refuse what is meant for that one.
   let webhook: AdmissionWebhook | undefined;
   const admitting = synced.then(async () => {
+    await gate.whenOpen();
     if (abort.signal.aborted) return;
     webhook = await setUpWebhook(config, deps, { workflows: workflowKind, plans: planKind }, metrics);
   });
@@ -299,12 +318,14 @@ export async function startBridge(options: BridgeOptions): Promise<Bridge> {
           (informer) =>
             `${informer.kind}: not listed yet${lastErrors.has(informer.kind) ? ` (${lastErrors.get(informer.kind)})` : ''}`,
         );
+      const closed = gate.closed();
+      if (closed !== undefined) missing.unshift(closed);
       if (missing.length === 0 && worker.getState() !== 'RUNNING')
         missing.push(`Temporal worker: ${worker.getState()}`);
       const admission =
         config['webhook-port'] === undefined ? undefined : 'admission webhook: not started yet';
       const unserved = webhook === undefined ? admission : webhook.missing();
-      if (unserved !== undefined) missing.push(unserved);
+      if (unserved !== undefined && closed === undefined) missing.push(unserved);
       return missing;
     },
     whenSynced: () => synced,
@@ -321,9 +342,39 @@ export async function startBridge(options: BridgeOptions): Promise<Bridge> {
       abort.abort();
       await admitting.catch(() => undefined);
       await webhook?.stop();
-      await Promise.all([...running, sweeping]);
+      await Promise.all([...running, sweeping, gating]);
     },
   };
 }
+
+/** Closed while the controller that Drover takes over from runs (plan semantics, §5). */
+function gateFor(config: BridgeConfig, kube: KubeClient, log: Log): Gate {
+  const names = config['previous-controller'];
+  if (names.length === 0) return openGate;
+  const namespace = config['previous-controller-namespace'];
+  const options = { names, ...(namespace !== undefined && { namespace }) };
+  return createGate({
+    async look() {
+      try {
+        const signs = await findPreviousController(kube, options);
+        return signs.length === 0
+          ? undefined
+          : `the previous controller still runs: ${describeSigns(signs)}; scale it to zero, then executions begin here by themselves`;
+      } catch (error) {
+        if (!(error instanceof KubeError && error.code === 403)) throw error;
+        throw new Error(
+          `${error.message}; grant what deploy/rbac/bridge.yaml lists, or, where no other controller of these kinds was ever installed, set --previous-controller= (DROVER_PREVIOUS_CONTROLLER)`,
+          { cause: error },
+        );
+      }
+    },
+    openMs: config['previous-controller-check'],
+    closedMs: Math.min(CLOSED_LOOK_MS, config['previous-controller-check']),
+    log,
+  });
+}
+
+const isInherited = ({ metadata }: CachedExecution): boolean =>
+  metadata.finalizers?.includes(FINALIZERS.legacyExecution) ?? false;
 
 const keyOf = (object: Cacheable): string => `${object.metadata.namespace ?? ''}/${object.metadata.name}`;

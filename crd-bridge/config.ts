@@ -1,6 +1,7 @@
 import { parseArgs } from 'node:util';
 import { z } from 'zod';
 import { parseDuration } from '../api/duration.js';
+import { PREVIOUS_CONTROLLER_NAMES } from '../client/previous-controller.js';
 
 const duration = (fallback: string) =>
   z
@@ -50,6 +51,17 @@ const schema = z.object({
   'orphan-interval': duration('60s'),
   'orphan-confirm': duration('30s'),
   resync: duration('10m'),
+  'previous-controller': z
+    .string()
+    .default(PREVIOUS_CONTROLLER_NAMES.join(','))
+    .transform((text) =>
+      text
+        .split(',')
+        .map((name) => name.trim())
+        .filter((name) => name !== ''),
+    ),
+  'previous-controller-namespace': z.string().min(1).optional(),
+  'previous-controller-check': duration('60s'),
   'undo-step': duration('15m'),
   settle: duration('5m'),
   'pause-reminder': duration('10m'),
@@ -105,6 +117,10 @@ const HELP: Record<keyof BridgeConfig, string> = {
   'orphan-interval': 'time between two searches for runs whose execution is gone (60s)',
   'orphan-confirm': 'least time between the two looks that must find it gone (30s)',
   resync: 'time after which every object is looked at again (10m)',
+  'previous-controller':
+    'parts of the names of Deployments beside which nothing is begun; empty: do not look (drplan-controller)',
+  'previous-controller-namespace': 'look for them in this namespace only',
+  'previous-controller-check': 'time between two looks whether one of them has come back (60s)',
   'undo-step': 'longest time of one undo step with all its attempts (15m)',
   settle: 'longest time of settling an interrupted action (5m)',
   'pause-reminder': 'time between two reminders of a paused stage (10m)',
@@ -170,6 +186,6 @@ const helpText = (names: readonly (keyof BridgeConfig)[]): string =>
     'Starts Temporal runs for DRPlanExecutions and keeps their status.',
     'Temporal is configured by the standard TEMPORAL_* variables. Each flag can also be given as DROVER_<NAME>.',
     '',
-    ...names.map((name) => `  --${name.padEnd(26)}${HELP[name]}`),
+    ...names.map((name) => `  --${name.padEnd(31)}${HELP[name]}`),
     '',
   ].join('\n');

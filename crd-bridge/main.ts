@@ -96,6 +96,7 @@ async function main(config: BridgeConfig, log: Logger): Promise<void> {
     }
   });
   await bridge.whenSynced();
+  const missing = bridge.notReady();
   log.info(
     {
       cluster,
@@ -105,7 +106,7 @@ async function main(config: BridgeConfig, log: Logger): Promise<void> {
       searchAttributes: temporal.searchAttributes,
       ports: health.ports,
     },
-    'bridge is ready',
+    missing.length === 0 ? 'bridge is ready' : `bridge has read all objects; to come: ${missing.join('; ')}`,
   );
   try {
     await Promise.race([stopped, bridge.done]);

@@ -1,9 +1,16 @@
 import type { Command } from 'commander';
 import { API_VERSION } from '../../api/group.js';
+import type { KubeClient } from '../../kube/client.js';
 import { doctor, type Finding } from '../../local/index.js';
 import { CliError } from '../cli-error.js';
 import { EXIT } from '../exit-codes.js';
 import type { CommandContext } from '../context.js';
+import {
+  describeSigns,
+  findForeignWebhooks,
+  findPreviousController,
+  PREVIOUS_CONTROLLER_NAMES,
+} from '../previous-controller.js';
 import { type OutputFormat, printValue } from '../output.js';
 import type { Style } from '../render/style.js';
 import { oneLine } from '../render/text.js';
@@ -71,7 +78,7 @@ async function clusterFindings(context: CommandContext): Promise<Finding[]> {
         }
       }),
     );
-    return [found, ...definitions.flat()];
+    return [found, ...definitions.flat(), ...(await predecessorFindings(kube))];
   } catch (error) {
     return [
       {
@@ -82,6 +89,46 @@ async function clusterFindings(context: CommandContext): Promise<Finding[]> {
           error instanceof CliError && error.hints.length > 0
             ? error.hints.join('; ')
             : 'check the kubeconfig',
+      },
+    ];
+  }
+}
+
+const OWN_WEBHOOKS = 'drover';
+
+/** What the controller that Drover takes over from does, or has left behind. */
+async function predecessorFindings(kube: KubeClient): Promise<Finding[]> {
+  const subject = 'previous controller';
+  try {
+    const [signs, webhooks] = await Promise.all([
+      findPreviousController(kube, { names: PREVIOUS_CONTROLLER_NAMES }),
+      findForeignWebhooks(kube, OWN_WEBHOOKS),
+    ]);
+    const running: Finding[] =
+      signs.length === 0
+        ? []
+        : [
+            {
+              subject,
+              level: 'problem',
+              message: `still runs: ${describeSigns(signs)}; the bridge begins nothing beside it`,
+              advice: 'scale it to zero as docs/migrating.md says; the bridge notices by itself',
+            },
+          ];
+    const left = webhooks.map(({ kind, name, blocks }): Finding => ({
+      subject,
+      level: blocks && signs.length === 0 ? 'problem' : 'warning',
+      message: `${kind} "${name}" is not Drover's and is asked about its objects${blocks ? ': they cannot be created or changed while nobody answers it' : ''}`,
+      advice: `once the previous controller has stopped: kubectl delete ${kind.toLowerCase()} ${name}`,
+    }));
+    return [...running, ...left];
+  } catch (error) {
+    return [
+      {
+        subject,
+        level: 'warning',
+        message: `cannot tell whether it runs: ${error instanceof Error ? error.message : String(error)}`,
+        advice: 'look with an account that may list Deployments, Leases and webhook configurations',
       },
     ];
   }

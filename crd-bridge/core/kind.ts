@@ -23,6 +23,8 @@ export interface RunView {
   deleting: boolean;
   /** Whether the bridge's finalizer is there. */
   held: boolean;
+  /** Whether a finalizer of a predecessor is there, which nobody takes away any more. */
+  inherited: boolean;
   /** Whether a person released it although its run cannot be reached. */
   forceRelease: boolean;
 }
@@ -75,6 +77,8 @@ export interface RunKind<T extends Cacheable> {
   blocked(object: T, reason: string, message: string): Promise<void>;
   /** Last things before the finalizer goes. */
   beforeRelease(object: T, cause: ReleaseCause): Promise<void>;
+  /** Takes the finalizer of a predecessor away. */
+  disown(object: T): Promise<void>;
   /** Takes the finalizer away, and any that a predecessor left. */
   release(object: T): Promise<void>;
   /** The object is gone for good. */

@@ -10,6 +10,7 @@ const OPEN: RunView = {
   answers: [],
   deleting: false,
   held: true,
+  inherited: false,
   forceRelease: false,
 };
 const object: Cacheable = { metadata: { name: 'o', namespace: 'ns', uid: 'u' } };
@@ -24,6 +25,7 @@ function setup(view: Partial<RunView> = {}) {
     unreachable: false,
     stillActing: undefined as number | undefined,
     starting: false,
+    mayBegin: true,
     where: { clusterId: 'this', namespaceId: 'here' },
     admission: undefined as Admission | undefined,
   };
@@ -53,6 +55,7 @@ function setup(view: Partial<RunView> = {}) {
     mismatch: note('mismatch'),
     blocked: note('blocked'),
     beforeRelease: note('beforeRelease'),
+    disown: note('disown'),
     release: note('release'),
     gone: () => undefined,
   };
@@ -85,6 +88,7 @@ function setup(view: Partial<RunView> = {}) {
     times: { silenceMs: 60_000, firstLookMs: 30_000, deleteWaitMs: 120_000 },
     log: { debug: silent, info: silent, warn: silent, error: silent },
     onStart: silent,
+    mayBegin: () => world.mayBegin,
     now: () => world.now,
   });
   const reconcile = async () => {
@@ -139,6 +143,38 @@ describe('an object without a run', () => {
       expect((await reconcile()).calls).toEqual(['describe', ...end]);
     }
   });
+});
+
+describe('while another controller may act', () => {
+  it('nothing is begun, ended or let go that has no run of ours', async () => {
+    const { world, reconcile } = setup();
+    world.mayBegin = false;
+    expect(await reconcile()).toEqual({ after: undefined, calls: [] });
+    for (const view of [
+      { cancel: {} },
+      { deleting: true, held: false },
+      { ended: true, inherited: true },
+    ] satisfies Partial<RunView>[]) {
+      const theirs = setup(view);
+      theirs.world.mayBegin = false;
+      expect((await theirs.reconcile()).calls).toEqual([]);
+    }
+  });
+
+  it('a run of ours goes on, and what we hold can be deleted', async () => {
+    const { world, reconcile } = setup(recorded);
+    world.mayBegin = false;
+    world.run = running;
+    expect((await reconcile()).calls).toEqual(['describe', 'alive']);
+    const deleted = setup({ deleting: true });
+    deleted.world.mayBegin = false;
+    expect((await deleted.reconcile()).calls).toEqual(['describe', 'beforeRelease neverStarted', 'release']);
+  });
+});
+
+it('the finalizer of a predecessor is taken off what has ended', async () => {
+  const { reconcile } = setup({ ended: true, inherited: true });
+  expect((await reconcile()).calls).toEqual(['disown']);
 });
 
 describe('an object with a run', () => {

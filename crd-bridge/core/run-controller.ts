@@ -24,6 +24,11 @@ export interface RunControllerOptions<T extends Cacheable> {
   times: RunControllerTimes;
   log: Log;
   onStart: () => void;
+  /**
+   * Whether anything may be begun. While not, objects without a run of ours are left alone: they may be another
+   * controller's. Whoever says no says when to look again.
+   */
+  mayBegin?: () => boolean;
   now?: () => number;
 }
 
@@ -243,8 +248,11 @@ export function createRunController<T extends Cacheable>(options: RunControllerO
   return {
     async reconcile(object) {
       const view = kind.view(object);
+      const mayBegin = options.mayBegin?.() ?? true;
+      if (!mayBegin && view.run === undefined && !(view.deleting && view.held)) return undefined;
       if (view.deleting) return remove(object, view);
       if (view.ended) {
+        if (view.inherited) await kind.disown(object);
         memories.delete(object.metadata.uid ?? '');
         return undefined;
       }

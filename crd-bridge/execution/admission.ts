@@ -9,7 +9,14 @@ import type { RunMemo, SignalResult } from '../../client/runs.js';
 import type { RunIdentity } from '../../workflows/contract.js';
 import type { Admission } from '../core/kind.js';
 import { accountOf } from './account.js';
-import { checkAbandoned, checkDeadline, checkNameReused, checkRestored, startDeadline } from './gates.js';
+import {
+  ABANDONED,
+  checkAbandoned,
+  checkDeadline,
+  checkNameReused,
+  checkRestored,
+  startDeadline,
+} from './gates.js';
 import type { Refusal } from './gates.js';
 import { isElsewhere } from '../core/temporal-identity.js';
 import { rowOf } from './history.js';
@@ -38,7 +45,7 @@ const LARGE_RUN_ACTIONS = 1000;
 /** How often it is looked whether the bridge is connected to the right Temporal again. */
 const TEMPORAL_LOOK_MS = 15_000;
 /** Reasons of executions that are not ours: their metadata is evidence and stays as it is. */
-const FOREIGN: ReadonlySet<string> = new Set(['RestoredCopy', 'AbandonedByPreviousController']);
+const FOREIGN: ReadonlySet<string> = new Set(['RestoredCopy', ABANDONED]);
 
 /** Whether an execution was ended, cancelled or deleted since its admission began. */
 const isUnwanted = (admitted: CachedExecution, latest: CachedExecution | undefined): boolean =>
@@ -355,7 +362,8 @@ export function createAdmission(deps: DrDeps): ExecutionAdmission {
     // It was started after all, and ends by itself as what it is to become here.
     if (sent === 'accepted' && phase === 'Cancelled') return;
     // The plan first: an execution that has ended holds nothing.
-    await plans.giveBack(execution, identity);
+    if (refusal.reason === ABANDONED) await plans.abandon(execution, identity, { phase, completionTime: at });
+    else await plans.giveBack(execution, identity);
     const result = await deps.writer.status(caches.executions, refOf(execution), (current) =>
       isDecided(current)
         ? undefined

@@ -12,6 +12,9 @@ export interface Refusal {
   message: string;
 }
 
+/** Reason of an execution that another controller has begun and not ended. */
+export const ABANDONED = 'AbandonedByPreviousController';
+
 /** Default of `spec.startDeadlineSeconds`. */
 export const START_DEADLINE_SECONDS = 900;
 
@@ -66,7 +69,7 @@ export function checkAbandoned(execution: DRPlanExecution): Refusal | undefined 
     return undefined;
   }
   return {
-    reason: 'AbandonedByPreviousController',
+    reason: ABANDONED,
     message: `another controller left this execution in phase ${phase}, and how far it came is not known; check what it has done, then create a new execution to run the plan on purpose`,
   };
 }

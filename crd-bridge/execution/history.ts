@@ -6,6 +6,17 @@ import type { ExecutionRecord } from '../../api/types.js';
 export type HistoryRow = ExecutionRecord & { uid: string };
 
 /**
+ * The row of an execution that the original controller has run: it kept no uid there. One that is still open, or began at
+ * the same moment, is of this very execution and of no other of its name.
+ */
+function isInheritedRow(candidate: ExecutionRecord, row: HistoryRow): boolean {
+  if (candidate.uid !== undefined || candidate.name !== row.name || !isTerminalExecution(row.phase))
+    return false;
+  const isSameStart = row.startTime !== undefined && candidate.startTime === row.startTime;
+  return !isTerminalExecution(candidate.phase) || isSameStart;
+}
+
+/**
  * Puts a row into a plan's history: newest first, ten, one row per uid (plan semantics, §5 History). A row that is
  * there keeps its place and its start; a row that has ended is never opened again.
  */
@@ -14,7 +25,9 @@ export function recordRow(
   row: HistoryRow,
 ): ExecutionRecord[] {
   const rows = history ?? [];
-  const known = rows.find((candidate) => candidate.uid === row.uid);
+  const known =
+    rows.find((candidate) => candidate.uid === row.uid) ??
+    rows.find((candidate) => isInheritedRow(candidate, row));
   if (known === undefined) return [row, ...rows].slice(0, HISTORY_LIMIT);
   if (isTerminalExecution(known.phase) && !isTerminalExecution(row.phase)) return [...rows];
   const startTime = known.startTime ?? row.startTime;

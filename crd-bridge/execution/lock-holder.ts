@@ -3,7 +3,7 @@ import { runWorkflowId } from '../../api/naming.js';
 import type { DRPlan, DRPlanExecution, DRPlanStatus, ObjectReference } from '../../api/types.js';
 import { API_VERSION } from '../../api/group.js';
 import { isElsewhere } from '../core/temporal-identity.js';
-import { recordRow, rowOf } from './history.js';
+import { rowOf } from './history.js';
 import { identityOf, nameOfTemporal } from './identity.js';
 import { endOnPlan, freeLock } from './plan-state.js';
 import type { ExecutionEnd, ExecutionIdentity } from './plan-state.js';
@@ -91,18 +91,17 @@ export function releaseHolder(
   const { uid } = holder;
   if (status.currentExecution === undefined || status.currentExecution.uid !== uid) return status;
   if (ended !== undefined) return endOnPlan(status, ended.execution, ended.end);
-  const row = uid === undefined ? undefined : rowOf(status.executionHistory, uid);
+  const rows = status.executionHistory ?? [];
+  // Rows and locks of the original controller have no uid.
+  const open = rows.find(
+    (row) =>
+      !isTerminalExecution(row.phase) &&
+      (uid === undefined ? row.uid === undefined && row.name === holder.name : row.uid === uid),
+  );
   const freed = freeLock(status, uid);
-  if (uid === undefined || row === undefined || isTerminalExecution(row.phase)) return freed;
-  return {
-    ...freed,
-    executionHistory: recordRow(status.executionHistory, {
-      ...row,
-      uid,
-      phase: 'Cancelled',
-      completionTime: new Date().toISOString(),
-    }),
-  };
+  if (open === undefined) return freed;
+  const closed = { ...open, phase: 'Cancelled', completionTime: new Date().toISOString() };
+  return { ...freed, executionHistory: rows.map((row) => (row === open ? closed : row)) };
 }
 
 const matches = (object: CachedExecution, uid: string | undefined): boolean =>

@@ -3,8 +3,8 @@ import { findPlan } from './find-plan.js';
 import { refOf } from './identity.js';
 import { inspectHolder, releaseHolder } from './lock-holder.js';
 import { checkPlanPhase, planBusy } from './plan-gate.js';
-import { freeLock, holds, takeLock } from './plan-state.js';
-import type { ExecutionIdentity } from './plan-state.js';
+import { abandonOnPlan, freeLock, holds, takeLock } from './plan-state.js';
+import type { ExecutionEnd, ExecutionIdentity } from './plan-state.js';
 import { refuse, Refused, throwIf } from './refused.js';
 import type { DrDeps } from './types.js';
 
@@ -19,6 +19,8 @@ export interface PlanLock {
   take(execution: DRPlanExecution, plan: DRPlan, identity: ExecutionIdentity): Promise<boolean>;
   /** Frees the plan of an execution that took it and then did not start: its history row goes with it. */
   giveBack(execution: DRPlanExecution, identity: ExecutionIdentity): Promise<void>;
+  /** Frees the plan of an execution that another controller has begun: its history row stays, and ends as told. */
+  abandon(execution: DRPlanExecution, identity: ExecutionIdentity, end: ExecutionEnd): Promise<void>;
 }
 
 /** Locks over the status of plans. */
@@ -62,26 +64,36 @@ export function createPlanLock(deps: DrDeps): PlanLock {
     });
   }
 
-  async function giveBack(execution: DRPlanExecution, identity: ExecutionIdentity): Promise<void> {
+  async function change(
+    execution: DRPlanExecution,
+    identity: ExecutionIdentity,
+    next: (status: DRPlanStatus) => DRPlanStatus | undefined,
+  ): Promise<void> {
     const plan = await findPlan(deps, identity.namespace, execution.spec.planRef);
     if (plan === undefined) return;
     await deps.mutex.run(`DRPlan ${plan.metadata.namespace}/${plan.metadata.name}`, () =>
       deps.writer.status(
         caches.plans,
         refOf(plan),
-        ({ status }) => {
-          if (status === undefined || !holds(status.currentExecution, identity)) return undefined;
-          const freed = freeLock(status, status.currentExecution?.uid);
-          return {
-            ...freed,
-            executionHistory: (freed.executionHistory ?? []).filter((row) => row.uid !== identity.uid),
-          };
-        },
+        ({ status }) => status && next(status),
         // It may be another replica that took the plan.
         { confirm: true },
       ),
     );
   }
 
-  return { take, giveBack };
+  return {
+    take,
+    giveBack: (execution, identity) =>
+      change(execution, identity, (status) => {
+        if (!holds(status.currentExecution, identity)) return undefined;
+        const freed = freeLock(status, status.currentExecution?.uid);
+        return {
+          ...freed,
+          executionHistory: (freed.executionHistory ?? []).filter((row) => row.uid !== identity.uid),
+        };
+      }),
+    abandon: (execution, identity, end) =>
+      change(execution, identity, (status) => abandonOnPlan(status, identity, end)),
+  };
 }

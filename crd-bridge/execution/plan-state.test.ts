@@ -3,7 +3,8 @@ import { describe, expect, it } from 'vitest';
 import { isTerminalExecution } from '../../api/phase.js';
 import type { DRPlanStatus } from '../../api/types.js';
 import { recordRow } from './history.js';
-import { endOnPlan, freeLock, takeLock, wasExecuted } from './plan-state.js';
+import { releaseHolder } from './lock-holder.js';
+import { abandonOnPlan, endOnPlan, freeLock, takeLock, wasExecuted } from './plan-state.js';
 import type { ExecutionIdentity } from './plan-state.js';
 
 const execution = (
@@ -130,6 +131,41 @@ describe('the end on a plan', () => {
     const status = endOnPlan(swept, execution('1'), end('Cancelled'));
     expect(status.executionHistory).toMatchObject([{ uid: '1', phase: 'Cancelled' }]);
     expect(status.phase).toBe('Ready');
+  });
+});
+
+describe('what the original controller has left on a plan', () => {
+  const row = { name: 'run-1', namespace: 'ns', operationType: 'Execute', startTime: at };
+  const held = (phase: string): DRPlanStatus => ({
+    phase: 'Ready',
+    currentExecution: { name: 'run-1', namespace: 'ns' },
+    executionHistory: [{ ...row, phase }],
+  });
+
+  it('is taken off with an abandoned execution: the lock, and its open row', () => {
+    expect(abandonOnPlan(held('Running'), execution('1'), end('Failed'))).toEqual({
+      phase: 'Ready',
+      executionHistory: [{ ...row, uid: '1', phase: 'Failed', completionTime: at }],
+    });
+    expect(abandonOnPlan({ phase: 'Ready' }, execution('1'), end('Failed'))).toBeUndefined();
+    const taken = lock({ ...held('Running'), currentExecution: undefined }, execution('2'));
+    expect(abandonOnPlan(taken, execution('1'), end('Failed'))?.currentExecution?.uid).toBe('2');
+  });
+
+  it('keeps one row of an execution that it has ended, without a uid, and we free', () => {
+    for (const phase of ['Running', 'Succeeded']) {
+      expect(endOnPlan(held(phase), execution('1'), end('Succeeded'))).toMatchObject({
+        phase: 'Executed',
+        executionHistory: [{ uid: '1', phase: 'Succeeded' }],
+      });
+    }
+  });
+
+  it('is freed with its row where the execution is gone', () => {
+    const over = { kind: 'over', why: 'gone' } as const;
+    const freed = releaseHolder(held('Running'), { name: 'run-1', namespace: 'ns' }, over);
+    expect(freed.currentExecution).toBeUndefined();
+    expect(freed.executionHistory).toMatchObject([{ name: 'run-1', phase: 'Cancelled' }]);
   });
 });
 

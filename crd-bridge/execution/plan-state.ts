@@ -179,6 +179,39 @@ function restoredBy(
   };
 }
 
+/**
+ * Takes an execution that another controller has left off its plan: the lock, and its row, which is still open. Nothing
+ * else: what the execution has come to is not known.
+ *
+ * @returns undefined when there is nothing to take off
+ */
+export function abandonOnPlan(
+  status: DRPlanStatus,
+  execution: ExecutionIdentity,
+  end: ExecutionEnd,
+): DRPlanStatus | undefined {
+  const isHolder = holds(status.currentExecution, execution);
+  const rows = status.executionHistory ?? [];
+  const open = rows.find(
+    (row) =>
+      !isTerminalExecution(row.phase) &&
+      (row.uid === undefined ? row.name === execution.name : row.uid === execution.uid),
+  );
+  if (!isHolder && open === undefined) return undefined;
+  const { currentExecution, ...rest } = status;
+  return {
+    ...rest,
+    ...(!isHolder && currentExecution !== undefined && { currentExecution }),
+    ...(open !== undefined && {
+      executionHistory: rows.map((row) =>
+        row === open
+          ? { ...row, uid: execution.uid, phase: end.phase, completionTime: end.completionTime }
+          : row,
+      ),
+    }),
+  };
+}
+
 /** Whether this is the run that made the plan Executed, or none is known to have. */
 function isInEffect(
   status: DRPlanStatus | undefined,

@@ -258,6 +258,7 @@ export function createExecutionKind(
         cancelKnown: status?.cancelRequest !== undefined,
         deleting: metadata.deletionTimestamp !== undefined,
         held: metadata.finalizers?.includes(FINALIZERS.execution) ?? false,
+        inherited: metadata.finalizers?.includes(FINALIZERS.legacyExecution) ?? false,
         forceRelease: annotations[ANNOTATIONS.forceDelete] === 'true',
       };
     },
@@ -354,17 +355,18 @@ export function createExecutionKind(
     async beforeRelease(execution, cause) {
       await closeHistory(execution, cause);
     },
-    async release(execution) {
-      await writer.metadata(caches.executions, refOf(execution), ({ metadata }) => {
-        const finalizers = metadata.finalizers ?? [];
-        const kept = finalizers.filter(
-          (name) => name !== FINALIZERS.execution && name !== FINALIZERS.legacyExecution,
-        );
-        return kept.length === finalizers.length ? undefined : { finalizers: kept };
-      });
-    },
+    disown: (execution) => dropFinalizers(execution, [FINALIZERS.legacyExecution]),
+    release: (execution) => dropFinalizers(execution, [FINALIZERS.execution, FINALIZERS.legacyExecution]),
     gone: onGone,
   };
+
+  async function dropFinalizers(execution: CachedExecution, names: readonly string[]): Promise<void> {
+    await writer.metadata(caches.executions, refOf(execution), ({ metadata }) => {
+      const finalizers = metadata.finalizers ?? [];
+      const kept = finalizers.filter((name) => !names.includes(name));
+      return kept.length === finalizers.length ? undefined : { finalizers: kept };
+    });
+  }
 
   /** The history row survives the record. The lock stays where the run may still be going on: the sweep frees it. */
   async function closeHistory(execution: CachedExecution, cause: ReleaseCause): Promise<void> {

@@ -33,6 +33,7 @@ export const FILES = {
   STATE: 'crd-bridge/execution/plan-state.test.ts',
   STEPS: 'test/workflows/steps.test.ts',
   STOP: 'test/workflows/cancel.test.ts',
+  TAKEOVER: 'test/bridge/takeover.test.ts',
   TARGET: 'test/actions/target.test.ts',
   TRIES: 'test/actions/attempts.test.ts',
   UNDO: 'test/contract/reverts.test.ts',

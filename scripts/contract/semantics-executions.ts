@@ -22,6 +22,7 @@ const {
   SEQUENCE,
   STATE,
   STOP,
+  TAKEOVER,
   UNDO,
 } = FILES;
 
@@ -90,8 +91,10 @@ export const SEMANTICS_EXECUTIONS: readonly Chapter[] = [
       [
         `${GATES} > an execution of the previous controller > is one without a stamp that already has a phase`,
         'crd-bridge/execution/replicas.test.ts > a cancel of an execution that is not ours > ends it as abandoned: what another controller has done is not known',
+        `${TAKEOVER} > begins nothing while the original runs, and takes over what it has left when it stops`,
+        `${CONTROL} > while another controller may act > nothing is begun, ended or let go that has no run of ours`,
+        `${STATE} > what the original controller has left on a plan > is taken off with an abandoned execution: the lock, and its open row`,
       ],
-      'the bridge does not notice a running original yet',
     ],
     [
       'a run that Temporal has lost is RunLost, only while connected to the Temporal it ran in',

@@ -94,6 +94,8 @@ export const SEMANTICS_PLANS: readonly Chapter[] = [
       [
         `${RUNS} > an execution > of the original loses its finalizer when it is met`,
         `${CONTROL} > a deletion > only takes old finalizers away where ours is not there`,
+        'crd-bridge/core/run-controller.test.ts > the finalizer of a predecessor is taken off what has ended',
+        'test/bridge/takeover.test.ts > begins nothing while the original runs, and takes over what it has left when it stops',
       ],
     ],
     [

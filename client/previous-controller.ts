@@ -1,0 +1,166 @@
+/**
+ * Looks for the controller that Drover takes over from. While it runs, both would act on the same executions, so nothing
+ * may be begun (plan semantics, §5).
+ */
+import { GROUP } from '../api/group.js';
+import type { KubeClient } from '../kube/client.js';
+import { isNotFound } from '../kube/error.js';
+import type { KubeObject } from '../kube/object.js';
+
+/** Where to look. */
+export interface PreviousControllerOptions {
+  /** Parts of the names of its Deployments. */
+  names: readonly string[];
+  /** Only in this namespace; absent: in all. */
+  namespace?: string;
+  now?: () => number;
+}
+
+/** One sign that it runs. */
+export interface ControllerSign {
+  kind: 'Deployment' | 'Lease';
+  namespace: string;
+  name: string;
+  /** What shows that it runs, in words. */
+  why: string;
+}
+
+/** A webhook configuration of somebody else that is asked about our kinds. */
+export interface ForeignWebhook {
+  kind: 'ValidatingWebhookConfiguration' | 'MutatingWebhookConfiguration';
+  name: string;
+  /** Whether our objects are refused when nobody answers it. */
+  blocks: boolean;
+}
+
+/** Parts of the names under which its releases install its Deployment. */
+export const PREVIOUS_CONTROLLER_NAMES: readonly string[] = ['drplan-controller'];
+
+/** What its releases call the Lease by which their replicas elect a leader. */
+const LEASE_NAME = '65498215.bkbcs.tencent.com';
+const PAGE_SIZE = 500;
+const TIMEOUT_MS = 10_000;
+/** Names and no more: a large cluster has thousands of Deployments. */
+const NAMES_ONLY = 'application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1';
+
+interface Deployment extends KubeObject {
+  status?: { replicas?: number; readyReplicas?: number; terminatingReplicas?: number };
+}
+interface Lease extends KubeObject {
+  spec?: { holderIdentity?: string; renewTime?: string; leaseDurationSeconds?: number };
+}
+interface WebhookConfiguration extends KubeObject {
+  webhooks?: { failurePolicy?: string; rules?: { apiGroups?: string[] }[] }[];
+}
+
+/**
+ * Finds out whether the previous controller runs: a Deployment of its name that has pods, be they ready, starting or
+ * still ending, or a leader's Lease that is being renewed.
+ *
+ * @throws KubeError when the API server does not answer or does not allow to look
+ */
+export async function findPreviousController(
+  kube: KubeClient,
+  options: PreviousControllerOptions,
+): Promise<ControllerSign[]> {
+  const [deployments, leases] = await Promise.all([
+    findDeployments(kube, options),
+    findLeases(kube, options),
+  ]);
+  return [...deployments, ...leases];
+}
+
+/** The signs in one sentence. */
+export function describeSigns(signs: readonly ControllerSign[]): string {
+  const found = signs.map(({ kind, namespace, name, why }) => `${kind} "${namespace}/${name}" ${why}`);
+  return found.join(', ');
+}
+
+/** Other webhook configurations that are asked about our kinds, such as those that the previous controller has left. */
+export async function findForeignWebhooks(kube: KubeClient, own: string): Promise<ForeignWebhook[]> {
+  const kinds = ['ValidatingWebhookConfiguration', 'MutatingWebhookConfiguration'] as const;
+  const found = await Promise.all(
+    kinds.map(async (kind) => {
+      const { items } = await kube.list<WebhookConfiguration>(
+        { apiVersion: 'admissionregistration.k8s.io/v1', kind },
+        { timeoutMs: TIMEOUT_MS },
+      );
+      return items.flatMap(({ metadata, webhooks = [] }): ForeignWebhook[] => {
+        const ours = webhooks.filter(({ rules = [] }) =>
+          rules.some(({ apiGroups = [] }) => apiGroups.includes(GROUP)),
+        );
+        if (metadata.name === own || ours.length === 0) return [];
+        return [
+          { kind, name: metadata.name, blocks: ours.some(({ failurePolicy }) => failurePolicy !== 'Ignore') },
+        ];
+      });
+    }),
+  );
+  return found.flat();
+}
+
+async function findDeployments(
+  kube: KubeClient,
+  { names, namespace }: PreviousControllerOptions,
+): Promise<ControllerSign[]> {
+  const scope = namespace === undefined ? '' : `/namespaces/${encodeURIComponent(namespace)}`;
+  const candidates: KubeObject[] = [];
+  let next: string | undefined;
+  do {
+    const page = await kube.raw<{ metadata: { continue?: string }; items: KubeObject[] | null }>({
+      method: 'GET',
+      path: `/apis/apps/v1${scope}/deployments`,
+      query: { limit: PAGE_SIZE, continue: next },
+      headers: { accept: NAMES_ONLY },
+      timeoutMs: TIMEOUT_MS,
+    });
+    // A list of names that holds none says null.
+    candidates.push(
+      ...(page.items ?? []).filter(({ metadata }) => names.some((name) => metadata.name.includes(name))),
+    );
+    next = page.metadata.continue || undefined;
+  } while (next !== undefined);
+  const signs = await Promise.all(
+    candidates.map(async ({ metadata }): Promise<ControllerSign[]> => {
+      const { name, namespace: at = '' } = metadata;
+      const key = { apiVersion: 'apps/v1', kind: 'Deployment', namespace: at, name };
+      const { status } = (await kube.get<Deployment>(key, { timeoutMs: TIMEOUT_MS })) ?? {};
+      const { replicas = 0, readyReplicas = 0, terminatingReplicas = 0 } = status ?? {};
+      if (replicas === 0 && readyReplicas === 0 && terminatingReplicas === 0) return [];
+      const why =
+        readyReplicas > 0
+          ? `has ${readyReplicas} ready replica${readyReplicas === 1 ? '' : 's'}`
+          : `has pods that are ${replicas > 0 ? 'starting' : 'ending'}`;
+      return [{ kind: 'Deployment', namespace: at, name, why }];
+    }),
+  );
+  return signs.flat();
+}
+
+async function findLeases(
+  kube: KubeClient,
+  { namespace, now = Date.now }: PreviousControllerOptions,
+): Promise<ControllerSign[]> {
+  let items: Lease[];
+  try {
+    ({ items } = await kube.list<Lease>(
+      { apiVersion: 'coordination.k8s.io/v1', kind: 'Lease' },
+      {
+        fieldSelector: `metadata.name=${LEASE_NAME}`,
+        timeoutMs: TIMEOUT_MS,
+        ...(namespace !== undefined && { namespace }),
+      },
+    ));
+  } catch (error) {
+    if (isNotFound(error)) return [];
+    throw error;
+  }
+  return items.flatMap(({ metadata, spec }): ControllerSign[] => {
+    const { holderIdentity = '', renewTime = '', leaseDurationSeconds = 15 } = spec ?? {};
+    // Twice its time: the clocks of two machines are not the same.
+    const until = Date.parse(renewTime) + 2 * leaseDurationSeconds * 1000;
+    if (holderIdentity === '' || !(until > now())) return [];
+    const { name, namespace: at = '' } = metadata;
+    return [{ kind: 'Lease', namespace: at, name, why: `is held by "${holderIdentity}"` }];
+  });
+}

@@ -1,0 +1,88 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Log } from './log.js';
+
+/** What a gate is made of. */
+export interface GateOptions {
+  /** Looks for what keeps the gate closed; undefined when nothing does. Rejects when that cannot be told. */
+  look: () => Promise<string | undefined>;
+  /** Time between two looks while it is open, in milliseconds. */
+  openMs: number;
+  /** Time between two looks while it is closed. */
+  closedMs: number;
+  log: Log;
+}
+
+/** Keeps a bridge from beginning anything while another controller would do the same. */
+export interface Gate {
+  /** Why nothing may be begun; undefined when something may. */
+  closed(): string | undefined;
+  /** Resolves when it is open for the first time, or was given up by the signal. */
+  whenOpen(): Promise<void>;
+  /** Calls the handler each time it opens. */
+  onOpen(handler: () => void): void;
+  /** Looks until the signal aborts. Never rejects. */
+  run(signal: AbortSignal): Promise<void>;
+}
+
+/**
+ * A gate that is closed until the first look has found nothing. A look that fails keeps what the last one has found: it
+ * must neither open a gate nor stop a failover.
+ */
+export function createGate(options: GateOptions): Gate {
+  const { log } = options;
+  const handlers: (() => void)[] = [];
+  const waiting: (() => void)[] = [];
+  let reason: string | undefined = 'not looked yet whether another controller runs';
+
+  const release = (): void => {
+    for (const resolve of waiting.splice(0)) resolve();
+  };
+
+  async function look(): Promise<void> {
+    let found: string | undefined;
+    try {
+      found = await options.look();
+    } catch (error) {
+      const message = `cannot tell whether another controller runs: ${error instanceof Error ? error.message : String(error)}`;
+      if (reason !== message) log.warn({ err: error }, message);
+      if (reason !== undefined) reason = message;
+      return;
+    }
+    const before = reason;
+    reason = found;
+    if (found === before) return;
+    if (found !== undefined) {
+      log.warn({}, `nothing is begun: ${found}`);
+      return;
+    }
+    log.info({}, 'no other controller runs: executions may begin');
+    for (const handler of handlers) handler();
+    release();
+  }
+
+  return {
+    closed: () => reason,
+    whenOpen: () =>
+      reason === undefined ? Promise.resolve() : new Promise((resolve) => waiting.push(resolve)),
+    onOpen(handler) {
+      handlers.push(handler);
+    },
+    async run(signal) {
+      signal.addEventListener('abort', release, { once: true });
+      while (!signal.aborted) {
+        await look();
+        const pause = reason === undefined ? options.openMs : options.closedMs;
+        await sleep(pause, undefined, { signal }).catch(() => undefined);
+      }
+      release();
+    },
+  };
+}
+
+/** A gate that is always open. */
+export const openGate: Gate = {
+  closed: () => undefined,
+  whenOpen: () => Promise.resolve(),
+  onOpen: () => undefined,
+  run: () => Promise.resolve(),
+};
