@@ -1,6 +1,6 @@
 import { Worker } from '@temporalio/worker';
 import type { NativeConnection } from '@temporalio/worker';
-import { API_VERSION, FINALIZERS } from '../api/group.js';
+import { API_VERSION, FINALIZERS, LABELS } from '../api/group.js';
 import { isTerminalExecution } from '../api/phase.js';
 import type { DRPlan, DRWorkflow } from '../api/types.js';
 import { describeSigns, findPreviousController } from '../client/previous-controller.js';
@@ -97,6 +97,18 @@ export async function startBridge(options: BridgeOptions): Promise<Bridge> {
     executions: informerFor<CachedExecution>('DRPlanExecution', trimExecution),
   };
 
+  const hasAdmission = config['webhook-port'] !== undefined;
+  const unadmitted = createInformer({
+    kube,
+    apiVersion: 'v1',
+    kind: 'Namespace',
+    labelSelector: `${LABELS.admission}=disabled`,
+    onError: (error) => {
+      lastErrors.set('Namespace', error instanceof Error ? error.message : String(error));
+      log.warn({ kind: 'Namespace', err: error }, 'watch failed; trying again');
+    },
+  });
+
   const events = createEventRecorder({
     kube,
     controller: 'drover-bridge',
@@ -119,6 +131,7 @@ export async function startBridge(options: BridgeOptions): Promise<Bridge> {
     caches,
     cluster,
     temporal: options.temporal,
+    isAdmitted: (namespace) => unadmitted.get(undefined, namespace) === undefined,
     settings: {
       controllerIdentity: config['controller-identity'],
       ...(config['default-service-account'] !== undefined && {
@@ -133,7 +146,7 @@ export async function startBridge(options: BridgeOptions): Promise<Bridge> {
       },
       planWaitMs: config['plan-wait'],
       answers: {
-        verified: config['webhook-port'] !== undefined,
+        verified: hasAdmission,
         allowUnverified: config['unverified-approvals'],
       },
     },
@@ -245,7 +258,11 @@ export async function startBridge(options: BridgeOptions): Promise<Bridge> {
     });
   }
 
-  const informers = Object.values(caches) as Informer[];
+  const informers: Informer[] = [
+    ...(Object.values(caches) as Informer[]),
+    // Only where there is admission does it matter where there is none.
+    ...(hasAdmission ? [unadmitted] : []),
+  ];
   const running = informers.map((informer) => informer.run(abort.signal));
   const synced = Promise.all(informers.map((informer) => informer.whenSynced())).then(connect);
 

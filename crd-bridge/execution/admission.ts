@@ -142,9 +142,10 @@ export function createAdmission(deps: DrDeps): ExecutionAdmission {
     }
 
     // Without admission the annotation is what somebody claims.
-    const requester = settings.answers.verified
-      ? execution.metadata.annotations?.[ANNOTATIONS.requestedBy]
-      : undefined;
+    const requester =
+      settings.answers.verified && deps.isAdmitted(identity.namespace)
+        ? execution.metadata.annotations?.[ANNOTATIONS.requestedBy]
+        : undefined;
     const nesting = readNesting(execution.metadata.annotations?.[ANNOTATIONS.nestedIn]);
     const run: RunIdentity = {
       cluster: deps.cluster,

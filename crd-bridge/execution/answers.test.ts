@@ -54,6 +54,13 @@ it('believes the records of admission only while admission is there', () => {
   });
 });
 
+it('tells a claimed record only while what it is for still waits', () => {
+  const none = { verified: false, allowUnverified: false };
+  const claimed = execution({ [ANNOTATIONS.approvals]: JSON.stringify([record]) });
+  expect(answersOf(claimed, none)).toEqual({ answers: [], unverified: true });
+  expect(answersOf({ ...claimed, status: {} }, none)).toEqual({ answers: [], unverified: false });
+});
+
 it('lets anybody answer where the installation says so, and calls it not verified', () => {
   const found = answersOf(execution({ [ANNOTATIONS.reject]: 'no' }), {
     verified: false,

@@ -23,7 +23,14 @@ export function answersOf(
     [annotations[ANNOTATIONS.approve], 'Approve'] as const,
     [annotations[ANNOTATIONS.reject], 'Reject'] as const,
   ].filter(([text]) => text !== undefined);
-  if (!trust.allowUnverified) return { answers: [], unverified: given.length > 0 };
+  if (!trust.allowUnverified) {
+    const stages = execution.status?.stageStatuses ?? [];
+    // What claims to be a record, and is for something that still waits, would have counted with admission.
+    const claimed = readAnswers(annotations[ANNOTATIONS.approvals]).some(
+      ({ at }) => !('problem' in findPending(stages, at)),
+    );
+    return { answers: [], unverified: given.length > 0 || claimed };
+  }
   const answers = given.flatMap(([text = '', decision]): ApprovalAnswer[] => {
     const { at, comment } = readAnswer(text);
     const pending = findPending(execution.status?.stageStatuses ?? [], at);

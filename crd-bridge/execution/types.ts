@@ -61,4 +61,6 @@ export interface DrDeps {
     searchAttributes: boolean;
   };
   settings: DrSettings;
+  /** Whether admission looks at what is in a namespace, so that its stamps can be believed there. */
+  isAdmitted: (namespace: string) => boolean;
 }

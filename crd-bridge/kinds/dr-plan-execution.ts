@@ -1,5 +1,5 @@
 import type { ApprovalAnswer } from '../../api/approval.js';
-import { ANNOTATIONS, API_VERSION, FINALIZERS } from '../../api/group.js';
+import { ANNOTATIONS, API_VERSION, FINALIZERS, LABELS } from '../../api/group.js';
 import { runWorkflowId } from '../../api/naming.js';
 import { isTerminalExecution, isTerminalItem } from '../../api/phase.js';
 import type { DRPlan, DRPlanExecution, DRPlanExecutionStatus } from '../../api/types.js';
@@ -55,14 +55,19 @@ export function createExecutionKind(
 
   /** Answers to approvals. One that nobody vouches for, and that does not count therefore, is told. */
   function answers(execution: CachedExecution): ApprovalAnswer[] {
-    const found = answersOf(execution, deps.settings.answers);
+    const trust = deps.settings.answers;
+    const isAdmitted = deps.isAdmitted(execution.metadata.namespace ?? '');
+    const found = answersOf(execution, { ...trust, verified: trust.verified && isAdmitted });
     if (found.unverified && !isTerminalExecution(execution.status?.phase)) {
       deps.events.record(execution, {
         type: 'Warning',
         reason: 'ApprovalNotVerified',
         action: 'Approve',
-        message:
-          'an answer to an approval does not count, as nobody knows who gave it: run the bridge with its admission webhook, or with --unverified-approvals',
+        message: `an answer to an approval does not count, as nobody knows who gave it: ${
+          trust.verified
+            ? `namespace "${execution.metadata.namespace ?? ''}" is labelled ${LABELS.admission}=disabled; remove that label and answer again`
+            : 'run the bridge with its admission webhook and answer again'
+        }, or run the bridge with --unverified-approvals`,
       });
     }
     return found.answers;

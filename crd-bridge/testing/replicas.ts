@@ -213,6 +213,7 @@ export function createReplica(
       }),
     },
     cluster: 'c0ffee00',
+    isAdmitted: () => true,
     temporal: { namespace: 'default', namespaceId: 'here', searchAttributes: false, ...temporal },
     settings: {
       controllerIdentity: true,

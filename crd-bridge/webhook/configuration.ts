@@ -126,10 +126,10 @@ export function webhookConfigurations(options: ConfigurationOptions): WebhookCon
   ];
 }
 
-/** CEL: an annotation is not what it was. */
+/** CEL: an annotation is not what it was; an empty one is another than none. */
 function differs(annotation: string): string {
   const value = (object: string): string =>
-    `(has(${object}.metadata.annotations) && "${annotation}" in ${object}.metadata.annotations ? ${object}.metadata.annotations["${annotation}"] : "")`;
+    `(has(${object}.metadata.annotations) && "${annotation}" in ${object}.metadata.annotations ? "=" + ${object}.metadata.annotations["${annotation}"] : "")`;
   return `${value('object')} != ${value('oldObject')}`;
 }
 

@@ -5,8 +5,8 @@ import type { Histogram } from 'prom-client';
 import { KINDS_REVIEWED } from './configuration.js';
 import type { Log } from '../core/log.js';
 import { answer, readReview } from './review.js';
-import type { Verdict } from './review.js';
 import type { Rules } from './rules.js';
+import { createSlots } from './slots.js';
 
 /** What a server is made of. */
 export interface ServerOptions {
@@ -16,6 +16,8 @@ export interface ServerOptions {
   rules: Rules;
   log: Log;
   reviews: Histogram<'kind' | 'operation' | 'result'>;
+  /** Reviews that are read and answered at once (default 32): what bounds the memory they may take. */
+  concurrency?: number;
 }
 
 /** A server for reviews. */
@@ -28,6 +30,9 @@ export interface WebhookServer {
 
 /** An update carries the old object too, and the API server admits requests of 3 MiB. */
 const LONGEST_BODY = 16 * 1024 * 1024;
+const CONCURRENCY = 32;
+/** More than that wait in the API servers' clients already. */
+const MOST_WAITING = 512;
 /** Below the 5 s that the API server waits. */
 const ANSWER_MS = 4500;
 /** The API server keeps idle connections for 90 s; closing first would make it meet a dead one. */
@@ -45,31 +50,46 @@ class HttpError extends Error {
 /** Serves reviews over TLS. */
 export async function serveReviews(options: ServerOptions): Promise<WebhookServer> {
   const { log, rules, reviews } = options;
+  const slots = createSlots({
+    atOnce: options.concurrency ?? CONCURRENCY,
+    waiting: MOST_WAITING,
+    timeoutMs: ANSWER_MS,
+  });
 
   async function handle(request: IncomingMessage): Promise<object> {
     if (request.method !== 'POST') throw new HttpError(405, 'expects POST');
+    const end = await slots.take();
+    if (end === undefined) throw new HttpError(503, 'too many reviews at once; try again');
+    try {
+      return await withDeadline(review(request));
+    } finally {
+      end();
+    }
+  }
+
+  async function review(request: IncomingMessage): Promise<object> {
     const path = new URL(request.url ?? '/', 'https://localhost').pathname;
-    const review = readReview(parse(await readBody(request)));
-    if (typeof review === 'string') throw new HttpError(400, review);
+    const asked = readReview(parse(await readBody(request)));
+    if (typeof asked === 'string') throw new HttpError(400, asked);
     const started = process.hrtime.bigint();
     let result: 'allowed' | 'refused' | 'error' = 'error';
     try {
-      const pending = rules(path, review);
+      const pending = rules(path, asked);
       if (pending === undefined) throw new HttpError(404, `nothing is served at ${path}`);
-      const verdict = await withDeadline(pending);
+      const verdict = await pending;
       result = verdict.allowed ? 'allowed' : 'refused';
       if (!verdict.allowed) {
-        const { operation, kind, namespace, user } = review;
+        const { operation, kind, namespace, user } = asked;
         const reason = verdict.causes[0]?.reason ?? verdict.reason;
-        const name = (review.object ?? review.oldObject)?.metadata.name;
+        const name = (asked.object ?? asked.oldObject)?.metadata.name;
         log.info({ operation, kind, namespace, name, user, reason }, `refused: ${verdict.message}`);
       }
-      return answer(review, verdict);
+      return answer(asked, verdict);
     } finally {
       const labels = {
         // Whoever reaches the port may send anything: labels must not grow without end.
-        kind: KINDS_REVIEWED.has(review.kind) ? review.kind : 'other',
-        operation: ['CREATE', 'UPDATE', 'DELETE'].includes(review.operation) ? review.operation : 'other',
+        kind: KINDS_REVIEWED.has(asked.kind) ? asked.kind : 'other',
+        operation: ['CREATE', 'UPDATE', 'DELETE'].includes(asked.operation) ? asked.operation : 'other',
         result,
       };
       reviews.observe(labels, Number(process.hrtime.bigint() - started) / 1e9);
@@ -87,8 +107,8 @@ export async function serveReviews(options: ServerOptions): Promise<WebhookServe
       (error: unknown) => {
         const status = error instanceof HttpError ? error.status : 500;
         if (status >= 500) log.error({ err: error }, 'could not answer an admission review');
-        // The rest of what is too large is not read, so nothing can follow it.
-        if (status === 413) response.setHeader('connection', 'close');
+        // The rest of what is too large or too slow is not read, so nothing can follow it.
+        if (status === 413 || status === 503) response.setHeader('connection', 'close');
         send(status, 'text/plain', `${error instanceof Error ? error.message : String(error)}\n`);
       },
     );
@@ -152,7 +172,7 @@ function parse(text: string): unknown {
   }
 }
 
-async function withDeadline(pending: Promise<Verdict> | Verdict): Promise<Verdict> {
+async function withDeadline<T>(pending: Promise<T>): Promise<T> {
   let timer: NodeJS.Timeout | undefined;
   const late = new Promise<never>((_, reject) => {
     timer = setTimeout(() => {
