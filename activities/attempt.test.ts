@@ -27,6 +27,7 @@ const deps: AttemptDeps = {
   targets: createTargets(createEgressPolicy()),
   log: pino({ level: 'silent' }),
   controllerIdentity: true,
+  confirmIdentity: () => Promise.resolve(undefined),
 };
 
 function taskOf(part: Partial<ActionTask> = {}, action: Partial<Action> = {}): ActionTask {

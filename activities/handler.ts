@@ -3,6 +3,8 @@ import type { RenderScope } from '../api/render.js';
 import type { Action, ActionOutputs } from '../api/types.js';
 import type { KubeClient } from '../kube/client.js';
 import type { ActionTask, CaptureOutcome } from '../workflows/contract.js';
+import type { Refusal } from './object-action.js';
+import type { ObjectTask } from './object-effect.js';
 
 /** What one attempt of an action has to work with. */
 export interface Attempt {
@@ -97,6 +99,9 @@ export type AttemptResult =
       afterMs?: number;
     };
 
+/** What an action would write to the Kubernetes API, in order, or why that cannot be said. */
+export type Writes = { ok: true; tasks: ObjectTask[]; warning?: string } | ({ ok: false } & Refusal);
+
 /** What an action type can do. Every method obeys `attempt.signal` and stops its waiting when it is aborted. */
 export interface Handler {
   /** Brings the effect about, or finds it by its key. */
@@ -113,4 +118,9 @@ export interface Handler {
   settle(attempt: Attempt): Promise<AttemptResult>;
   /** Records the state before the effect. Absent where nothing can be restored. */
   capture?(attempt: Attempt): Promise<CaptureOutcome>;
+  /**
+   * Renders what {@link Handler.run} would write, without any effect. Absent where nothing is written to the Kubernetes
+   * API.
+   */
+  writes?(attempt: Attempt): Promise<Writes>;
 }

@@ -9,6 +9,7 @@ import { evaluateStage } from './evaluate.js';
 import { createGlobalizationHandler } from './globalization.js';
 import type { Handler } from './handler.js';
 import { createHelmChartHandler } from './helm-chart.js';
+import { createIdentityCheck } from './identity.js';
 import { createHttpHandler } from './http.js';
 import { jobHandler } from './job.js';
 import { createKubernetesResourceHandler } from './kubernetes-resource.js';
@@ -53,6 +54,7 @@ export function createActivities(deps: ActivityDeps): WorkerActivities {
     targets: createTargets(deps.egress),
     log: deps.log,
     controllerIdentity: deps.controllerIdentity,
+    confirmIdentity: createIdentityCheck(),
   };
   const handlerOf = (type: ActionType): Handler => {
     if (type === 'Approval') throw new Error(`no activity carries out ${type}`);

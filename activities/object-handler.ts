@@ -22,6 +22,8 @@ export type Rendered<Plan extends ObjectPlan> = Plan | ({ ok: false } & Refusal)
 export interface ObjectPlan {
   ok: true;
   tasks: ObjectTask[];
+  /** What a person should know before it is done. */
+  warning?: string;
 }
 
 /** What a type of action has of its own. */
@@ -43,9 +45,15 @@ export interface ObjectRules<Plan extends ObjectPlan> {
 export function createObjectHandler<Plan extends ObjectPlan>(
   rules: ObjectRules<Plan>,
   bounds: EffectBounds,
-): Handler & Required<Pick<Handler, 'capture'>> {
+): Handler & Required<Pick<Handler, 'capture' | 'writes'>> {
   const { perform, beforeDelete } = rules;
   return {
+    async writes(attempt) {
+      const plan = await rules.render(attempt, 'act');
+      if (!plan.ok) return plan;
+      const { tasks, warning } = plan;
+      return { ok: true, tasks, ...(warning !== undefined && { warning }) };
+    },
     async run(attempt) {
       const plan = await rules.render(attempt, 'act');
       if (!plan.ok) return refused(plan);

@@ -13,6 +13,7 @@ import { KubeError } from '../kube/error.js';
 import type { ActionTask } from '../workflows/contract.js';
 import type { Attempt, AttemptResult, Handler, Memo } from './handler.js';
 import { actAs, identityName } from './identity.js';
+import type { ConfirmIdentity } from './identity.js';
 import { fromKubeError } from './kube-errors.js';
 import type { Pulse } from './pulse.js';
 import type { Targets } from './target.js';
@@ -28,6 +29,7 @@ export interface AttemptDeps {
   log: Logger;
   /** Whether a plan without a service account acts with the controller's identity. */
   controllerIdentity: boolean;
+  confirmIdentity: ConfirmIdentity;
 }
 
 /** What earlier attempts leave to this one. */
@@ -69,6 +71,12 @@ export async function prepare(
   }
   let { kube } = identity;
   let who = identityName(run);
+  if (run.serviceAccountName !== undefined) {
+    const lost = await deps.confirmIdentity(kube, who, pulse.signal);
+    if (lost !== undefined) {
+      return { kind: 'failed', reason: 'ImpersonationLost', message: lost, effect: 'None' };
+    }
+  }
   if (action.target !== undefined) {
     const reader = { kube, namespace: run.plan.namespace, signal: pulse.signal };
     const target = await deps.targets.open(action.target, scope, reader);

@@ -49,6 +49,8 @@ export const ANNOTATIONS = {
   requestedBy: `${GROUP}/requested-by`,
   /** On executions, by admission: the user who set the cancel annotation. */
   cancelRequestedBy: `${GROUP}/cancel-requested-by`,
+  /** On executions, by admission: whom its requester may have it act as. */
+  authorizedAs: `${GROUP}/authorized-as`,
   /** On executions: an answer to an approval, taken off by admission, which records it in `approvals`. */
   approve: `${GROUP}/approve`,
   reject: `${GROUP}/reject`,

@@ -1,6 +1,6 @@
 import { Worker } from '@temporalio/worker';
 import type { NativeConnection } from '@temporalio/worker';
-import { API_VERSION } from '../api/group.js';
+import { API_VERSION, LABELS } from '../api/group.js';
 import { isTerminalExecution } from '../api/phase.js';
 import type { DRPlan, DRWorkflow } from '../api/types.js';
 import type { Runs } from '../client/runs.js';
@@ -89,6 +89,21 @@ export async function startBridge(options: BridgeOptions): Promise<Bridge> {
     executions: informerFor<CachedExecution>('DRPlanExecution', trimExecution),
   };
 
+  // Only with admission there are stamps that could be believed.
+  const exempt =
+    config['webhook-port'] === undefined
+      ? undefined
+      : createInformer({
+          kube,
+          apiVersion: 'v1',
+          kind: 'Namespace',
+          labelSelector: `${LABELS.admission}=disabled`,
+          onError: (error) => {
+            lastErrors.set('Namespace', error instanceof Error ? error.message : String(error));
+            log.warn({ kind: 'Namespace', err: error }, 'watch failed; trying again');
+          },
+        });
+
   const events = createEventRecorder({
     kube,
     controller: 'drover-bridge',
@@ -122,12 +137,14 @@ export async function startBridge(options: BridgeOptions): Promise<Bridge> {
         settleMs: config.settle,
         pauseReminderMs: config['pause-reminder'],
       },
+      authorization: config.authorization,
       planWaitMs: config['plan-wait'],
       answers: {
         verified: config['webhook-port'] !== undefined,
         allowUnverified: config['unverified-approvals'],
       },
     },
+    isExempt: (namespace) => namespace !== undefined && exempt?.get(undefined, namespace) !== undefined,
   };
 
   const workflowKind = createWorkflowKind(deps);
@@ -229,7 +246,7 @@ export async function startBridge(options: BridgeOptions): Promise<Bridge> {
     });
   }
 
-  const informers = Object.values(caches) as Informer[];
+  const informers = [...(Object.values(caches) as Informer[]), ...(exempt === undefined ? [] : [exempt])];
   const running = informers.map((informer) => informer.run(abort.signal));
   const synced = Promise.all(informers.map((informer) => informer.whenSynced())).then(connect);
 

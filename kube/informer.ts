@@ -44,6 +44,8 @@ export interface InformerOptions<T extends Cacheable> {
   kube: KubeClient;
   apiVersion: string;
   kind: string;
+  /** Only objects with these labels. */
+  labelSelector?: string;
   /** Reduces what is kept of an object; gets a private copy. */
   trim?: (object: T) => T;
   /** Told about every failed list or watch. */
@@ -57,7 +59,8 @@ const TOMBSTONES = 4096;
 
 /** An informer over a raw client. */
 export function createInformer<T extends Cacheable>(options: InformerOptions<T>): Informer<T> {
-  const { kube, apiVersion, kind } = options;
+  const { kube, apiVersion, kind, labelSelector } = options;
+  const selection = { ...(labelSelector !== undefined && { labelSelector }) };
   const { minMs, maxMs } = options.backoff ?? { minMs: 200, maxMs: 10_000 };
   const objects = new Map<string, T>();
   const handlers: ((change: Change<T>) => void)[] = [];
@@ -104,7 +107,7 @@ export function createInformer<T extends Cacheable>(options: InformerOptions<T>)
     do {
       const page = await kube.list<T>(
         { apiVersion, kind },
-        { limit: PAGE_SIZE, signal, ...(next !== undefined && { continue: next }) },
+        { ...selection, limit: PAGE_SIZE, signal, ...(next !== undefined && { continue: next }) },
       );
       found.push(...page.items);
       version = page.metadata.resourceVersion;
@@ -131,7 +134,10 @@ export function createInformer<T extends Cacheable>(options: InformerOptions<T>)
   ): Promise<void> {
     let version = from;
     while (!signal.aborted) {
-      for await (const event of kube.watch<T>({ apiVersion, kind }, { resourceVersion: version, signal })) {
+      for await (const event of kube.watch<T>(
+        { apiVersion, kind },
+        { ...selection, resourceVersion: version, signal },
+      )) {
         version = event.object.metadata.resourceVersion ?? version;
         onProgress(version);
         if (event.type === 'DELETED') remove(event.object);

@@ -1,3 +1,4 @@
+import { isAccountName } from '../authority.js';
 import { MAX_ACTIONS } from '../compile.js';
 import { isObject } from '../json.js';
 import { mergeParameters, unknownParameters } from '../parameters.js';
@@ -8,9 +9,9 @@ import type { Mention } from '../references.js';
 import { planSpecSchema } from '../schema/plan.js';
 import type { Action, DRPlanSpec, DRWorkflow, DRWorkflowSpec, Parameter, Scalar, Stage } from '../types.js';
 import { checkCondition } from './action.js';
-import { error, readSpec, warning } from './fields.js';
+import { error, readSpec, show, warning } from './fields.js';
 import { checkDependencies } from './graph.js';
-import { checkName, checkReferable, checkUnique } from './names.js';
+import { checkReferable, checkUnique } from './names.js';
 import { checkReachable } from './reachable.js';
 import { checkRenderedNames } from './rendered-names.js';
 import { validateWorkflow } from './workflow.js';
@@ -43,6 +44,13 @@ export function validatePlan(
   const name = typeof metadata.name === 'string' ? metadata.name : '';
   const workflowProblems = options.workflowProblems ?? validateWorkflow;
   return new PlanCheck(read.value, { namespace, name }, lookup, workflowProblems).run();
+}
+
+/** Never rendered, and never empty: an empty name could come to mean somebody with more rights. */
+function checkAccountName(name: string | undefined): Problem[] {
+  if (name === undefined || isAccountName(name)) return [];
+  const message = `is ${show(name)}; must be the name of a ServiceAccount in the plan's namespace. Leave the field out for the default of the installation`;
+  return [error('spec.serviceAccountName', 'InvalidName', message)];
 }
 
 class PlanCheck {
@@ -79,7 +87,7 @@ class PlanCheck {
       ...checkUnique(stages, path, 'stage'),
       ...checkDependencies(stages, path, 'stage'),
       ...checkReferable(globalParams, 'spec.globalParams', 'parameter'),
-      ...checkName(this.#spec.serviceAccountName, 'spec.serviceAccountName', 'subdomain'),
+      ...checkAccountName(this.#spec.serviceAccountName),
       ...checkOnFailure(this.#spec),
       ...checkReserved(globalParams),
       ...checkReachable(this.#spec),

@@ -1,3 +1,4 @@
+import { accountUser } from '../../api/authority.js';
 import { API_VERSION, ANNOTATIONS, FINALIZERS, LABELS } from '../../api/group.js';
 import { labelValue, runWorkflowId } from '../../api/naming.js';
 import { isTerminalExecution } from '../../api/phase.js';
@@ -8,7 +9,14 @@ import type { RunMemo, SignalResult } from '../../client/runs.js';
 import type { RunIdentity } from '../../workflows/contract.js';
 import type { Admission } from '../core/kind.js';
 import { accountOf } from './account.js';
-import { checkAbandoned, checkDeadline, checkNameReused, checkRestored, startDeadline } from './gates.js';
+import {
+  checkAbandoned,
+  checkAuthorizedAs,
+  checkDeadline,
+  checkNameReused,
+  checkRestored,
+  startDeadline,
+} from './gates.js';
 import type { Refusal } from './gates.js';
 import { isElsewhere } from '../core/temporal-identity.js';
 import { rowOf } from './history.js';
@@ -103,6 +111,10 @@ export function createAdmission(deps: DrDeps): ExecutionAdmission {
       settings,
       target === undefined ? undefined : snapshot.plan.spec,
     );
+    if (resumed === undefined) {
+      const { namespace = identity.namespace } = plan.metadata;
+      throwIf(checkAuthorizedAs(execution, accountUser(namespace, account)));
+    }
     const located = deps.snapshots.locate(snapshot);
     if (!located.ok) throw new Refused(located.refusal);
     const work = workOf(snapshot, target);
@@ -134,9 +146,10 @@ export function createAdmission(deps: DrDeps): ExecutionAdmission {
     }
 
     // Without admission the annotation is what somebody claims.
-    const requester = settings.answers.verified
-      ? execution.metadata.annotations?.[ANNOTATIONS.requestedBy]
-      : undefined;
+    const requester =
+      settings.answers.verified && !deps.isExempt(identity.namespace)
+        ? execution.metadata.annotations?.[ANNOTATIONS.requestedBy]
+        : undefined;
     const run: RunIdentity = {
       cluster: deps.cluster,
       namespace: identity.namespace,

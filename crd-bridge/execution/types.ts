@@ -7,6 +7,7 @@ import type { EventRecorder } from '../core/events.js';
 import type { Log } from '../core/log.js';
 import type { KeyedMutex } from '../core/mutex.js';
 import type { StatusWriter } from '../core/status-writer.js';
+import type { AuthorizationMode } from '../webhook/authority.js';
 import type { AnswerTrust } from './answers.js';
 import type { SnapshotStore } from './snapshot-store.js';
 
@@ -33,6 +34,8 @@ export interface DrSettings {
   bounds: RunBounds;
   /** Whose answers to approvals count, and whether stamps of users can be believed. */
   answers: AnswerTrust;
+  /** What becomes of what somebody may not do, at admission. */
+  authorization: AuthorizationMode;
   /** How long a plan that was not checked yet is waited for. */
   planWaitMs: number;
 }
@@ -61,4 +64,6 @@ export interface DrDeps {
     searchAttributes: boolean;
   };
   settings: DrSettings;
+  /** Whether admission looks away from a namespace, so that its stamps are what anybody claims. */
+  isExempt(namespace: string | undefined): boolean;
 }

@@ -55,7 +55,11 @@ export function createExecutionKind(
 
   /** Answers to approvals. One that nobody vouches for, and that does not count therefore, is told. */
   function answers(execution: CachedExecution): ApprovalAnswer[] {
-    const found = answersOf(execution, deps.settings.answers);
+    const { verified, allowUnverified } = deps.settings.answers;
+    const found = answersOf(execution, {
+      verified: verified && !deps.isExempt(execution.metadata.namespace),
+      allowUnverified,
+    });
     if (found.unverified && !isTerminalExecution(execution.status?.phase)) {
       deps.events.record(execution, {
         type: 'Warning',

@@ -52,9 +52,11 @@ export function webhookConfigurations(options: ConfigurationOptions): WebhookCon
     name: 'not-being-deleted',
     expression: '!has(object.metadata.deletionTimestamp)',
   };
-  const { approve, reject, approvals, requestedBy, cancelRequestedBy } = ANNOTATIONS;
+  const { approve, reject, approvals, authorizedAs, requestedBy, cancelRequestedBy } = ANNOTATIONS;
   // An answer to an approval counts only once it is stamped, so it fails closed too.
-  const stamps = [requestedBy, cancelRequestedBy, approvals, approve, reject].map(differs).join(' || ');
+  const stamps = [requestedBy, authorizedAs, cancelRequestedBy, approvals, approve, reject]
+    .map(differs)
+    .join(' || ');
   const validating = [
     webhook(options, {
       name: `validate.${GROUP}`,

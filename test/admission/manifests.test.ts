@@ -56,7 +56,10 @@ it('the account of the bridge may do what admission needs, and not more with Sec
     }
     expect(await may('patch', `${kind}.admissionregistration.k8s.io`, { name: 'other' })).toBe(false);
   }
-  expect(await may('get', 'namespaces', { name: 'default' })).toBe(true);
+  for (const verb of ['get', 'list', 'watch']) expect(await may(verb, 'namespaces'), verb).toBe(true);
+  expect(await may('create', 'subjectaccessreviews.authorization.k8s.io')).toBe(true);
+  for (const resource of ['serviceaccounts', 'users', 'groups'])
+    expect(await may('impersonate', resource), resource).toBe(false);
   const review = await bridge.raw<{ status: { userInfo: { username: string } } }>({
     method: 'POST',
     path: '/apis/authentication.k8s.io/v1/selfsubjectreviews',
