@@ -1,4 +1,5 @@
 import type { Logger } from 'pino';
+import type { Policy } from '../api/policy.js';
 import type { RenderScope } from '../api/render.js';
 import type { Action, ActionOutputs } from '../api/types.js';
 import type { KubeClient } from '../kube/client.js';
@@ -29,6 +30,8 @@ export interface Attempt {
   /** The cluster, as the controller: only for what belongs to the run itself (prior state, secrets of the plan). */
   home: KubeClient;
   log: Logger;
+  /** What plans of the run's namespace may do; {@link Attempt.kube} keeps to it by itself. */
+  policy: Policy;
   /**
    * Call just before each effect: throws {@link StaleAttempt} when this process was stopped for so long that another
    * attempt may have taken over (plan semantics, §3 liveness). Handlers let it pass through.

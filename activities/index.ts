@@ -15,6 +15,7 @@ import { jobHandler } from './job.js';
 import { createKubernetesResourceHandler } from './kubernetes-resource.js';
 import { createLocalizationHandler } from './localization.js';
 import { createNotifyHandler } from './notify.js';
+import { createPolicies } from './policies.js';
 import type { AttemptDeps } from './prepare.js';
 import { createSnapshotStore } from './snapshots.js';
 import { createSubscriptionHandler } from './subscription.js';
@@ -55,6 +56,7 @@ export function createActivities(deps: ActivityDeps): WorkerActivities {
     log: deps.log,
     controllerIdentity: deps.controllerIdentity,
     confirmIdentity: createIdentityCheck(),
+    policies: createPolicies(deps.kube),
   };
   const handlerOf = (type: ActionType): Handler => {
     if (type === 'Approval') throw new Error(`no activity carries out ${type}`);

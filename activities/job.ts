@@ -32,10 +32,12 @@ function writes(attempt: Attempt): Promise<Writes> {
   const { job: block } = attempt.action;
   if (block === undefined) return Promise.resolve({ ok: false, ...NO_BLOCK });
   const plan = planJob(block, attempt);
+  if ('kind' in plan) return Promise.resolve({ ok: false, reason: plan.reason, message: plan.message });
+  const refused = attempt.policy.refuseObject(plan.job, 'Create');
   return Promise.resolve(
-    'kind' in plan
-      ? { ok: false, reason: plan.reason, message: plan.message }
-      : { ok: true, tasks: [{ operation: 'Create', object: plan.job }] },
+    refused === undefined
+      ? { ok: true, tasks: [{ operation: 'Create', object: plan.job }] }
+      : { ok: false, reason: 'PolicyRefused', message: refused },
   );
 }
 
@@ -46,6 +48,9 @@ async function run(attempt: Attempt): Promise<AttemptResult> {
   }
   const plan = planJob(block, attempt);
   if ('kind' in plan) return plan;
+  const refused = attempt.policy.refuseObject(plan.job, 'Create');
+  if (refused !== undefined)
+    return { kind: 'failed', reason: 'PolicyRefused', message: refused, effect: 'None' };
   const made = await createOrAdopt(plan.job, attempt);
   if ('kind' in made) return made;
   const { job } = made;

@@ -5,6 +5,7 @@
 import { randomUUID } from 'node:crypto';
 import { pino } from 'pino';
 import { idempotencyKey } from '../api/naming.js';
+import type { Policy } from '../api/policy.js';
 import { RenderError } from '../api/render.js';
 import type { RenderScope } from '../api/render.js';
 import { resolveBody, workflowAt } from '../api/snapshot.js';
@@ -36,6 +37,7 @@ import { createSubscriptionHandler } from './subscription.js';
 import { createTargets } from './target.js';
 
 export type { Finding } from './dry-run.js';
+export { createPolicies } from './policies.js';
 
 /** What is tried, and as whom. */
 export interface PreflightOptions {
@@ -46,6 +48,8 @@ export interface PreflightOptions {
   kube: KubeClient;
   /** That account, for messages. */
   identity: string;
+  /** What plans of that namespace may do. */
+  policy: Policy;
   /** Where actions on other clusters may go. */
   egress: EgressPolicy;
   signal: AbortSignal;
@@ -125,7 +129,7 @@ function attemptOf(
   run: RunIdentity,
   at: ActionTask['at'],
   { action, params }: { action: Action; params: RenderScope['params'] },
-  { kube, identity, signal }: PreflightOptions,
+  { kube, identity, policy, signal }: PreflightOptions,
 ): Attempt {
   const timeout = AbortSignal.timeout(ACTION_MS);
   return {
@@ -156,6 +160,7 @@ function attemptOf(
     deadline: Date.now() + ACTION_MS,
     kube,
     identity,
+    policy,
     home: kube,
     log: pino({ level: 'silent' }),
     beforeEffect() {
@@ -187,6 +192,12 @@ async function tryAction(
       const target = await targets.open(action.target, attempt.scope, reader);
       if ('kind' in target) {
         findings.push({ level: 'problem', reason: target.reason, message: target.message });
+        return;
+      }
+      const { hostname, port } = target.server;
+      const refused = attempt.policy.refuseCluster(hostname, Number(port) || 443);
+      if (refused !== undefined) {
+        findings.push({ level: 'problem', reason: 'PolicyRefused', message: refused });
         return;
       }
       acting = { ...attempt, kube: target.kube, identity: target.identity };
@@ -271,6 +282,9 @@ async function lookAt(attempt: Attempt): Promise<Finding> {
       if (http === undefined) return untried('the action has no block "http"');
       const built = await buildRequest(http, attempt);
       if ('kind' in built) return { level: 'problem', reason: built.reason, message: built.message };
+      const { hostname, port, protocol } = built.request.url;
+      const refused = attempt.policy.refuseHost(hostname, Number(port) || (protocol === 'https:' ? 443 : 80));
+      if (refused !== undefined) return { level: 'problem', reason: 'PolicyRefused', message: refused };
       return untried('the request is not sent; its URL, headers and Secrets are complete');
     }
     case 'Notify':

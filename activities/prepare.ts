@@ -17,6 +17,8 @@ import type { ConfirmIdentity } from './identity.js';
 import { fromKubeError } from './kube-errors.js';
 import type { Pulse } from './pulse.js';
 import type { Targets } from './target.js';
+import { guarded } from './policies.js';
+import type { Policies } from './policies.js';
 import { SnapshotError } from './snapshots.js';
 import type { SnapshotStore } from './snapshots.js';
 
@@ -30,6 +32,7 @@ export interface AttemptDeps {
   /** Whether a plan without a service account acts with the controller's identity. */
   controllerIdentity: boolean;
   confirmIdentity: ConfirmIdentity;
+  policies: Policies;
 }
 
 /** What earlier attempts leave to this one. */
@@ -69,6 +72,9 @@ export async function prepare(
   if (!identity.ok) {
     return { kind: 'failed', reason: 'NoServiceAccount', message: identity.message, effect: 'None' };
   }
+  const policy = await deps.policies.of(run.plan.namespace);
+  const refused = policy.refuseAccount(run.serviceAccountName);
+  if (refused !== undefined) return policyRefused(refused);
   let { kube } = identity;
   let who = identityName(run);
   if (run.serviceAccountName !== undefined) {
@@ -81,6 +87,9 @@ export async function prepare(
     const reader = { kube, namespace: run.plan.namespace, signal: pulse.signal };
     const target = await deps.targets.open(action.target, scope, reader);
     if ('kind' in target) return target;
+    const { hostname, port } = target.server;
+    const unreachable = policy.refuseCluster(hostname, Number(port) || 443);
+    if (unreachable !== undefined) return policyRefused(unreachable);
     kube = target.kube;
     who = target.identity;
   }
@@ -98,8 +107,9 @@ export async function prepare(
     round: inherited.round,
     signal: pulse.signal,
     deadline: pulse.deadline,
-    kube,
+    kube: guarded(kube, policy),
     identity: who,
+    policy,
     home: deps.kube,
     log: deps.log.child({
       execution: `${run.namespace}/${run.name}`,
@@ -112,6 +122,13 @@ export async function prepare(
   };
   return { attempt };
 }
+
+const policyRefused = (message: string): Final => ({
+  kind: 'failed',
+  reason: 'PolicyRefused',
+  message,
+  effect: 'None',
+});
 
 /** The action that a task carries out, its rollback where the task undoes by one, and the values for its placeholders. */
 export async function readAction(

@@ -14,7 +14,10 @@ export const PLURALS = {
   DRPlanExecution: 'drplanexecutions',
 } as const;
 
-/** The kinds of the group. */
+/** Resource name of DRPolicy, the one kind without a namespace. */
+export const POLICY_PLURAL = 'drpolicies';
+
+/** The kinds of the group that have a namespace. */
 export type Kind = keyof typeof PLURALS;
 
 /** Labels that Drover sets. */

@@ -77,7 +77,7 @@ export async function preflightPlan(cluster: Cluster, request: PreflightRequest)
     );
   }
   // Loaded on demand: what carries actions out is much to load, and few commands need it.
-  const [{ preflight }, { createEgressPolicy }] = await Promise.all([
+  const [{ preflight, createPolicies }, { createEgressPolicy }] = await Promise.all([
     import('../activities/preflight.js'),
     import('../activities/egress.js'),
   ]);
@@ -86,6 +86,7 @@ export async function preflightPlan(cluster: Cluster, request: PreflightRequest)
     namespace,
     kube,
     identity,
+    policy: await createPolicies(cluster.kube).of(namespace),
     egress: createEgressPolicy({ allowLoopback: cluster.embedded !== undefined }),
     signal: new AbortController().signal,
   });

@@ -2,6 +2,7 @@ import { Worker } from '@temporalio/worker';
 import type { NativeConnection } from '@temporalio/worker';
 import { API_VERSION, LABELS } from '../api/group.js';
 import { isTerminalExecution } from '../api/phase.js';
+import type { DRPolicy } from '../api/schema/policy.js';
 import type { DRPlan, DRWorkflow } from '../api/types.js';
 import type { Runs } from '../client/runs.js';
 import type { KubeClient } from '../kube/client.js';
@@ -89,6 +90,7 @@ export async function startBridge(options: BridgeOptions): Promise<Bridge> {
     executions: informerFor<CachedExecution>('DRPlanExecution', trimExecution),
   };
 
+  const policies = informerFor<DRPolicy>('DRPolicy');
   // Only with admission there are stamps that could be believed.
   const exempt =
     config['webhook-port'] === undefined
@@ -144,6 +146,7 @@ export async function startBridge(options: BridgeOptions): Promise<Bridge> {
         allowUnverified: config['unverified-approvals'],
       },
     },
+    policies: () => policies.list().map(({ spec }) => spec),
     isExempt: (namespace) => namespace !== undefined && exempt?.get(undefined, namespace) !== undefined,
   };
 
@@ -215,6 +218,9 @@ export async function startBridge(options: BridgeOptions): Promise<Bridge> {
       if (isSame) return;
       for (const plan of planKind.workflowChanged({ namespace, name })) queues.plans.add(keyOf(plan));
     });
+    policies.onChange(() => {
+      for (const plan of planKind.policyChanged()) queues.plans.add(keyOf(plan));
+    });
     caches.plans.onChange((change) => {
       const key = keyOf(change.object);
       if (change.kind === 'set') queues.plans.add(key);
@@ -246,7 +252,11 @@ export async function startBridge(options: BridgeOptions): Promise<Bridge> {
     });
   }
 
-  const informers = [...(Object.values(caches) as Informer[]), ...(exempt === undefined ? [] : [exempt])];
+  const informers = [
+    ...(Object.values(caches) as Informer[]),
+    policies as Informer,
+    ...(exempt === undefined ? [] : [exempt]),
+  ];
   const running = informers.map((informer) => informer.run(abort.signal));
   const synced = Promise.all(informers.map((informer) => informer.whenSynced())).then(connect);
 

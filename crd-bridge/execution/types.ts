@@ -1,3 +1,4 @@
+import type { DRPolicySpec } from '../../api/schema/policy.js';
 import type { DRPlan, DRPlanExecution, DRWorkflow } from '../../api/types.js';
 import type { Runs } from '../../client/runs.js';
 import type { KubeClient } from '../../kube/client.js';
@@ -64,6 +65,8 @@ export interface DrDeps {
     searchAttributes: boolean;
   };
   settings: DrSettings;
+  /** All policies there are. */
+  policies(): readonly DRPolicySpec[];
   /** Whether admission looks away from a namespace, so that its stamps are what anybody claims. */
   isExempt(namespace: string | undefined): boolean;
 }

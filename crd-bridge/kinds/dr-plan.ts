@@ -4,6 +4,7 @@ import { errorsOf } from '../../api/problem.js';
 import type { Problem } from '../../api/problem.js';
 import type { DRPlan, DRPlanStatus, DRWorkflow } from '../../api/types.js';
 import { validatePlan } from '../../api/validate.js';
+import { checkPolicy } from '../../api/validate/policy.js';
 import { findCondition, setCondition } from '../core/conditions.js';
 import { noServiceAccount } from '../execution/account.js';
 import { refOf } from '../execution/identity.js';
@@ -21,6 +22,8 @@ export interface PlanKind {
   problems(plan: DRPlan): Problem[];
   /** A workflow is new, different or gone. Returns the plans that use it. */
   workflowChanged(workflow: { namespace: string; name: string }): DRPlan[];
+  /** A policy is new, different or gone. Returns all plans. */
+  policyChanged(): DRPlan[];
   /** The plan is gone for good. */
   gone(plan: DRPlan): void;
 }
@@ -56,7 +59,12 @@ export function createPlanKind(deps: DrDeps, workflows: WorkflowKind): PlanKind 
     const problems = validatePlan(plan, (namespace, name) => caches.workflows.get(namespace, name), {
       workflowProblems: (workflow) => workflows.problems(workflow),
     });
-    return errorsOf(problems).length > 0 ? problems : [...problems, ...checkAccount(plan, settings)];
+    if (errorsOf(problems).length > 0) return problems;
+    const account = checkAccount(plan, settings);
+    if (account.length > 0) return [...problems, ...account];
+    const lookup = (namespace: string, name: string) => caches.workflows.get(namespace, name);
+    const acts = plan.spec.serviceAccountName ?? settings.defaultServiceAccount;
+    return [...problems, ...checkPolicy(plan, lookup, deps.policies(), acts)];
   }
 
   /** The watch of workflows may be behind that of plans: who has just applied both must not read that one is missing. */
@@ -108,6 +116,10 @@ export function createPlanKind(deps: DrDeps, workflows: WorkflowKind): PlanKind 
     },
     gone(plan) {
       checked.delete(plan.metadata.uid ?? '');
+    },
+    policyChanged() {
+      workflowsVersion += 1;
+      return caches.plans.list();
     },
     workflowChanged({ namespace, name }) {
       workflowsVersion += 1;

@@ -223,6 +223,7 @@ export function createReplica(
       authorization: 'Off',
       answers: { verified: false, allowUnverified: false },
     },
+    policies: () => [],
     isExempt: () => false,
   };
   const admission = createAdmission(deps);

@@ -1,6 +1,8 @@
 import { chapter } from './rule.js';
 import type { Chapter } from './rule.js';
 
+const IMPERSONATION = 'test/authority/impersonation.test.ts';
+const POLICY = 'test/authority/policy.test.ts';
 const VERBS = 'test/authority/verbs.test.ts';
 
 /** The security tests, by the numbers they are known under. */
@@ -13,6 +15,8 @@ export const SECURITY: readonly Chapter[] = [
         'crd-bridge/execution/account.test.ts > is nobody for the name %j, whatever the installation allows',
         'activities/identity.test.ts > is never the controller because an account is called %j',
         'activities/identity.test.ts > is nobody in the namespace %j',
+        `${IMPERSONATION} > nothing is done for an account called %j, even where the controller may act itself`,
+        `${IMPERSONATION} > nothing is done when impersonation is lost on the way`,
         'crd-bridge/webhook/authority.test.ts > lets nobody called %j do anything, whatever their groups',
       ],
     ],
@@ -22,6 +26,10 @@ export const SECURITY: readonly Chapter[] = [
         `${VERBS} > a plan > is executed and reverted by those who have the verb and may use its account`,
         `${VERBS} > a plan > acts only as an account that its author may use`,
         `${VERBS} > a run whose account was swapped after its admission does not start`,
+        `${POLICY} > a policy > limits kinds, operations and namespaces, makes plans Invalid that were not, and lets them be again`,
+        `${POLICY} > a policy > limits hosts, accounts and clusters, also those that are known only in a run`,
+        `${IMPERSONATION} > an account without rights may do nothing`,
+        `${IMPERSONATION} > Secrets that an action names are read as the account`,
       ],
     ],
     [
@@ -66,8 +74,12 @@ export const SECURITY: readonly Chapter[] = [
     ],
     [
       'no RBAC, webhooks, definitions, tokens or privileged pods unless a policy says so',
-      [],
-      'Not built yet.',
+      [
+        `${POLICY} > without a policy > a plan with an escalation is refused, each with its class`,
+        `${POLICY} > without a policy > what placeholders make of an action is refused when it runs, and nothing is done`,
+        `${POLICY} > a policy > allows an escalation by its class`,
+        'api/escalation.test.ts > an escalation > %s: %j',
+      ],
     ],
     [
       'long names, cycles, depth and costly expressions are refused cheaply',
