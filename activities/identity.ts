@@ -37,6 +37,40 @@ export function createIdentityCheck(): ConfirmIdentity {
   };
 }
 
+/**
+ * A client that makes sure of its identity before its first request. What makes no request needs no answer: an HTTP action
+ * goes on while the API server is away.
+ *
+ * Requests throw KubeError `ImpersonationLost` when it is not whom it was made for.
+ */
+export function confirmed(
+  kube: KubeClient,
+  user: string,
+  { confirm, signal }: { confirm: ConfirmIdentity; signal: AbortSignal },
+): KubeClient {
+  const sure = async (): Promise<void> => {
+    const lost = await confirm(kube, user, signal);
+    if (lost !== undefined) throw new KubeError(lost, { code: 422, reason: 'ImpersonationLost' });
+  };
+  return {
+    server: kube.server,
+    resolve: (apiVersion, kind) => kube.resolve(apiVersion, kind),
+    get: async (...call) => (await sure(), kube.get(...call)),
+    list: async (...call) => (await sure(), kube.list(...call)),
+    create: async (...call) => (await sure(), kube.create(...call)),
+    replace: async (...call) => (await sure(), kube.replace(...call)),
+    patch: async (...call) => (await sure(), kube.patch(...call)),
+    delete: async (...call) => (await sure(), kube.delete(...call)),
+    async *watch(...call) {
+      await sure();
+      yield* kube.watch(...call);
+    },
+    raw: async (...call) => (await sure(), kube.raw(...call)),
+    text: async (...call) => (await sure(), kube.text(...call)),
+    as: (who) => kube.as(who),
+  };
+}
+
 async function whoIs(kube: KubeClient, user: string, signal: AbortSignal): Promise<string | undefined> {
   try {
     const review = await kube.raw<{ status?: { userInfo?: { username?: string } } }>({

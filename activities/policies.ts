@@ -3,13 +3,15 @@ import type { Policy } from '../api/policy.js';
 import { API_VERSION } from '../api/group.js';
 import type { DRPolicy, DRPolicySpec } from '../api/schema/policy.js';
 import type { KubeClient } from '../kube/client.js';
-import { KubeError } from '../kube/error.js';
+import { isRetryable, KubeError } from '../kube/error.js';
 import type { KubeObject, ObjectKey } from '../kube/object.js';
 
 /** The policies for namespaces, as they are now. */
 export interface Policies {
   /**
-   * @throws KubeError when they cannot be read: then nothing is done
+   * While the API server does not answer, what it said last holds: a failover must not wait for it only to be told the same.
+   *
+   * @throws KubeError when they could not be read at all: then nothing is done
    */
   of(namespace: string): Promise<Policy>;
   /** Reads them anew the next time: nobody is refused by what may have been changed since. */
@@ -21,30 +23,33 @@ const FRESH_MS = 5000;
 
 /** Policies read with the controller's own rights. */
 export function createPolicies(kube: KubeClient): Policies {
-  let known: { at: number; specs: Promise<DRPolicySpec[]> } | undefined;
+  let reading: { at: number; specs: Promise<DRPolicySpec[]> } | undefined;
+  let last: DRPolicySpec[] | undefined;
   async function read(): Promise<DRPolicySpec[]> {
     try {
       const { items } = await kube.list<DRPolicy>({ apiVersion: API_VERSION, kind: 'DRPolicy' });
-      return items.map(({ spec }) => spec);
+      last = items.map(({ spec }) => spec);
+      return last;
     } catch (error) {
       // An installation whose definitions are older has no policies.
       if (error instanceof KubeError && error.reason === 'KindNotFound') return [];
+      if (last !== undefined && isRetryable(error)) return last;
       throw error;
     }
   }
   return {
     async of(namespace) {
-      if (known === undefined || Date.now() - known.at > FRESH_MS) {
+      if (reading === undefined || Date.now() - reading.at > FRESH_MS) {
         const specs = read();
-        known = { at: Date.now(), specs };
+        reading = { at: Date.now(), specs };
         specs.catch(() => {
-          known = undefined;
+          reading = undefined;
         });
       }
-      return policyFor(namespace, await known.specs);
+      return policyFor(namespace, await reading.specs);
     },
     forget() {
-      known = undefined;
+      reading = undefined;
     },
   };
 }

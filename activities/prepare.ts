@@ -12,7 +12,7 @@ import type { KubeClient } from '../kube/client.js';
 import { KubeError } from '../kube/error.js';
 import type { ActionTask } from '../workflows/contract.js';
 import type { Attempt, AttemptResult, Handler, Memo } from './handler.js';
-import { actAs, identityName } from './identity.js';
+import { actAs, confirmed, identityName } from './identity.js';
 import type { ConfirmIdentity } from './identity.js';
 import { fromKubeError } from './kube-errors.js';
 import type { Pulse } from './pulse.js';
@@ -78,10 +78,7 @@ export async function prepare(
   let { kube } = identity;
   let who = identityName(run);
   if (run.serviceAccountName !== undefined) {
-    const lost = await deps.confirmIdentity(kube, who, pulse.signal);
-    if (lost !== undefined) {
-      return { kind: 'failed', reason: 'ImpersonationLost', message: lost, effect: 'None' };
-    }
+    kube = confirmed(kube, who, { confirm: deps.confirmIdentity, signal: pulse.signal });
   }
   if (action.target !== undefined) {
     const reader = { kube, namespace: run.plan.namespace, signal: pulse.signal };
