@@ -12,8 +12,16 @@ const ROOMS = {
   // What the programs share that is no Kubernetes: logging, probes, encryption.
   runtime: [],
   worker: ['api', 'kube', 'runtime', 'workflows', 'activities'],
-  // The command line brings up the embedded default too.
-  client: ['api', 'kube', 'runtime', 'local', 'workflows/contract.ts'],
+  // The command line brings up the embedded default too, and tries plans by the code that carries them out.
+  client: [
+    'api',
+    'kube',
+    'runtime',
+    'local',
+    'workflows/contract.ts',
+    'activities/preflight.ts',
+    'activities/egress.ts',
+  ],
   'crd-bridge': ['api', 'kube', 'runtime', 'client', 'workflows/contract.ts'],
 };
 

@@ -3,6 +3,7 @@ import { MockActivityEnvironment } from '@temporalio/testing';
 import { pino } from 'pino';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import type { Action } from '../api/types.js';
+import { policyFor } from '../api/policy.js';
 import type { Impersonation, KubeClient } from '../kube/client.js';
 import { KubeError } from '../kube/error.js';
 import type { ActionOutcome, ActionTask } from '../workflows/contract.js';
@@ -27,6 +28,8 @@ const deps: AttemptDeps = {
   targets: createTargets(createEgressPolicy()),
   log: pino({ level: 'silent' }),
   controllerIdentity: true,
+  confirmIdentity: () => Promise.resolve(undefined),
+  policies: { of: (namespace) => Promise.resolve(policyFor(namespace, [])), forget: () => undefined },
 };
 
 function taskOf(part: Partial<ActionTask> = {}, action: Partial<Action> = {}): ActionTask {

@@ -64,8 +64,11 @@ export async function captureAction(
   const pulse = startPulse({ timeoutMs: HELPER_TIMEOUT_MS, details: () => ({ ...series.progress }) });
   let result: AttemptResult | CaptureOutcome;
   try {
-    const prepared = await prepare(task, 'capture', pulse, inherited(series), deps);
-    result = 'attempt' in prepared ? await handler.capture(prepared.attempt) : prepared;
+    const { capture } = handler;
+    result = await byFreshPolicies(deps, async () => {
+      const prepared = await prepare(task, 'capture', pulse, inherited(series), deps);
+      return 'attempt' in prepared ? capture(prepared.attempt) : prepared;
+    });
   } catch (error) {
     result = read(error, task, pulse, deps);
   } finally {
@@ -108,8 +111,10 @@ async function attempt(
   try {
     let result: AttemptResult;
     try {
-      const prepared = await prepare(task, method, pulse, inherited(series), deps);
-      result = 'attempt' in prepared ? await dispatch(handler, method, prepared.attempt) : prepared;
+      result = await byFreshPolicies(deps, async () => {
+        const prepared = await prepare(task, method, pulse, inherited(series), deps);
+        return 'attempt' in prepared ? dispatch(handler, method, prepared.attempt) : prepared;
+      });
     } catch (error) {
       result = read(error, task, pulse, deps);
     }
@@ -117,6 +122,18 @@ async function attempt(
   } finally {
     pulse.stop();
   }
+}
+
+/** Policies are kept for seconds: what they refuse is tried once more by what they say now. */
+async function byFreshPolicies<T extends { kind: string; reason?: string; effect?: string }>(
+  { policies }: AttemptDeps,
+  work: () => Promise<T>,
+): Promise<T> {
+  const result = await work();
+  const isHarmless = result.effect === undefined || result.effect === 'None';
+  if (result.kind !== 'failed' || result.reason !== 'PolicyRefused' || !isHarmless) return result;
+  policies.forget();
+  return work();
 }
 
 function read(error: unknown, task: ActionTask, pulse: Pulse, deps: AttemptDeps): AttemptResult {

@@ -1,8 +1,11 @@
 import type { Logger } from 'pino';
+import type { Policy } from '../api/policy.js';
 import type { RenderScope } from '../api/render.js';
 import type { Action, ActionOutputs } from '../api/types.js';
 import type { KubeClient } from '../kube/client.js';
 import type { ActionTask, CaptureOutcome } from '../workflows/contract.js';
+import type { Refusal } from './object-action.js';
+import type { ObjectTask } from './object-effect.js';
 
 /** What one attempt of an action has to work with. */
 export interface Attempt {
@@ -27,6 +30,8 @@ export interface Attempt {
   /** The cluster, as the controller: only for what belongs to the run itself (prior state, secrets of the plan). */
   home: KubeClient;
   log: Logger;
+  /** What plans of the run's namespace may do; {@link Attempt.kube} keeps to it by itself. */
+  policy: Policy;
   /**
    * Call just before each effect: throws {@link StaleAttempt} when this process was stopped for so long that another
    * attempt may have taken over (plan semantics, §3 liveness). Handlers let it pass through.
@@ -97,6 +102,9 @@ export type AttemptResult =
       afterMs?: number;
     };
 
+/** What an action would write to the Kubernetes API, in order, or why that cannot be said. */
+export type Writes = { ok: true; tasks: ObjectTask[]; warning?: string } | ({ ok: false } & Refusal);
+
 /** What an action type can do. Every method obeys `attempt.signal` and stops its waiting when it is aborted. */
 export interface Handler {
   /** Brings the effect about, or finds it by its key. */
@@ -113,4 +121,9 @@ export interface Handler {
   settle(attempt: Attempt): Promise<AttemptResult>;
   /** Records the state before the effect. Absent where nothing can be restored. */
   capture?(attempt: Attempt): Promise<CaptureOutcome>;
+  /**
+   * Renders what {@link Handler.run} would write, without any effect. Absent where nothing is written to the Kubernetes
+   * API.
+   */
+  writes?(attempt: Attempt): Promise<Writes>;
 }

@@ -4,6 +4,7 @@ import { createServer as createTcpServer } from 'node:net';
 import type { AddressInfo } from 'node:net';
 import { pino } from 'pino';
 import { afterEach, describe, expect, it } from 'vitest';
+import { policyFor } from '../api/policy.js';
 import type { HTTPAction } from '../api/types.js';
 import type { KubeClient } from '../kube/client.js';
 import { createEgressPolicy } from './egress.js';
@@ -97,6 +98,7 @@ function send(http: HTTPAction, options: Options = {}): Promise<AttemptResult> {
     kube,
     identity: 'the test',
     home: kube,
+    policy: policyFor('p', []),
     log: pino({ level: 'silent' }),
     beforeEffect: () => undefined,
     remember: () => undefined,

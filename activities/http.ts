@@ -70,7 +70,7 @@ export interface Sending {
 /** Sends a request and follows redirects, each under the egress policy. Never throws but what `beforeEffect` throws. */
 export async function sendRequest(
   { request: first, redact, isSuccess }: Sending,
-  attempt: Pick<Attempt, 'beforeEffect' | 'signal'>,
+  attempt: Pick<Attempt, 'beforeEffect' | 'policy' | 'signal'>,
   egress: EgressPolicy,
 ): Promise<AttemptResult> {
   let request = first;
@@ -79,6 +79,12 @@ export async function sendRequest(
     const redirected = redirects > 0;
     const refused = egress.refuse(request.url);
     if (refused !== undefined) return refuse(shown, redact(refused), redirected);
+    const { hostname, port, protocol } = request.url;
+    const forbidden = attempt.policy.refuseHost(hostname, Number(port) || (protocol === 'https:' ? 443 : 80));
+    if (forbidden !== undefined) {
+      const message = `${shown} is not allowed: ${redact(forbidden)}`;
+      return { kind: 'failed', reason: 'PolicyRefused', message, effect: redirected ? 'Unknown' : 'None' };
+    }
     attempt.beforeEffect();
     const answer = await exchange(request, egress, attempt.signal);
     if (answer.kind !== 'answered') return broken(answer, shown, redact, redirected);

@@ -10,11 +10,13 @@ import { evaluateStage } from './evaluate.js';
 import { createGlobalizationHandler } from './globalization.js';
 import type { Handler } from './handler.js';
 import { createHelmChartHandler } from './helm-chart.js';
+import { createIdentityCheck } from './identity.js';
 import { createHttpHandler } from './http.js';
 import { jobHandler } from './job.js';
 import { createKubernetesResourceHandler } from './kubernetes-resource.js';
 import { createLocalizationHandler } from './localization.js';
 import { createNotifyHandler } from './notify.js';
+import { createPolicies } from './policies.js';
 import type { AttemptDeps } from './prepare.js';
 import { createSnapshotStore } from './snapshots.js';
 import { createSubscriptionHandler } from './subscription.js';
@@ -54,6 +56,8 @@ export function createActivities(deps: ActivityDeps): WorkerActivities {
     targets: createTargets(deps.egress),
     log: deps.log,
     controllerIdentity: deps.controllerIdentity,
+    confirmIdentity: createIdentityCheck(),
+    policies: createPolicies(deps.kube),
   };
   const handlerOf = (type: ActionType): Handler => {
     if (isStepType(type)) throw new Error(`no activity carries out ${type}`);

@@ -5,7 +5,7 @@ import type { ActionOutputs, ObjectReference } from '../api/types.js';
 import { isAlreadyExists, isRetryable, KubeError } from '../kube/error.js';
 import { boundedSignal } from './bounded-signal.js';
 import { mustStop } from './handler.js';
-import type { Attempt, AttemptResult, Handler } from './handler.js';
+import type { Attempt, AttemptResult, Handler, Writes } from './handler.js';
 import { endOf, explainPods, keyOfJob } from './job-state.js';
 import type { Job, JobEnd } from './job-state.js';
 import { namespaceOf, planJob } from './job-template.js';
@@ -24,20 +24,33 @@ const UNDO_MS = 120_000;
 const LEAST_TTL_SECONDS = 60;
 
 /** Runs Jobs to their end. */
-export const jobHandler: Handler = { run, undo, settle };
+export const jobHandler: Handler = { run, undo, settle, writes };
+
+const NO_BLOCK = { reason: 'InvalidAction', message: 'the action has no block "job"' };
+
+function writes(attempt: Attempt): Promise<Writes> {
+  const { job: block } = attempt.action;
+  if (block === undefined) return Promise.resolve({ ok: false, ...NO_BLOCK });
+  const plan = planJob(block, attempt);
+  if ('kind' in plan) return Promise.resolve({ ok: false, reason: plan.reason, message: plan.message });
+  const refused = attempt.policy.refuseObject(plan.job, 'Create');
+  return Promise.resolve(
+    refused === undefined
+      ? { ok: true, tasks: [{ operation: 'Create', object: plan.job }] }
+      : { ok: false, reason: 'PolicyRefused', message: refused },
+  );
+}
 
 async function run(attempt: Attempt): Promise<AttemptResult> {
   const { job: block } = attempt.action;
   if (block === undefined) {
-    return {
-      kind: 'failed',
-      reason: 'InvalidAction',
-      message: 'the action has no block "job"',
-      effect: 'None',
-    };
+    return { kind: 'failed', ...NO_BLOCK, effect: 'None' };
   }
   const plan = planJob(block, attempt);
   if ('kind' in plan) return plan;
+  const refused = attempt.policy.refuseObject(plan.job, 'Create');
+  if (refused !== undefined)
+    return { kind: 'failed', reason: 'PolicyRefused', message: refused, effect: 'None' };
   const made = await createOrAdopt(plan.job, attempt);
   if ('kind' in made) return made;
   const { job } = made;

@@ -38,6 +38,11 @@ const DETAIL_CHARACTERS = 300;
 export async function sendMail(mail: Mail, attempt: Attempt, egress: EgressPolicy): Promise<AttemptResult> {
   const { server, message } = mail;
   const shown = `the e-mail by ${server.host}:${server.port}`;
+  const forbidden = attempt.policy.refuseHost(server.host, server.port);
+  if (forbidden !== undefined) {
+    const message = `${shown} is not allowed: ${forbidden}`;
+    return { kind: 'failed', reason: 'PolicyRefused', message, effect: 'None' };
+  }
   attempt.beforeEffect();
   let socket: Socket | undefined;
   try {

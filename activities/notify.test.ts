@@ -6,6 +6,7 @@ import { TLSSocket } from 'node:tls';
 import * as x509 from '@peculiar/x509';
 import { pino } from 'pino';
 import { afterEach, describe, expect, it } from 'vitest';
+import { policyFor } from '../api/policy.js';
 import type { NotifyAction } from '../api/types.js';
 import type { KubeClient } from '../kube/client.js';
 import { createEgressPolicy } from './egress.js';
@@ -93,6 +94,7 @@ function notify(block: NotifyAction, options: Options = {}): Promise<AttemptResu
     kube,
     identity: 'the test',
     home: kube,
+    policy: policyFor('p', []),
     log: pino({ level: 'silent' }),
     beforeEffect: () => undefined,
     remember: () => undefined,

@@ -295,13 +295,14 @@ const ASSIGNED: Record<string, readonly string[]> = {
   'v1/PersistentVolumeClaim': ['volumeName', 'storageClassName', 'volumeMode'],
 };
 
-interface OwnershipConflict {
+/** A field that somebody else manages. */
+export interface OwnershipConflict {
   manager: string;
   field: string;
 }
 
 /** The conflicts of a server-side apply, by manager and field; undefined for any other error. */
-function ownershipConflicts(error: unknown): OwnershipConflict[] | undefined {
+export function ownershipConflicts(error: unknown): OwnershipConflict[] | undefined {
   if (!(error instanceof KubeError) || error.code !== 409) return undefined;
   const causes = (error.details?.causes ?? []).filter((cause) => cause.reason === 'FieldManagerConflict');
   if (causes.length === 0) return undefined;
@@ -314,7 +315,8 @@ function ownershipConflicts(error: unknown): OwnershipConflict[] | undefined {
 /** At most this many fields of one manager are named. */
 const NAMED_FIELDS = 8;
 
-function describeConflicts(conflicts: OwnershipConflict[]): string {
+/** Managers with their fields, for a message. */
+export function describeConflicts(conflicts: OwnershipConflict[]): string {
   const byManager = new Map<string, string[]>();
   for (const { manager, field } of conflicts) {
     byManager.set(manager, [...(byManager.get(manager) ?? []), field]);

@@ -22,6 +22,8 @@ export type Rendered<Plan extends ObjectPlan> = Plan | ({ ok: false } & Refusal)
 export interface ObjectPlan {
   ok: true;
   tasks: ObjectTask[];
+  /** What a person should know before it is done. */
+  warning?: string;
 }
 
 /** What a type of action has of its own. */
@@ -43,11 +45,27 @@ export interface ObjectRules<Plan extends ObjectPlan> {
 export function createObjectHandler<Plan extends ObjectPlan>(
   rules: ObjectRules<Plan>,
   bounds: EffectBounds,
-): Handler & Required<Pick<Handler, 'capture'>> {
+): Handler & Required<Pick<Handler, 'capture' | 'writes'>> {
   const { perform, beforeDelete } = rules;
+  /** Everything is looked at before anything is written. */
+  const render = async (attempt: Attempt): Promise<Rendered<Plan>> => {
+    const plan = await rules.render(attempt, 'act');
+    if (!plan.ok) return plan;
+    const refusals = plan.tasks.map(({ object, operation }) =>
+      attempt.policy.refuseObject(object, operation),
+    );
+    const message = refusals.find((refusal) => refusal !== undefined);
+    return message === undefined ? plan : { ok: false, reason: 'PolicyRefused', message };
+  };
   return {
+    async writes(attempt) {
+      const plan = await render(attempt);
+      if (!plan.ok) return plan;
+      const { tasks, warning } = plan;
+      return { ok: true, tasks, ...(warning !== undefined && { warning }) };
+    },
     async run(attempt) {
-      const plan = await rules.render(attempt, 'act');
+      const plan = await render(attempt);
       if (!plan.ok) return refused(plan);
       const obstacle = await rules.obstacle?.(plan, attempt);
       if (obstacle !== undefined) return obstacle;
@@ -60,7 +78,7 @@ export function createObjectHandler<Plan extends ObjectPlan>(
       return rules.conclude?.(plan, performed, attempt) ?? succeeded(performed, [performed.notes]);
     },
     async capture(attempt) {
-      const plan = await rules.render(attempt, 'act');
+      const plan = await render(attempt);
       if (!plan.ok) return { kind: 'failed', reason: plan.reason, message: plan.message };
       return captureAll(plan.tasks, attempt);
     },

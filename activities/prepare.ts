@@ -10,10 +10,13 @@ import type { KubeClient } from '../kube/client.js';
 import { KubeError } from '../kube/error.js';
 import type { ActionTask } from '../workflows/contract.js';
 import type { Attempt, AttemptResult, Handler, Memo } from './handler.js';
-import { actAs, identityName } from './identity.js';
+import { actAs, confirmed, identityName } from './identity.js';
+import type { ConfirmIdentity } from './identity.js';
 import { fromKubeError } from './kube-errors.js';
 import type { Pulse } from './pulse.js';
 import type { Targets } from './target.js';
+import { guarded } from './policies.js';
+import type { Policies } from './policies.js';
 import { SnapshotError } from './snapshots.js';
 import type { SnapshotStore } from './snapshots.js';
 
@@ -26,6 +29,8 @@ export interface AttemptDeps {
   log: Logger;
   /** Whether a plan without a service account acts with the controller's identity. */
   controllerIdentity: boolean;
+  confirmIdentity: ConfirmIdentity;
+  policies: Policies;
 }
 
 /** What earlier attempts leave to this one. */
@@ -65,12 +70,21 @@ export async function prepare(
   if (!identity.ok) {
     return { kind: 'failed', reason: 'NoServiceAccount', message: identity.message, effect: 'None' };
   }
+  const policy = await deps.policies.of(run.plan.namespace);
+  const refused = policy.refuseAccount(run.serviceAccountName);
+  if (refused !== undefined) return policyRefused(refused);
   let { kube } = identity;
   let who = identityName(run);
+  if (run.serviceAccountName !== undefined) {
+    kube = confirmed(kube, who, { confirm: deps.confirmIdentity, signal: pulse.signal });
+  }
   if (action.target !== undefined) {
     const reader = { kube, namespace: run.plan.namespace, signal: pulse.signal };
     const target = await deps.targets.open(action.target, scope, reader);
     if ('kind' in target) return target;
+    const { hostname, port } = target.server;
+    const unreachable = policy.refuseCluster(hostname, Number(port) || 443);
+    if (unreachable !== undefined) return policyRefused(unreachable);
     kube = target.kube;
     who = target.identity;
   }
@@ -88,8 +102,9 @@ export async function prepare(
     round: inherited.round,
     signal: pulse.signal,
     deadline: pulse.deadline,
-    kube,
+    kube: guarded(kube, policy),
     identity: who,
+    policy,
     home: deps.kube,
     log: deps.log.child({
       execution: `${run.namespace}/${run.name}`,
@@ -102,6 +117,13 @@ export async function prepare(
   };
   return { attempt };
 }
+
+const policyRefused = (message: string): Final => ({
+  kind: 'failed',
+  reason: 'PolicyRefused',
+  message,
+  effect: 'None',
+});
 
 /** The action that a task carries out, its rollback where the task undoes by one, and the values for its placeholders. */
 export async function readAction(task: ActionTask, snapshots: SnapshotStore): Promise<ActionInScope> {

@@ -19,6 +19,8 @@ import type { TargetCluster } from './target-kubeconfig.js';
 /** Another cluster, ready to be acted on. */
 export interface Target {
   kube: KubeClient;
+  /** Address of its API server. */
+  server: URL;
   /** Whom the action acts as there, for messages. */
   identity: string;
 }
@@ -98,7 +100,7 @@ function connect(cluster: TargetCluster, where: string, egress: EgressPolicy): O
       return new KubeError(refusal(cluster, where, error.message), { code: 400, reason: 'EgressRefused' });
     },
   });
-  return { agent, target: { kube, identity: `${KUBECONFIG_USER} in ${where}` } };
+  return { agent, target: { kube, server: cluster.server, identity: `${KUBECONFIG_USER} in ${where}` } };
 }
 
 const refusal = (cluster: TargetCluster, where: string, why: string): string =>

@@ -14,7 +14,10 @@ export const PLURALS = {
   DRPlanExecution: 'drplanexecutions',
 } as const;
 
-/** The kinds of the group. */
+/** Resource name of DRPolicy, the one kind without a namespace. */
+export const POLICY_PLURAL = 'drpolicies';
+
+/** The kinds of the group that have a namespace. */
 export type Kind = keyof typeof PLURALS;
 
 /** Labels that Drover sets. */
@@ -49,6 +52,8 @@ export const ANNOTATIONS = {
   requestedBy: `${GROUP}/requested-by`,
   /** On executions, by admission: the user who set the cancel annotation. */
   cancelRequestedBy: `${GROUP}/cancel-requested-by`,
+  /** On executions, by admission: whom its requester may have it act as. */
+  authorizedAs: `${GROUP}/authorized-as`,
   /** On executions: an answer to an approval, taken off by admission, which records it in `approvals`. */
   approve: `${GROUP}/approve`,
   reject: `${GROUP}/reject`,

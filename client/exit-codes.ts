@@ -21,7 +21,7 @@ export const EXIT = {
 /** The lines that `--help` shows. */
 export const EXIT_CODE_HELP = `Exit codes:
   0    done; with --watch: the run Succeeded
-  1    with --watch: the run Failed; validate, import: errors were found
+  1    with --watch: the run Failed; validate, preflight, import: errors were found
   2    with --watch: the run was Cancelled
   3    the command could not be carried out (nothing found, refused, unreachable)
   4    not confirmed

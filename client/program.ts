@@ -10,6 +10,7 @@ import { addGet } from './commands/get.js';
 import { addImport } from './commands/import.js';
 import { addKubectl } from './commands/kubectl.js';
 import { addLogs } from './commands/logs.js';
+import { addPreflight } from './commands/preflight.js';
 import { addResolve } from './commands/resolve.js';
 import { addRevert } from './commands/revert.js';
 import { addRun } from './commands/run.js';
@@ -80,7 +81,7 @@ export function buildProgram(parts: ProgramParts): Command {
   program.commandsGroup('Looking:');
   for (const add of [addGet, addDescribe, addLogs, addCodec, addKubectl]) add(program, perform);
   program.commandsGroup('Files:');
-  for (const add of [addValidate, addImport]) add(program, perform);
+  for (const add of [addValidate, addPreflight, addImport]) add(program, perform);
   for (const command of program.commands) command.copyInheritedSettings(program);
 
   return program.addHelpText('after', () => rootHelp(name, environment.asKubectlPlugin));

@@ -2,6 +2,7 @@ import { Worker } from '@temporalio/worker';
 import type { NativeConnection } from '@temporalio/worker';
 import { API_VERSION, FINALIZERS, LABELS } from '../api/group.js';
 import { isTerminalExecution } from '../api/phase.js';
+import type { DRPolicy } from '../api/schema/policy.js';
 import type { DRPlan, DRWorkflow } from '../api/types.js';
 import { describeSigns, findPreviousController } from '../client/previous-controller.js';
 import type { Runs } from '../client/runs.js';
@@ -97,6 +98,7 @@ export async function startBridge(options: BridgeOptions): Promise<Bridge> {
     executions: informerFor<CachedExecution>('DRPlanExecution', trimExecution),
   };
 
+  const policies = informerFor<DRPolicy>('DRPolicy');
   const hasAdmission = config['webhook-port'] !== undefined;
   const unadmitted = createInformer({
     kube,
@@ -144,12 +146,14 @@ export async function startBridge(options: BridgeOptions): Promise<Bridge> {
         settleMs: config.settle,
         pauseReminderMs: config['pause-reminder'],
       },
+      authorization: config.authorization,
       planWaitMs: config['plan-wait'],
       answers: {
         verified: hasAdmission,
         allowUnverified: config['unverified-approvals'],
       },
     },
+    policies: () => policies.list().map(({ spec }) => spec),
   };
 
   const workflowKind = createWorkflowKind(deps);
@@ -223,6 +227,9 @@ export async function startBridge(options: BridgeOptions): Promise<Bridge> {
       if (isSame) return;
       for (const plan of planKind.workflowChanged({ namespace, name })) queues.plans.add(keyOf(plan));
     });
+    policies.onChange(() => {
+      for (const plan of planKind.policyChanged()) queues.plans.add(keyOf(plan));
+    });
     caches.plans.onChange((change) => {
       const key = keyOf(change.object);
       if (change.kind === 'set') queues.plans.add(key);
@@ -260,6 +267,7 @@ export async function startBridge(options: BridgeOptions): Promise<Bridge> {
 
   const informers: Informer[] = [
     ...(Object.values(caches) as Informer[]),
+    policies as Informer,
     // Only where there is admission does it matter where there is none.
     ...(hasAdmission ? [unadmitted] : []),
   ];

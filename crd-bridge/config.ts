@@ -1,5 +1,6 @@
 import { parseArgs } from 'node:util';
 import { z } from 'zod';
+import { isAccountName } from '../api/authority.js';
 import { parseDuration } from '../api/duration.js';
 import { PREVIOUS_CONTROLLER_NAMES } from '../client/previous-controller.js';
 
@@ -30,7 +31,11 @@ const schema = z.object({
   'health-port': port.optional(),
   'metrics-port': port.optional(),
   'controller-identity': flag,
-  'default-service-account': z.string().optional(),
+  'default-service-account': z
+    .string()
+    .refine(isAccountName, { error: 'must be the name of a ServiceAccount; leave it out for none' })
+    .optional(),
+  authorization: z.enum(['Enforce', 'Warn', 'Off']).default('Enforce'),
   'unverified-approvals': flag,
   'encryption-keys': path,
   'codec-port': port.optional(),
@@ -105,6 +110,8 @@ const HELP: Record<keyof BridgeConfig, string> = {
     'port of the codec endpoint, through which the Web UI shows encrypted payloads to those who may; with encryption-keys',
   'codec-host': 'address that the codec endpoint is served on (127.0.0.1; 0.0.0.0 in a pod)',
   'codec-origins': 'origins of the Web UI that may ask it, such as https://temporal.example.com; by commas',
+  authorization:
+    'what admission does about people without the verbs for what they ask: Enforce, Warn or Off (Enforce)',
   'log-level': 'trace, debug, info, warn or error (info)',
   concurrency: 'objects of a kind that are looked at at once (16)',
   'mirror-concurrency': 'updates of runs that are written at once (50)',

@@ -1,5 +1,6 @@
 import { ORIGINAL } from './contract/original.js';
 import type { Chapter, Rule } from './contract/rule.js';
+import { SECURITY } from './contract/security.js';
 import { SEMANTICS_ACTIONS } from './contract/semantics-actions.js';
 import { SEMANTICS_EXECUTIONS } from './contract/semantics-executions.js';
 import { SEMANTICS_PLANS } from './contract/semantics-plans.js';
@@ -12,6 +13,7 @@ export const CONTRACT: readonly Chapter[] = [
   ...[...SEMANTICS_PLANS, ...SEMANTICS_ACTIONS, ...SEMANTICS_EXECUTIONS].sort((a, b) =>
     (a.rules[0]?.id ?? '').localeCompare(b.rules[0]?.id ?? ''),
   ),
+  ...SECURITY,
   ...ORIGINAL,
 ];
 
@@ -19,6 +21,7 @@ export const CONTRACT: readonly Chapter[] = [
 const REAL: Record<string, string> = {
   'test/actions/': 'API server, Temporal',
   'test/admission/': 'API server',
+  'test/authority/': 'API server, Temporal',
   'test/bridge/': 'API server, Temporal',
   'test/contract/': 'API server, Temporal',
   'test/e2e/': 'API server, Temporal',

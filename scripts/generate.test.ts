@@ -48,13 +48,17 @@ describe('generated files', () => {
       'deploy/crds/dr.bkbcs.tencent.com_drworkflows.yaml',
       'deploy/crds/dr.bkbcs.tencent.com_drplans.yaml',
       'deploy/crds/dr.bkbcs.tencent.com_drplanexecutions.yaml',
+      'deploy/crds/dr.bkbcs.tencent.com_drpolicies.yaml',
       'docs/reference.md',
       'deploy/webhook/configurations.yaml',
     ]);
     for (const [path, text] of files) {
       if (!path.startsWith('deploy/crds/')) continue;
       expect(text.length).toBeLessThan(200_000);
-      expect(parse(text)).toMatchObject({ kind: 'CustomResourceDefinition', spec: { scope: 'Namespaced' } });
+      expect(parse(text)).toMatchObject({
+        kind: 'CustomResourceDefinition',
+        spec: { scope: path.includes('drpolicies') ? 'Cluster' : 'Namespaced' },
+      });
     }
   });
 

@@ -1,3 +1,4 @@
+import { isAccountName } from '../authority.js';
 import { MAX_ACTIONS } from '../compile.js';
 import { isObject } from '../json.js';
 import { mergeParameters, unknownParameters } from '../parameters.js';
@@ -9,7 +10,7 @@ import type { Mention } from '../references.js';
 import { planSpecSchema } from '../schema/plan.js';
 import type { Action, DRPlanSpec, DRWorkflow, DRWorkflowSpec, Parameter, Scalar, Stage } from '../types.js';
 import { checkCondition } from './action.js';
-import { error, readSpec, warning } from './fields.js';
+import { error, readSpec, show, warning } from './fields.js';
 import { checkDependencies } from './graph.js';
 import { checkName, checkReferable, checkUnique } from './names.js';
 import { checkNesting } from './nesting.js';
@@ -57,6 +58,13 @@ export function validatePlan(
   return dedupeProblems([...problems, ...nesting]);
 }
 
+/** Never rendered, and never empty: an empty name could come to mean somebody with more rights. */
+function checkAccountName(name: string | undefined): Problem[] {
+  if (name === undefined || isAccountName(name)) return [];
+  const message = `is ${show(name)}; must be the name of a ServiceAccount in the plan's namespace. Leave the field out for the default of the installation`;
+  return [error('spec.serviceAccountName', 'InvalidName', message)];
+}
+
 class PlanCheck {
   readonly #spec: DRPlanSpec;
   readonly #namespace: string;
@@ -91,7 +99,7 @@ class PlanCheck {
       ...checkUnique(stages, path, 'stage'),
       ...checkDependencies(stages, path, 'stage'),
       ...checkReferable(globalParams, 'spec.globalParams', 'parameter'),
-      ...checkName(this.#spec.serviceAccountName, 'spec.serviceAccountName', 'subdomain'),
+      ...checkAccountName(this.#spec.serviceAccountName),
       ...checkOnFailure(this.#spec),
       ...checkReserved(globalParams),
       ...checkReachable(this.#spec),

@@ -3,14 +3,18 @@ import { MODES, type Mode } from '../../api/hooks.js';
 import type { DRPlan, DRWorkflow, Parameter } from '../../api/types.js';
 import type { KubeClient } from '../../kube/client.js';
 import { CliError } from '../cli-error.js';
+import type { Cluster } from '../cluster.js';
 import { confirmIntent } from '../confirm.js';
 import type { CommandContext } from '../context.js';
+import { EXIT } from '../exit-codes.js';
 import { executionName } from '../execution-name.js';
 import { nearNames } from '../near.js';
 import type { OutputFormat } from '../output.js';
 import { parseParams } from '../params.js';
+import { preflightPlan } from '../preflight.js';
 import { getObject, keyFor } from '../resources.js';
 import { afterCreate, createExecution } from '../start-execution.js';
+import { linesOf, summaryOf } from './preflight.js';
 import { addExamples, collect, nameOf, outputOption, type Perform, yesOption } from './shared.js';
 
 interface RunOptions {
@@ -20,6 +24,7 @@ interface RunOptions {
   name?: string;
   mode?: Mode;
   rerun?: boolean;
+  preflight?: boolean;
   yes?: boolean;
   output?: OutputFormat;
 }
@@ -45,6 +50,7 @@ export function addRun(program: Command, perform: Perform): void {
     )
     .option('--name <name>', 'name of the execution (default: the plan and five characters)')
     .option('--rerun', 'execute an executed plan again without a revert in between')
+    .option('--preflight', 'try every action by server-side dry run first, and stop when one would fail')
     .addOption(yesOption())
     .addOption(outputOption())
     .action((plan: string, options: RunOptions, self: Command) =>
@@ -64,6 +70,7 @@ async function run(context: CommandContext, planName: string, options: RunOption
   const plan = await getObject(kube, 'DRPlan', namespace, planName);
   refuseWhatCannotStart(plan, options, context);
 
+  if (options.preflight === true) await tryFirst(context, cluster, plan, params, options);
   const name = options.name ?? executionName(planName, 'Execute');
   await confirmIntent(
     context.terminal,
@@ -99,6 +106,25 @@ async function run(context: CommandContext, planName: string, options: RunOption
     },
   });
   return afterCreate(context, cluster, execution, options);
+}
+
+/** Stops before anything is created when the plan would not go through as things are. */
+async function tryFirst(
+  context: CommandContext,
+  cluster: Cluster,
+  plan: DRPlan,
+  params: readonly Parameter[],
+  { runMode }: RunOptions,
+): Promise<void> {
+  const report = await preflightPlan(cluster, { plan, params, ...(runMode !== undefined && { runMode }) });
+  const { note, noteStyle } = context.terminal;
+  for (const line of linesOf(report, noteStyle)) note(line);
+  note(summaryOf(report));
+  if (report.problems === 0) return;
+  throw new CliError(`plan "${plan.metadata.name}" would fail as things are; nothing was started`, {
+    hints: [`mend what is told above, or run it without --preflight`],
+    exitCode: EXIT.invalid,
+  });
 }
 
 /** Says at once what the bridge would say in the status of a failed execution. */

@@ -9,10 +9,30 @@ it('is the plan’s, else the default of the bridge, else the controller’s whe
   expect(accountOf(plan('own'), { ...settings, defaultServiceAccount: 'default' })).toBe('own');
   expect(accountOf(plan(), { ...settings, defaultServiceAccount: 'default' })).toBe('default');
   expect(accountOf(plan(), { controllerIdentity: true })).toBeUndefined();
-  expect(() => accountOf(plan(''), settings)).toThrow(Refused);
+  expect(() => accountOf(plan(), settings)).toThrow(Refused);
 });
 
 it('is for a revert the one that acted, whatever the plan says now', () => {
   expect(accountOf(plan('new'), settings, { serviceAccountName: 'old' })).toBe('old');
   expect(accountOf(plan('new'), settings, {})).toBe('new');
+});
+
+it.each([
+  '',
+  ' ',
+  '\t',
+  'a b',
+  'Upper',
+  'a:b',
+  'a/b',
+  '../a',
+  'a\nb',
+  'a..b',
+  '-a',
+  '{{ .params.x }}',
+  'a'.repeat(254),
+])('is nobody for the name %j, whatever the installation allows', (name) => {
+  const generous = { controllerIdentity: true, defaultServiceAccount: 'default' };
+  expect(() => accountOf(plan(name), generous)).toThrow(Refused);
+  expect(() => accountOf(plan(), generous, { serviceAccountName: name })).toThrow(Refused);
 });

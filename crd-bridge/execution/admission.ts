@@ -1,3 +1,4 @@
+import { accountUser } from '../../api/authority.js';
 import { API_VERSION, ANNOTATIONS, FINALIZERS, LABELS } from '../../api/group.js';
 import { labelValue, runWorkflowId } from '../../api/naming.js';
 import { readNesting } from '../../api/nesting.js';
@@ -12,6 +13,7 @@ import { accountOf } from './account.js';
 import {
   ABANDONED,
   checkAbandoned,
+  checkAuthorizedAs,
   checkDeadline,
   checkNameReused,
   checkRestored,
@@ -111,6 +113,10 @@ export function createAdmission(deps: DrDeps): ExecutionAdmission {
       settings,
       target === undefined ? undefined : snapshot.plan.spec,
     );
+    if (resumed === undefined) {
+      const { namespace = identity.namespace } = plan.metadata;
+      throwIf(checkAuthorizedAs(execution, accountUser(namespace, account)));
+    }
     const located = deps.snapshots.locate(snapshot);
     if (!located.ok) throw new Refused(located.refusal);
     const work = workOf(snapshot, target);

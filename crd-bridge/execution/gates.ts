@@ -74,6 +74,19 @@ export function checkAbandoned(execution: DRPlanExecution): Refusal | undefined 
   };
 }
 
+/**
+ * The account that a run would act as is another than its requester was checked for: the plan, or the installation, was
+ * changed in between.
+ */
+export function checkAuthorizedAs({ metadata }: DRPlanExecution, actsAs: string): Refusal | undefined {
+  const recorded = metadata.annotations?.[ANNOTATIONS.authorizedAs];
+  if (recorded === undefined || recorded === actsAs) return undefined;
+  return {
+    reason: 'AccountChanged',
+    message: `not started: it was authorised to act as ${recorded}, and would now act as ${actsAs}; look at the plan's serviceAccountName, then create a new execution`,
+  };
+}
+
 /** An execution that came too late. */
 export function checkDeadline(execution: DRPlanExecution, now: Date): Refusal | undefined {
   const deadline = startDeadline(execution);

@@ -1,3 +1,4 @@
+import type { DRPolicySpec } from '../../api/schema/policy.js';
 import type { DRPlan, DRPlanExecution, DRWorkflow } from '../../api/types.js';
 import type { Runs } from '../../client/runs.js';
 import type { KubeClient } from '../../kube/client.js';
@@ -7,6 +8,7 @@ import type { EventRecorder } from '../core/events.js';
 import type { Log } from '../core/log.js';
 import type { KeyedMutex } from '../core/mutex.js';
 import type { StatusWriter } from '../core/status-writer.js';
+import type { AuthorizationMode } from '../webhook/authority.js';
 import type { AnswerTrust } from './answers.js';
 import type { SnapshotStore } from './snapshot-store.js';
 
@@ -33,6 +35,8 @@ export interface DrSettings {
   bounds: RunBounds;
   /** Whose answers to approvals count, and whether stamps of users can be believed. */
   answers: AnswerTrust;
+  /** What becomes of what somebody may not do, at admission. */
+  authorization: AuthorizationMode;
   /** How long a plan that was not checked yet is waited for. */
   planWaitMs: number;
 }
@@ -61,6 +65,8 @@ export interface DrDeps {
     searchAttributes: boolean;
   };
   settings: DrSettings;
+  /** All policies there are. */
+  policies(): readonly DRPolicySpec[];
   /** Whether admission looks at what is in a namespace, so that its stamps can be believed there. */
   isAdmitted: (namespace: string) => boolean;
 }

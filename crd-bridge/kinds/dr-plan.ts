@@ -6,6 +6,7 @@ import { errorsOf } from '../../api/problem.js';
 import type { Problem } from '../../api/problem.js';
 import type { DRPlan, DRPlanStatus, DRWorkflow } from '../../api/types.js';
 import { validatePlan } from '../../api/validate.js';
+import { checkPolicy } from '../../api/validate/policy.js';
 import type { Change } from '../../kube/informer.js';
 import { findCondition, setCondition } from '../core/conditions.js';
 import { noServiceAccount } from '../execution/account.js';
@@ -28,6 +29,8 @@ export interface PlanKind {
   planChanged(change: Change<DRPlan>): DRPlan[];
   /** Plans that run this one as a part of themselves, as far as can be told without an execution. */
   nestedIn(plan: { namespace: string; name: string }): DRPlan[];
+  /** A policy is new, different or gone. Returns all plans. */
+  policyChanged(): DRPlan[];
   /** The plan is gone for good. */
   gone(plan: DRPlan): void;
 }
@@ -74,7 +77,12 @@ export function createPlanKind(deps: DrDeps, workflows: WorkflowKind): PlanKind 
       workflowProblems: (workflow) => workflows.problems(workflow),
       plan: (namespace, name) => caches.plans.get(namespace, name),
     });
-    return errorsOf(problems).length > 0 ? problems : [...problems, ...checkAccount(plan, settings)];
+    if (errorsOf(problems).length > 0) return problems;
+    const account = checkAccount(plan, settings);
+    if (account.length > 0) return [...problems, ...account];
+    const lookup = (namespace: string, name: string) => caches.workflows.get(namespace, name);
+    const acts = plan.spec.serviceAccountName ?? settings.defaultServiceAccount;
+    return [...problems, ...checkPolicy(plan, lookup, deps.policies(), acts)];
   }
 
   /** The watch of workflows may be behind that of plans: who has just applied both must not read that one is missing. */
@@ -127,6 +135,10 @@ export function createPlanKind(deps: DrDeps, workflows: WorkflowKind): PlanKind 
     gone(plan) {
       checked.delete(plan.metadata.uid ?? '');
       nesting.delete(plan.metadata.uid ?? '');
+    },
+    policyChanged() {
+      workflowsVersion += 1;
+      return caches.plans.list();
     },
     workflowChanged({ namespace, name }) {
       workflowsVersion += 1;

@@ -221,8 +221,10 @@ export function createReplica(
       largeMirrorIntervalMs: 2000,
       bounds: { undoStepMs: 1000, settleMs: 1000, pauseReminderMs: 1000 },
       planWaitMs: 30_000,
+      authorization: 'Off',
       answers: { verified: false, allowUnverified: false },
     },
+    policies: () => [],
   };
   const admission = createAdmission(deps);
   const kind = createExecutionKind(deps, admission, silent);

@@ -94,13 +94,19 @@ describe('an answer to an approval', () => {
 
   it('cannot be forged or taken away', () => {
     const forged = JSON.stringify([{ id: 'x', user: 'bob' }]);
-    expect(review({ [approvals]: forged })).toEqual({ stamps: { [approvals]: undefined } });
+    expect(review({ [approvals]: forged })).toEqual({ isNew: false, stamps: { [approvals]: undefined } });
     const before = { [approvals]: '[]' };
-    expect(review({ [approvals]: forged }, { before })).toEqual({ stamps: { [approvals]: '[]' } });
+    expect(review({ [approvals]: forged }, { before })).toEqual({
+      isNew: false,
+      stamps: { [approvals]: '[]' },
+    });
   });
 
   it('that was there before is not given again', () => {
-    expect(review({}, { before: { [approve]: 'old' } })).toEqual({ stamps: { [approvals]: undefined } });
+    expect(review({}, { before: { [approve]: 'old' } })).toEqual({
+      isNew: false,
+      stamps: { [approvals]: undefined },
+    });
   });
 });
 

@@ -20,7 +20,7 @@ export type AnswerStamps = Record<string, string | undefined>;
 export function stampAnswer(
   request: ReviewRequest,
   object: ReviewedObject,
-): { stamps: AnswerStamps } | { refused: Verdict } {
+): { stamps: AnswerStamps; isNew: boolean } | { refused: Verdict } {
   const { approve, reject, approvals, requestedBy } = ANNOTATIONS;
   const { annotations = {} } = object.metadata;
   const before = request.oldObject?.metadata.annotations ?? {};
@@ -29,7 +29,7 @@ export function stampAnswer(
     ([key]) => annotations[key] !== undefined && annotations[key] !== before[key],
   );
   const [first, second] = given;
-  if (first === undefined) return { stamps };
+  if (first === undefined) return { stamps, isNew: false };
   if (second !== undefined) return refuse('approve and reject were given at once; give one of them');
   const [key, decision] = first;
   const { at, comment } = readAnswer(annotations[key] ?? '');
@@ -54,6 +54,7 @@ export function stampAnswer(
   if (refused !== undefined) return refuse(refused);
   if (known.length >= MAX_ANSWERS) return refuse(`the execution has ${known.length} answers already`);
   return {
+    isNew: true,
     stamps: { [approve]: undefined, [reject]: undefined, [approvals]: JSON.stringify([...known, answer]) },
   };
 }

@@ -1,12 +1,16 @@
 /** Reviews of workflows and plans that are created or changed. */
+import { isAccountName } from '../../api/authority.js';
 import { errorsOf } from '../../api/problem.js';
 import type { Problem } from '../../api/problem.js';
 import type { DRPlan, DRWorkflow } from '../../api/types.js';
 import { validatePlan, validateWorkflow } from '../../api/validate.js';
+import type { Refusal } from '../execution/gates.js';
 import { references } from '../kinds/dr-plan.js';
 import type { PlanKind } from '../kinds/dr-plan.js';
 import type { WorkflowKind } from '../kinds/dr-workflow.js';
-import type { DrDeps } from '../execution/types.js';
+import type { DrDeps, DrSettings } from '../execution/types.js';
+import { subjectOf, withAuthority } from './authority.js';
+import type { Authority } from './authority.js';
 import type { Lookups } from './lookups.js';
 import { verdictOn, warningsOf } from './review.js';
 import type { ReviewedObject, ReviewRequest, Verdict } from './review.js';
@@ -16,7 +20,9 @@ export interface DefinitionDeps {
   caches: DrDeps['caches'];
   workflows: WorkflowKind;
   plans: PlanKind;
+  settings: Pick<DrSettings, 'defaultServiceAccount'>;
   lookups: Lookups;
+  authority: Authority;
 }
 
 /**
@@ -68,11 +74,28 @@ export async function reviewPlan(
     await deps.lookups.learnNestedPlans(plan);
     problems = check(deps, plan);
   }
-  const verdict = verdictOn(problems);
+  const verdict = withAuthority(
+    deps.authority.mode,
+    await checkAccountUse(deps, request, plan),
+    verdictOn(problems),
+  );
+  if (!verdict.allowed) return verdict;
   const holder = (request.oldObject as DRPlan | undefined)?.status?.currentExecution?.name;
   if (holder === undefined) return verdict;
   const busy = `execution "${holder}" goes on with the plan as it was when it started; this change counts from the next one on`;
   return { ...verdict, warnings: [busy, ...verdict.warnings] };
+}
+
+/** Whoever writes a plan says what its account does: they must be allowed to use that account. */
+async function checkAccountUse(
+  { authority, settings }: DefinitionDeps,
+  request: ReviewRequest,
+  plan: DRPlan,
+): Promise<Refusal | undefined> {
+  const account = (plan.spec as Partial<DRPlan['spec']> | undefined)?.serviceAccountName;
+  const name = account ?? settings.defaultServiceAccount;
+  if (name === undefined || !isAccountName(name)) return undefined;
+  return authority.useAccount(subjectOf(request), { namespace: request.namespace, name }, plan.metadata.name);
 }
 
 const check = (deps: DefinitionDeps, plan: DRPlan): Problem[] =>

@@ -1,6 +1,7 @@
 /** Reviews of executions: of the gates before a start, those that can be told when one is created. */
 import { setTimeout as sleep } from 'node:timers/promises';
-import { API_VERSION } from '../../api/group.js';
+import { ANNOTATIONS, API_VERSION } from '../../api/group.js';
+import { accountUser } from '../../api/authority.js';
 import { compileRun } from '../../api/compile.js';
 import { modeWarnings } from '../../api/mode-warnings.js';
 import { errorsOf } from '../../api/problem.js';
@@ -23,13 +24,17 @@ import { holds } from '../execution/plan-state.js';
 import { checkNewest, checkTarget, hasEffects } from '../execution/revert-target.js';
 import type { CachedExecution, DrDeps } from '../execution/types.js';
 import type { PlanKind } from '../kinds/dr-plan.js';
+import { actingOf } from './acting.js';
+import { subjectOf, withAuthority } from './authority.js';
+import type { Authority } from './authority.js';
 import type { Lookups } from './lookups.js';
 import { allowed, refusedBy, verdictOn } from './review.js';
 import type { ReviewedObject, ReviewRequest, Verdict } from './review.js';
 
 /** What the reviews need. */
 export interface ExecutionDeps {
-  dr: Pick<DrDeps, 'kube' | 'caches' | 'runs' | 'cluster' | 'temporal' | 'snapshots' | 'log'>;
+  dr: Pick<DrDeps, 'kube' | 'caches' | 'runs' | 'cluster' | 'temporal' | 'snapshots' | 'settings' | 'log'>;
+  authority: Authority;
   plans: PlanKind;
   lookups: Lookups;
 }
@@ -53,11 +58,25 @@ export async function reviewExecution(
   if (restored !== undefined) return allowed([restored.message]);
   const checked = verdictOn(validateExecutionSpec(execution));
   if (!checked.allowed) return checked;
-  const { warnings } = checked;
 
   const { namespace, name: planName } = { namespace: request.namespace, name: execution.spec.planRef };
   const known = await deps.lookups.plan(namespace, planName);
-  if (known === undefined) return refusedBy(planNotFound(namespace, planName), warnings);
+  if (known === undefined) return refusedBy(planNotFound(namespace, planName), checked.warnings);
+  // Before anything that tells about the plan.
+  const unauthorized = await checkAuthority(deps, request, execution, known);
+  if (unauthorized !== undefined && deps.authority.mode === 'Enforce') return refusedBy(unauthorized);
+  return withAuthority(deps.authority.mode, unauthorized, await reviewStart(deps, execution, known, checked));
+}
+
+/** What the bridge itself will say about the start. */
+async function reviewStart(
+  deps: ExecutionDeps,
+  execution: DRPlanExecution,
+  known: DRPlan,
+  checked: Verdict,
+): Promise<Verdict> {
+  const { warnings } = checked;
+  const { namespace = '', name: planName } = known.metadata;
   const reused = checkNameReused(execution, known.status);
   if (reused !== undefined) return allowed([reused.message, ...warnings]);
 
@@ -71,6 +90,31 @@ export async function reviewExecution(
   }
   const verdict = checkRun(deps, execution, plan);
   return { ...verdict, warnings: [...verdict.warnings, ...warnings] };
+}
+
+/** Whether who asks may run this plan, and may have it act as the account that it acts as. */
+async function checkAuthority(
+  { dr, authority }: ExecutionDeps,
+  request: ReviewRequest,
+  execution: DRPlanExecution,
+  plan: DRPlan,
+): Promise<Refusal | undefined> {
+  if (authority.mode === 'Off') return undefined;
+  const acting = await actingOf(dr, execution, plan);
+  if (acting === undefined) return undefined;
+  const { name, namespace = request.namespace } = plan.metadata;
+  const subject = subjectOf(request);
+  const refusal = await authority.onPlan(subject, acting.verbs, { namespace, name });
+  if (refusal !== undefined) return refusal;
+  const recorded = execution.metadata.annotations?.[ANNOTATIONS.authorizedAs];
+  if (recorded !== undefined && recorded !== accountUser(namespace, acting.account)) {
+    return {
+      reason: 'AccountChanged',
+      message: `plan "${namespace}/${name}" changed whom it acts as while this was reviewed; look at the plan and try again`,
+    };
+  }
+  if (acting.account === undefined) return undefined;
+  return authority.useAccount(subject, { namespace, name: acting.account }, name);
 }
 
 /** The definition says the same; this holds where a cluster has an older one. */

@@ -26,6 +26,9 @@ export interface ReviewRequest {
   user: string;
   /** Groups of the user. */
   groups?: string[];
+  userUid?: string;
+  /** What else the API server's authenticators know of the user; authorizers may look at it. */
+  userExtra?: Record<string, string[]>;
   namespace: string;
   object?: ReviewedObject;
   oldObject?: ReviewedObject;
@@ -71,6 +74,8 @@ export function readReview(value: unknown): ReviewRequest | string {
     isObject(userInfo) && Array.isArray(userInfo.groups)
       ? userInfo.groups.filter((group): group is string => typeof group === 'string')
       : [];
+  const userUid = isObject(userInfo) && typeof userInfo.uid === 'string' ? userInfo.uid : undefined;
+  const userExtra = isObject(userInfo) ? readExtra(userInfo.extra) : undefined;
   const readObjects = { object: readObject(object), oldObject: readObject(oldObject) };
   for (const [field, result] of Object.entries(readObjects)) {
     if (typeof result === 'string') return `request.${field} ${result}`;
@@ -81,10 +86,20 @@ export function readReview(value: unknown): ReviewRequest | string {
     operation,
     user,
     groups,
+    ...(userUid !== undefined && { userUid }),
+    ...(userExtra !== undefined && { userExtra }),
     namespace: typeof namespace === 'string' ? namespace : '',
     ...(typeof readObjects.object === 'object' && { object: readObjects.object }),
     ...(typeof readObjects.oldObject === 'object' && { oldObject: readObjects.oldObject }),
   };
+}
+
+function readExtra(value: unknown): Record<string, string[]> | undefined {
+  if (!isObject(value)) return undefined;
+  const entries = Object.entries(value).flatMap(([key, texts]): [string, string[]][] =>
+    Array.isArray(texts) ? [[key, texts.filter((text): text is string => typeof text === 'string')]] : [],
+  );
+  return Object.fromEntries(entries);
 }
 
 function readObject(value: unknown): ReviewedObject | string | undefined {

@@ -9,6 +9,7 @@ import { createLookups } from './lookups.js';
 import { allowed } from './review.js';
 import type { ReviewRequest, Verdict } from './review.js';
 import { stamp } from './stamp.js';
+import { createAuthority } from './authority.js';
 
 /** Decides about a request that came in at a path of the server; undefined when there is no such path. */
 export type Rules = (path: string, request: ReviewRequest) => Promise<Verdict> | Verdict | undefined;
@@ -16,7 +17,8 @@ export type Rules = (path: string, request: ReviewRequest) => Promise<Verdict> |
 /** The rules of all kinds, over the bridge's own caches and checks. */
 export function createRules(dr: DrDeps, kinds: { workflows: WorkflowKind; plans: PlanKind }): Rules {
   const lookups = createLookups(dr);
-  const definitions = { ...kinds, caches: dr.caches, lookups };
+  const authority = createAuthority(dr.kube, dr.settings.authorization);
+  const definitions = { ...kinds, caches: dr.caches, settings: dr.settings, lookups, authority };
 
   function validate(request: ReviewRequest): Promise<Verdict> | Verdict {
     const { kind, operation, object, oldObject } = request;
@@ -33,7 +35,7 @@ export function createRules(dr: DrDeps, kinds: { workflows: WorkflowKind; plans:
       case 'DRPlan':
         return reviewPlan(definitions, request, object);
       case 'DRPlanExecution':
-        return reviewExecution({ dr, plans: kinds.plans, lookups }, request, object);
+        return reviewExecution({ dr, plans: kinds.plans, lookups, authority }, request, object);
       default:
         return allowed();
     }
@@ -41,6 +43,6 @@ export function createRules(dr: DrDeps, kinds: { workflows: WorkflowKind; plans:
 
   return (path, request) => {
     if (path === PATHS.validate) return validate(request);
-    return path === PATHS.stamp ? stamp(request) : undefined;
+    return path === PATHS.stamp ? stamp({ dr, authority, lookups }, request) : undefined;
   };
 }

@@ -3,6 +3,8 @@ import fc from 'fast-check';
 import { Histogram } from 'prom-client';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { validatePlan, validateWorkflow } from '../../api/validate.js';
+import type { KubeClient } from '../../kube/client.js';
+import { createAuthority } from './authority.js';
 import { renew } from './certificates.js';
 import type { Material } from './certificates.js';
 import { verdictOn } from './review.js';
@@ -10,6 +12,7 @@ import type { Rules } from './rules.js';
 import { serveReviews } from './server.js';
 import type { WebhookServer } from './server.js';
 import { stamp } from './stamp.js';
+import type { StampDeps } from './stamp.js';
 
 const reviews = new Histogram({
   name: 'reviews',
@@ -26,6 +29,12 @@ const log = {
     errors.push(message);
   },
 };
+const kube = {} as KubeClient;
+const deps = {
+  dr: { kube } as StampDeps['dr'],
+  authority: createAuthority(kube, 'Off'),
+  lookups: { plan: () => Promise.resolve(undefined) },
+};
 const rules: Rules = (path, review) => {
   switch (path) {
     case '/validate':
@@ -35,7 +44,7 @@ const rules: Rules = (path, review) => {
           : validateWorkflow(review.object),
       );
     case '/stamp':
-      return stamp(review);
+      return stamp(deps, review);
     case '/bug':
       throw new Error('a bug');
     default:

@@ -1,13 +1,26 @@
 import { expect, it } from 'vitest';
 import { ANNOTATIONS } from '../../api/group.js';
+import type { KubeClient } from '../../kube/client.js';
+import { createAuthority } from './authority.js';
 import type { ReviewRequest } from './review.js';
 import { stamp } from './stamp.js';
+import type { StampDeps } from './stamp.js';
 
-const { cancel, cancelRequestedBy, requestedBy, nestedIn, key } = ANNOTATIONS;
+const kube = {} as KubeClient;
+const deps = {
+  dr: { kube } as StampDeps['dr'],
+  authority: createAuthority(kube, 'Off'),
+  lookups: { plan: () => Promise.resolve(undefined) },
+};
+const { authorizedAs, cancel, cancelRequestedBy, requestedBy, nestedIn, key } = ANNOTATIONS;
 type Annotations = Record<string, string> | undefined;
 
 /** Annotations after the patch, as the API server applies it. */
-function stamped(operation: 'CREATE' | 'UPDATE', after: Annotations, before?: Annotations): Annotations {
+async function stamped(
+  operation: 'CREATE' | 'UPDATE',
+  after: Annotations,
+  before?: Annotations,
+): Promise<Annotations> {
   const object = (annotations: Annotations) => ({
     metadata: { name: 'e', ...(annotations !== undefined && { annotations }) },
   });
@@ -20,7 +33,7 @@ function stamped(operation: 'CREATE' | 'UPDATE', after: Annotations, before?: An
     object: object(after),
     ...(operation === 'UPDATE' && { oldObject: object(before) }),
   };
-  const verdict = stamp(request);
+  const verdict = await stamp(deps, request);
   if (!verdict.allowed) throw new Error('a stamp refuses nothing');
   let result = after && { ...after };
   for (const step of verdict.patch ?? []) {
@@ -35,38 +48,39 @@ function stamped(operation: 'CREATE' | 'UPDATE', after: Annotations, before?: An
   return result;
 }
 
-it('says who created an execution, whatever the object claims', () => {
-  expect(stamped('CREATE', undefined)).toEqual({ [requestedBy]: 'alice' });
-  expect(stamped('CREATE', { x: 'y', [requestedBy]: 'root', [cancelRequestedBy]: 'root' })).toEqual({
+it('says who created an execution, whatever the object claims', async () => {
+  expect(await stamped('CREATE', undefined)).toEqual({ [requestedBy]: 'alice' });
+  expect(await stamped('CREATE', { x: 'y', [requestedBy]: 'root', [cancelRequestedBy]: 'root' })).toEqual({
     x: 'y',
     [requestedBy]: 'alice',
   });
-  expect(stamped('CREATE', { [cancel]: 'true' })).toEqual({
+  expect(await stamped('CREATE', { [authorizedAs]: 'controller' })).toEqual({ [requestedBy]: 'alice' });
+  expect(await stamped('CREATE', { [cancel]: 'true' })).toEqual({
     [cancel]: 'true',
     [requestedBy]: 'alice',
     [cancelRequestedBy]: 'alice',
   });
 });
 
-it('says who cancelled, and keeps what was said before', () => {
+it('says who cancelled, and keeps what was said before', async () => {
   const before = { [requestedBy]: 'bob' };
-  expect(stamped('UPDATE', { ...before, [cancel]: 'true' }, before)).toEqual({
+  expect(await stamped('UPDATE', { ...before, [cancel]: 'true' }, before)).toEqual({
     [requestedBy]: 'bob',
     [cancel]: 'true',
     [cancelRequestedBy]: 'alice',
   });
   const cancelled = { ...before, [cancel]: 'true', [cancelRequestedBy]: 'carol' };
-  expect(stamped('UPDATE', { ...cancelled, x: 'y' }, cancelled)).toEqual({ ...cancelled, x: 'y' });
-  expect(stamped('UPDATE', { ...before, [cancelRequestedBy]: 'carol' }, cancelled)).toEqual(before);
+  expect(await stamped('UPDATE', { ...cancelled, x: 'y' }, cancelled)).toEqual({ ...cancelled, x: 'y' });
+  expect(await stamped('UPDATE', { ...before, [cancelRequestedBy]: 'carol' }, cancelled)).toEqual(before);
 });
 
-it('lets nobody change or remove a stamp', () => {
+it('lets nobody change or remove a stamp', async () => {
   const before = { [requestedBy]: 'bob', [cancel]: 'true', [cancelRequestedBy]: 'bob' };
-  expect(stamped('UPDATE', undefined, { [requestedBy]: 'bob' })).toEqual({ [requestedBy]: 'bob' });
+  expect(await stamped('UPDATE', undefined, { [requestedBy]: 'bob' })).toEqual({ [requestedBy]: 'bob' });
   expect(
-    stamped('UPDATE', { ...before, [requestedBy]: 'root', [cancelRequestedBy]: 'root' }, before),
+    await stamped('UPDATE', { ...before, [requestedBy]: 'root', [cancelRequestedBy]: 'root' }, before),
   ).toEqual(before);
-  expect(stamped('UPDATE', { [requestedBy]: 'root' }, {})).toEqual({});
+  expect(await stamped('UPDATE', { [requestedBy]: 'root' }, {})).toEqual({});
 });
 
 it('keeps what the bridge says about nested executions, and lets nobody else say it', () => {

@@ -1,23 +1,60 @@
+import { accountUser } from '../../api/authority.js';
 import { ANNOTATIONS } from '../../api/group.js';
+import type { DRPlanExecution } from '../../api/types.js';
+import type { DrDeps } from '../execution/types.js';
+import { actingOf } from './acting.js';
 import { stampAnswer } from './answers.js';
-import type { JsonPatch, ReviewRequest, Verdict } from './review.js';
+import { subjectOf } from './authority.js';
+import type { Authority } from './authority.js';
+import type { Lookups } from './lookups.js';
+import { refusedBy } from './review.js';
+import type { JsonPatch, ReviewedObject, ReviewRequest, Verdict } from './review.js';
+
+/** What the stamps need. */
+export interface StampDeps {
+  dr: Pick<DrDeps, 'kube' | 'snapshots' | 'settings'>;
+  authority: Authority;
+  lookups: Pick<Lookups, 'plan'>;
+}
 
 /**
- * Says on an execution who asked for it, who for its cancel, and who answered its approvals (architecture, §6), and that
- * it is part of no other unless the bridge has made it so. Whatever an object claims about that itself is replaced: on a create by the user of the request, on an update by what was there before.
+ * Says on an execution who asked for it, as whom it may act, who asked for its cancel, and who answered its approvals
+ * (architecture, §6), and that it is part of no other unless the bridge has made it so. Whatever an object claims about
+ * that itself is replaced: on a create by the user of the request, on an update by what was there before. Cancels and
+ * answers of those who may not give them are refused.
  */
-export function stamp(request: ReviewRequest): Verdict {
+export async function stamp(deps: StampDeps, request: ReviewRequest): Promise<Verdict> {
   const { object, oldObject, user } = request;
   if (object === undefined || request.kind !== 'DRPlanExecution') return { allowed: true, warnings: [] };
   const { annotations } = object.metadata;
   const before = oldObject?.metadata.annotations;
+  const isCreate = request.operation === 'CREATE';
   const isCancelNew = annotations?.[ANNOTATIONS.cancel] !== before?.[ANNOTATIONS.cancel];
   const canceller = annotations?.[ANNOTATIONS.cancel] === undefined ? undefined : user;
   const answered = stampAnswer(request, object);
   if ('refused' in answered) return answered.refused;
+
+  const warnings: string[] = [];
+  const needed = [
+    // Whoever asked for a run may also stop it.
+    ...(!isCreate && isCancelNew && canceller !== undefined && before?.[ANNOTATIONS.requestedBy] !== user
+      ? (['cancel'] as const)
+      : []),
+    ...(answered.isNew ? (['approve'] as const) : []),
+  ];
+  for (const verb of needed) {
+    const refusal = await deps.authority.onPlan(subjectOf(request), [verb], planOf(request, object));
+    if (refusal === undefined) continue;
+    if (deps.authority.mode === 'Enforce') return refusedBy(refusal);
+    warnings.push(`would be refused with --authorization=Enforce: ${refusal.message}`);
+  }
+
   const wanted: Record<string, string | undefined> = {
     ...answered.stamps,
-    [ANNOTATIONS.requestedBy]: request.operation === 'CREATE' ? user : before?.[ANNOTATIONS.requestedBy],
+    [ANNOTATIONS.requestedBy]: isCreate ? user : before?.[ANNOTATIONS.requestedBy],
+    [ANNOTATIONS.authorizedAs]: isCreate
+      ? await authorizedAs(deps, request, object)
+      : before?.[ANNOTATIONS.authorizedAs],
     [ANNOTATIONS.cancelRequestedBy]: isCancelNew ? canceller : before?.[ANNOTATIONS.cancelRequestedBy],
     // What the bridge alone writes, whose own requests do not come here.
     [ANNOTATIONS.nestedIn]: before?.[ANNOTATIONS.nestedIn],
@@ -32,5 +69,28 @@ export function stamp(request: ReviewRequest): Verdict {
   }
   if (annotations === undefined && patch.length > 0)
     patch.unshift({ op: 'add', path: '/metadata/annotations', value: {} });
-  return { allowed: true, warnings: [], patch };
+  return { allowed: true, warnings, patch };
+}
+
+/** The old object says of which plan an execution is: its spec cannot change. */
+function planOf(
+  { oldObject, namespace }: ReviewRequest,
+  object: ReviewedObject,
+): { namespace: string; name: string } {
+  const spec = (oldObject ?? object).spec as Partial<DRPlanExecution['spec']> | undefined;
+  return { namespace, name: typeof spec?.planRef === 'string' ? spec.planRef : '' };
+}
+
+/** Whom the run will act as, by the plan as it is now; the review refuses where the requester may not. */
+async function authorizedAs(
+  { dr, authority, lookups }: StampDeps,
+  request: ReviewRequest,
+  object: ReviewedObject,
+): Promise<string | undefined> {
+  if (authority.mode === 'Off') return undefined;
+  const { namespace, name } = planOf(request, object);
+  const plan = name === '' ? undefined : await lookups.plan(namespace, name);
+  if (plan === undefined) return undefined;
+  const acting = await actingOf(dr, object as unknown as DRPlanExecution, plan);
+  return acting && accountUser(namespace, acting.account);
 }

@@ -251,5 +251,13 @@ export const SEMANTICS_ACTIONS: readonly Chapter[] = [
       ],
     ],
     ['Plan: a nested execution, depth cap, no cycle', [], 'the action type is not there yet'],
+    [
+      'preflight tries every action by server-side dry run as the account that will act, reports ownership either way, and changes nothing',
+      [
+        'test/authority/preflight.test.ts > says of every action how it would go, and leaves everything as it was',
+        'test/authority/preflight.test.ts > shows what would be written without its secrets, for files that are not in the cluster yet',
+        'test/authority/preflight.test.ts > stops a run that asks for it before anything is created',
+      ],
+    ],
   ]),
 ];

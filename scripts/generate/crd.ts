@@ -1,8 +1,9 @@
 import type { z } from 'zod';
-import { GROUP, PLURALS, VERSION } from '../../api/group.js';
+import { GROUP, PLURALS, POLICY_PLURAL, VERSION } from '../../api/group.js';
 import type { Kind } from '../../api/group.js';
 import { executionSpecSchema, executionStatusSchema } from '../../api/schema/execution.js';
 import { planSpecSchema, planStatusSchema } from '../../api/schema/plan.js';
+import { policySpecSchema } from '../../api/schema/policy.js';
 import { workflowSpecSchema, workflowStatusSchema } from '../../api/schema/workflow.js';
 import { structuralSchema } from './structural.js';
 import type { StructuralSchema } from './structural.js';
@@ -18,11 +19,14 @@ interface PrinterColumn {
 
 /** What a kind is besides its schemas. */
 export interface KindRow {
-  kind: Kind;
+  kind: Kind | 'DRPolicy';
   shortName: string;
   description: string;
   spec: z.ZodType;
-  status: z.ZodType;
+  /** Absent: the kind has none. */
+  status?: z.ZodType;
+  /** Default Namespaced. */
+  scope?: 'Cluster';
   columns: PrinterColumn[];
   /** Paths that field selectors may use. */
   selectable: string[];
@@ -36,7 +40,11 @@ const AGE: PrinterColumn = {
   description: 'Time since creation',
 };
 
-/** The three kinds. */
+/** Resource name of a kind. */
+export const pluralOf = (kind: KindRow['kind']): string =>
+  kind === 'DRPolicy' ? POLICY_PLURAL : PLURALS[kind];
+
+/** The kinds. */
 export const KINDS: readonly KindRow[] = [
   {
     kind: 'DRWorkflow',
@@ -164,6 +172,24 @@ export const KINDS: readonly KindRow[] = [
     ],
     selectable: ['.spec.planRef', '.status.phase'],
   },
+  {
+    kind: 'DRPolicy',
+    shortName: 'drpol',
+    description: 'What the plans of namespaces may do. Has no namespace itself.',
+    scope: 'Cluster',
+    spec: policySpecSchema,
+    columns: [
+      {
+        name: 'Namespaces',
+        type: 'string',
+        jsonPath: '.spec.namespaces',
+        description: 'Namespaces of plans',
+      },
+      { name: 'Allow', type: 'string', jsonPath: '.spec.allow', description: 'Escalations that are allowed' },
+      AGE,
+    ],
+    selectable: [],
+  },
 ];
 
 /** The schema of a kind, as in its CRD. */
@@ -177,21 +203,21 @@ export function kindSchema(row: KindRow): StructuralSchema {
       kind: { type: 'string', description: 'Kind of the object.' },
       metadata: { type: 'object' },
       spec: structuralSchema(row.spec),
-      status: structuralSchema(row.status),
+      ...(row.status !== undefined && { status: structuralSchema(row.status) }),
     },
   };
 }
 
 /** The CustomResourceDefinition of a kind. */
 export function crd(row: KindRow): object {
-  const plural = PLURALS[row.kind];
+  const plural = pluralOf(row.kind);
   return {
     apiVersion: 'apiextensions.k8s.io/v1',
     kind: 'CustomResourceDefinition',
     metadata: { name: `${plural}.${GROUP}` },
     spec: {
       group: GROUP,
-      scope: 'Namespaced',
+      scope: row.scope ?? 'Namespaced',
       names: {
         kind: row.kind,
         listKind: `${row.kind}List`,
@@ -205,9 +231,11 @@ export function crd(row: KindRow): object {
           name: VERSION,
           served: true,
           storage: true,
-          subresources: { status: {} },
+          ...(row.status !== undefined && { subresources: { status: {} } }),
           additionalPrinterColumns: row.columns,
-          selectableFields: row.selectable.map((jsonPath) => ({ jsonPath })),
+          ...(row.selectable.length > 0 && {
+            selectableFields: row.selectable.map((jsonPath) => ({ jsonPath })),
+          }),
           schema: { openAPIV3Schema: kindSchema(row) },
         },
       ],

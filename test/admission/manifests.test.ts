@@ -60,6 +60,9 @@ it('the account of the bridge may do what admission needs, and not more with Sec
   // Whether the previous controller runs.
   expect(await may('list', 'deployments.apps')).toBe(true);
   expect(await may('list', 'leases.coordination.k8s.io')).toBe(true);
+  expect(await may('create', 'subjectaccessreviews.authorization.k8s.io')).toBe(true);
+  for (const resource of ['serviceaccounts', 'users', 'groups'])
+    expect(await may('impersonate', resource), resource).toBe(false);
   const review = await bridge.raw<{ status: { userInfo: { username: string } } }>({
     method: 'POST',
     path: '/apis/authentication.k8s.io/v1/selfsubjectreviews',

@@ -7,7 +7,7 @@ import type { Recorder } from '../support/recorder.js';
 import { http, openStack, unique } from '../support/stack.js';
 import type { Stack } from '../support/stack.js';
 
-const { cancel, cancelRequestedBy, requestedBy } = ANNOTATIONS;
+const { authorizedAs, cancel, cancelRequestedBy, requestedBy } = ANNOTATIONS;
 let stack: Stack;
 let recorder: Recorder;
 beforeAll(async () => {
@@ -43,7 +43,11 @@ it('are stamped, whatever is claimed at create, in a patch or in a replace', asy
     [cancelRequestedBy]: 'root',
     note: 'kept',
   });
-  expect(execution.metadata.annotations).toEqual({ [requestedBy]: 'alice', note: 'kept' });
+  expect(execution.metadata.annotations).toEqual({
+    [requestedBy]: 'alice',
+    [authorizedAs]: 'controller',
+    note: 'kept',
+  });
 
   const forged = await as('bob').patch<DRPlanExecution>(
     keyOf(execution),

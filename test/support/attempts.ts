@@ -9,6 +9,8 @@ import { expect } from 'vitest';
 import type { Attempt, AttemptResult, Handler } from '../../activities/handler.js';
 import { LABELS } from '../../api/group.js';
 import { idempotencyKey } from '../../api/naming.js';
+import { policyFor } from '../../api/policy.js';
+import { ESCALATIONS } from '../../api/schema/policy.js';
 import type { ActionAddress } from '../../api/run.js';
 import type { Action, ActionStatus } from '../../api/types.js';
 import { createKubeClient } from '../../kube/client.js';
@@ -122,6 +124,7 @@ export function startLife(
     kube: options.kube ?? bench.kube,
     identity: 'the test',
     home: bench.kube,
+    policy: policyFor(bench.namespace, [{ allow: [...ESCALATIONS] }]),
     log: pino({ level: 'silent' }),
     beforeEffect: () => undefined,
     remember: () => undefined,

@@ -1,0 +1,330 @@
+/**
+ * What every action of a plan would write, tried by server-side dry run as the account that will act. Renders by the
+ * very code that carries the actions out. Nothing is stored, sent or started.
+ */
+import { randomUUID } from 'node:crypto';
+import { pino } from 'pino';
+import { idempotencyKey } from '../api/naming.js';
+import type { Policy } from '../api/policy.js';
+import { RenderError } from '../api/render.js';
+import type { RenderScope } from '../api/render.js';
+import { resolveBody, workflowAt } from '../api/snapshot.js';
+import type { Snapshot } from '../api/snapshot.js';
+import type { Action, ActionType } from '../api/types.js';
+import { evaluateWhen } from '../api/when.js';
+import { keyOf } from '../kube/client.js';
+import type { KubeClient } from '../kube/client.js';
+import { KubeError } from '../kube/error.js';
+import { describeKey } from '../kube/object.js';
+import type { KubeObject, ObjectKey } from '../kube/object.js';
+import type { ActionTask, RunIdentity } from '../workflows/contract.js';
+import { definitionOf } from './documents.js';
+import { dryRun } from './dry-run.js';
+import type { Finding } from './dry-run.js';
+import type { EgressPolicy } from './egress.js';
+import type { Attempt, Handler, Writes } from './handler.js';
+import { buildRequest } from './http-request.js';
+import { jobHandler } from './job.js';
+import { fromKubeError } from './kube-errors.js';
+import { createKubernetesResourceHandler } from './kubernetes-resource.js';
+import { createGlobalizationHandler } from './globalization.js';
+import { createHelmChartHandler } from './helm-chart.js';
+import { createLocalizationHandler } from './localization.js';
+import { withMarks } from './marks.js';
+import type { ObjectTask } from './object-effect.js';
+import { isSameKey } from './objects.js';
+import { createSubscriptionHandler } from './subscription.js';
+import { createTargets } from './target.js';
+
+export type { Finding } from './dry-run.js';
+export { createPolicies } from './policies.js';
+
+/** What is tried, and as whom. */
+export interface PreflightOptions {
+  snapshot: Snapshot;
+  /** Namespace of the executions. */
+  namespace: string;
+  /** The cluster, as the account that the actions act as. */
+  kube: KubeClient;
+  /** That account, for messages. */
+  identity: string;
+  /** What plans of that namespace may do. */
+  policy: Policy;
+  /** Where actions on other clusters may go. */
+  egress: EgressPolicy;
+  signal: AbortSignal;
+}
+
+/** What was found about one action. */
+export interface ActionPreflight {
+  stage: string;
+  workflow: string;
+  action: string;
+  type: ActionType;
+  findings: Finding[];
+  /** What would be written, without marks. */
+  writes: { operation: string; object: KubeObject }[];
+}
+
+/** Time for one action. */
+const ACTION_MS = 30_000;
+
+const WRITERS: Partial<Record<ActionType, () => Handler>> = {
+  Job: () => jobHandler,
+  KubernetesResource: () => createKubernetesResourceHandler(),
+  Globalization: () => createGlobalizationHandler(),
+  HelmChart: () => createHelmChartHandler(),
+  Localization: () => createLocalizationHandler(),
+  Subscription: () => createSubscriptionHandler(),
+};
+
+/** What earlier actions of the same run would have done: later ones may count on it. */
+interface Expected {
+  made: { key: ObjectKey; by: string }[];
+  gone: { key: ObjectKey; by: string }[];
+}
+
+/** Tries all actions of a plan, in the order in which they are written. */
+export async function preflight(options: PreflightOptions): Promise<ActionPreflight[]> {
+  const { snapshot } = options;
+  const results: ActionPreflight[] = [];
+  const expected: Expected = { made: [], gone: [] };
+  const targets = createTargets(options.egress);
+  const run: RunIdentity = {
+    cluster: 'preflight',
+    namespace: options.namespace,
+    name: `${snapshot.plan.name}-preflight`.slice(-63),
+    uid: randomUUID(),
+    plan: snapshot.plan,
+    operation: 'Execute',
+    ...(snapshot.mode !== undefined && { mode: snapshot.mode }),
+    runMode: snapshot.runMode,
+    snapshot: { name: '', namespace: '', digest: '', parts: 0 },
+  };
+  for (const [stage, { name, workflows }] of snapshot.plan.spec.stages.entries()) {
+    for (const workflow of workflows.keys()) {
+      const ref = workflowAt(snapshot, { stage, workflow });
+      const spec = ref && snapshot.workflows[`${ref.namespace}/${ref.name}`]?.spec;
+      for (const action of spec?.actions.keys() ?? []) {
+        const at = { stage, workflow, action };
+        const body = resolveBody(snapshot, at);
+        const result: ActionPreflight = {
+          stage: name,
+          workflow: ref?.name ?? '',
+          action: body.action.name,
+          type: body.action.type as ActionType,
+          findings: [],
+          writes: [],
+        };
+        const attempt = attemptOf(run, at, body, options);
+        await tryAction(attempt, result, expected, targets);
+        results.push(result);
+      }
+    }
+  }
+  return results;
+}
+
+function attemptOf(
+  run: RunIdentity,
+  at: ActionTask['at'],
+  { action, params }: { action: Action; params: RenderScope['params'] },
+  { kube, identity, policy, signal }: PreflightOptions,
+): Attempt {
+  const timeout = AbortSignal.timeout(ACTION_MS);
+  return {
+    task: {
+      run,
+      at,
+      direction: 'forward',
+      round: 0,
+      name: action.name,
+      type: action.type as ActionType,
+      timeoutMs: ACTION_MS,
+      retry: { limit: 0, intervalMs: 0, backoffMultiplier: 1, maxIntervalMs: 0 },
+      outputs: {},
+      phases: {},
+    },
+    action,
+    scope: {
+      params,
+      planName: run.plan.name,
+      executionName: run.name,
+      operation: run.operation,
+      ...(run.mode !== undefined && { mode: run.mode }),
+      outputs: {},
+    },
+    key: idempotencyKey({ uid: run.uid, at, direction: 'forward', round: 0 }),
+    round: 0,
+    signal: AbortSignal.any([signal, timeout]),
+    deadline: Date.now() + ACTION_MS,
+    kube,
+    identity,
+    policy,
+    home: kube,
+    log: pino({ level: 'silent' }),
+    beforeEffect() {
+      throw new Error('a preflight has no effect');
+    },
+    remember: () => undefined,
+    remembered: undefined,
+  };
+}
+
+const untried = (message: string): Finding => ({ level: 'untried', reason: 'NotTried', message });
+
+async function tryAction(
+  attempt: Attempt,
+  result: ActionPreflight,
+  expected: Expected,
+  targets: ReturnType<typeof createTargets>,
+): Promise<void> {
+  const { findings } = result;
+  try {
+    if (isSkipped(attempt)) {
+      findings.push(untried('its condition (when) is false with these parameters'));
+      return;
+    }
+    const { action, kube, signal } = attempt;
+    let acting = attempt;
+    if (action.target !== undefined) {
+      const reader = { kube, namespace: attempt.task.run.plan.namespace, signal };
+      const target = await targets.open(action.target, attempt.scope, reader);
+      if ('kind' in target) {
+        findings.push({ level: 'problem', reason: target.reason, message: target.message });
+        return;
+      }
+      const { hostname, port } = target.server;
+      const refused = attempt.policy.refuseCluster(hostname, Number(port) || 443);
+      if (refused !== undefined) {
+        findings.push({ level: 'problem', reason: 'PolicyRefused', message: refused });
+        return;
+      }
+      acting = { ...attempt, kube: target.kube, identity: target.identity };
+    }
+    const writer = WRITERS[result.type]?.();
+    if (writer?.writes === undefined) {
+      findings.push(await lookAt(acting));
+      return;
+    }
+    const writes = await writer.writes(acting);
+    await tryWrites(writes, acting, result, expected);
+  } catch (error) {
+    findings.push(explain(error, attempt));
+  }
+}
+
+async function tryWrites(
+  writes: Writes,
+  attempt: Attempt,
+  result: ActionPreflight,
+  expected: Expected,
+): Promise<void> {
+  const { findings } = result;
+  if (!writes.ok) {
+    findings.push({ level: 'problem', reason: writes.reason, message: writes.message });
+    return;
+  }
+  result.writes.push(...writes.tasks.map(({ operation, object }) => ({ operation, object })));
+  if (writes.warning !== undefined) {
+    findings.push({ level: 'warning', reason: 'Warning', message: writes.warning });
+  }
+  const by = `action "${result.action}"`;
+  // Another cluster has other objects of the same names.
+  const isHome = attempt.action.target === undefined;
+  const known: Expected = isHome ? expected : { made: [], gone: [] };
+  const objects = writes.tasks.map(({ object }) => object);
+  for (const task of writes.tasks) {
+    findings.push(await tryWrite(task, objects, attempt, known));
+    const key = keyOf(task.object);
+    if (task.operation === 'Delete') known.gone.push({ key, by });
+    else known.made.push({ key, by });
+  }
+}
+
+async function tryWrite(
+  task: ObjectTask,
+  objects: KubeObject[],
+  attempt: Attempt,
+  expected: Expected,
+): Promise<Finding> {
+  const key = keyOf(task.object);
+  const marked: ObjectTask = { ...task, object: withMarks(task.object, attempt) };
+  const finding = await dryRun(task.operation === 'Delete' ? task : marked, {
+    kube: attempt.kube,
+    identity: attempt.identity,
+    signal: attempt.signal,
+    replaceDeletes: attempt.task.type === 'Subscription',
+  });
+  if (finding.level !== 'problem') return finding;
+  if (finding.reason === 'KindNotFound' && definitionOf(task.object, objects) !== undefined) {
+    return untried(`${describeKey(key)}: its kind is defined by the same manifest`);
+  }
+  if (finding.reason === 'NotFound') {
+    const maker = expected.made.find(
+      (one) => isSameKey(one.key, key) || (one.key.kind === 'Namespace' && one.key.name === key.namespace),
+    );
+    if (maker !== undefined) return untried(`${describeKey(key)} needs what ${maker.by} makes before it`);
+  }
+  if (finding.reason === 'AlreadyExists') {
+    const remover = expected.gone.find((one) => isSameKey(one.key, key));
+    if (remover !== undefined) return untried(`${describeKey(key)} is there until ${remover.by} deletes it`);
+  }
+  return finding;
+}
+
+/** Actions that write nothing to the API: what can be said without doing them. */
+async function lookAt(attempt: Attempt): Promise<Finding> {
+  const { type } = attempt.task;
+  switch (type) {
+    case 'HTTP': {
+      const { http } = attempt.action;
+      if (http === undefined) return untried('the action has no block "http"');
+      const built = await buildRequest(http, attempt);
+      if ('kind' in built) return { level: 'problem', reason: built.reason, message: built.message };
+      const { hostname, port, protocol } = built.request.url;
+      const refused = attempt.policy.refuseHost(hostname, Number(port) || (protocol === 'https:' ? 443 : 80));
+      if (refused !== undefined) return { level: 'problem', reason: 'PolicyRefused', message: refused };
+      return untried('the request is not sent; its URL, headers and Secrets are complete');
+    }
+    case 'Notify':
+      return untried('the message is not sent');
+    default:
+      return untried(`${type} changes nothing in a cluster`);
+  }
+}
+
+/** Conditions on what is not known before the run do not count. */
+function isSkipped({ action, scope, task }: Attempt): boolean {
+  if (action.when === undefined) return false;
+  const verdict = evaluateWhen(action.when, {
+    params: scope.params,
+    outputs: {},
+    phases: {},
+    ...(scope.mode !== undefined && { mode: scope.mode }),
+    runMode: task.run.runMode,
+    operation: scope.operation,
+  });
+  return 'value' in verdict && !verdict.value;
+}
+
+function explain(error: unknown, attempt: Attempt): Finding {
+  if (error instanceof RenderError) {
+    switch (error.reason) {
+      case 'UndefinedParameter':
+        return untried(`${error.message}; or give it with -p`);
+      case 'UndefinedOutput':
+        return untried('it uses outputs of earlier actions, which exist only in a run');
+      default:
+        return { level: 'problem', reason: error.reason, message: error.message };
+    }
+  }
+  if (error instanceof KubeError) {
+    const { reason, message } = fromKubeError(error, { identity: attempt.identity, effect: 'None' });
+    return { level: 'problem', reason, message };
+  }
+  if (attempt.signal.aborted) {
+    return { level: 'problem', reason: 'Timeout', message: `no answer within ${ACTION_MS / 1000} s` };
+  }
+  throw error;
+}
