@@ -18,6 +18,7 @@ export const FILES = {
   JOB: 'test/actions/job.test.ts',
   MODES: 'test/e2e/modes.test.ts',
   NAMING: 'api/naming.test.ts',
+  NEST: 'test/e2e/nested-plans.test.ts',
   NET: 'test/actions/clusternet.test.ts',
   OBJECT: 'test/actions/kubernetes-resource.test.ts',
   ORDER: 'test/workflows/order.test.ts',
