@@ -2,6 +2,7 @@ import type { Logger } from 'pino';
 import type { RenderScope } from '../api/render.js';
 import type { Action, ActionOutputs } from '../api/types.js';
 import type { KubeClient } from '../kube/client.js';
+import type { Leftover } from './clean-up.js';
 import type { ActionTask, CaptureOutcome } from '../workflows/contract.js';
 
 /** What one attempt of an action has to work with. */
@@ -113,4 +114,6 @@ export interface Handler {
   settle(attempt: Attempt): Promise<AttemptResult>;
   /** Records the state before the effect. Absent where nothing can be restored. */
   capture?(attempt: Attempt): Promise<CaptureOutcome>;
+  /** What is in the way of a hook that is about to be created. Absent where nothing is created. */
+  leftovers?(attempt: Attempt): Promise<Leftover[] | Extract<AttemptResult, { kind: 'failed' }>>;
 }

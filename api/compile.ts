@@ -3,6 +3,7 @@
  * have a value. What can fail here fails before any action runs (plan semantics, §2, §5 Start).
  */
 import {
+  CREATING_TYPES,
   isActionType,
   needsCapture,
   operationOf,
@@ -275,6 +276,7 @@ function compileAction(action: Action, type: ActionType, uses: string[], body: A
     body,
     ...compileStep(action, body.params),
     ...(isOptional(action) && { optional: true }),
+    ...compileCleanup(action),
     ...compileRollback(action, body.params),
     ...(isHarmless(action) && { harmless: true }),
   };
@@ -295,6 +297,16 @@ function compileRollback(action: Action, params: Record<string, Scalar>): Pick<A
       ...(isOptional(rollback) && { optional: true }),
     },
   };
+}
+
+function compileCleanup({ hookCleanup = {}, type }: Action): Pick<ActionInput, 'cleanup'> {
+  const { beforeCreate, onSuccess, onFailure } = hookCleanup;
+  const cleanup: ActionInput['cleanup'] = {
+    ...(beforeCreate === true && { beforeCreate }),
+    ...(onSuccess === true && { onSuccess }),
+    ...(onFailure === true && { onFailure }),
+  };
+  return CREATING_TYPES.includes(type) && Object.keys(cleanup).length > 0 ? { cleanup } : {};
 }
 
 /** An approval and a nested plan are conditions of the workflow, a wait for a time its timer. The timer's length is known unless outputs or a condition decide. */
