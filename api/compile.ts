@@ -15,6 +15,7 @@ import {
 import { parseDuration } from './duration.js';
 import { hookOf, modeText, runsIn } from './hooks.js';
 import { mergeParameters } from './parameters.js';
+import type { MergedParameters } from './parameters.js';
 import { findPlaceholders } from './placeholders.js';
 import { dedupeProblems, errorsOf } from './problem.js';
 import type { Problem } from './problem.js';
@@ -114,7 +115,7 @@ function whenParams(
   );
   problems.push(...merged.problems);
   const mention = whenMention(expression, path);
-  problems.push(...undefinedParams(mention, merged.values, new Set()));
+  problems.push(...undefinedParams(mention, merged, new Set()));
   return valuesUsed([mention], merged.values);
 }
 
@@ -147,7 +148,7 @@ function compileUse(
   const needed = mentions.map((places, index) => (isLeftOut(index) ? [] : places));
   problems.push(...merged.problems, ...checkOutputs(actions, needed));
   for (const mention of needed.flat()) {
-    problems.push(...mention.problems, ...undefinedParams(mention, merged.values, declared));
+    problems.push(...mention.problems, ...undefinedParams(mention, merged, declared));
   }
   return [
     {
@@ -190,11 +191,11 @@ function skipOf(action: Action, { mode }: Snapshot, leftOut: readonly string[]):
 
 function undefinedParams(
   mention: Mention,
-  values: Readonly<Record<string, Scalar>>,
+  { values, pending }: MergedParameters,
   declared: ReadonlySet<string>,
 ): Problem[] {
   return [...mention.requiredParams]
-    .filter((name) => values[name] === undefined)
+    .filter((name) => values[name] === undefined && !pending.has(name))
     .map((name) => ({
       severity: 'error',
       path: mention.path,
