@@ -13,7 +13,7 @@ import { cutMessage, resumeSeries, tryAgain } from './series.js';
 import type { Series } from './series.js';
 
 /** Longest time of one attempt to capture or to settle; the server waits a minute. */
-const HELPER_TIMEOUT_MS = 45_000;
+export const HELPER_TIMEOUT_MS = 45_000;
 
 /** Carries out the effect of a task, or its undo. One call is one attempt. */
 export async function runAction(
@@ -70,7 +70,7 @@ export async function captureAction(
       return 'attempt' in prepared ? capture(prepared.attempt) : prepared;
     });
   } catch (error) {
-    result = read(error, task, pulse, deps);
+    result = readError(error, task, pulse, deps);
   } finally {
     pulse.stop();
   }
@@ -116,7 +116,7 @@ async function attempt(
         return 'attempt' in prepared ? dispatch(handler, method, prepared.attempt) : prepared;
       });
     } catch (error) {
-      result = read(error, task, pulse, deps);
+      result = readError(error, task, pulse, deps);
     }
     return conclude(result, pulse);
   } finally {
@@ -136,17 +136,20 @@ async function byFreshPolicies<T extends { kind: string; reason?: string; effect
   return work();
 }
 
-function read(error: unknown, task: ActionTask, pulse: Pulse, deps: AttemptDeps): AttemptResult {
+/** What an exception in an attempt means; one that was overtaken is tried again. */
+export function readError(error: unknown, task: ActionTask, pulse: Pulse, deps: AttemptDeps): AttemptResult {
   // Taken up again by whoever is current, without being counted.
   if (error instanceof StaleAttempt) throw tryAgain('StaleAttempt', error.message, 1);
   return fromException(error, task, pulse, deps.log);
 }
 
-const inherited = (series: Series): Inherited => ({
+/** What earlier attempts of the series leave to this one. */
+export const inherited = (series: Series): Inherited => ({
   round: series.progress.round,
   ...(series.progress.memo !== undefined && { memo: series.progress.memo }),
   remember: (memo) => series.remember(memo),
 });
 
-const abortReason = (pulse: Pulse): AbortReason | undefined =>
+/** Why the signal was aborted, once it is. */
+export const abortReason = (pulse: Pulse): AbortReason | undefined =>
   pulse.signal.aborted ? (pulse.signal.reason as AbortReason) : undefined;

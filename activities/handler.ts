@@ -3,6 +3,7 @@ import type { Policy } from '../api/policy.js';
 import type { RenderScope } from '../api/render.js';
 import type { Action, ActionOutputs } from '../api/types.js';
 import type { KubeClient } from '../kube/client.js';
+import type { Leftover } from './clean-up.js';
 import type { ActionTask, CaptureOutcome } from '../workflows/contract.js';
 import type { Refusal } from './object-action.js';
 import type { ObjectTask } from './object-effect.js';
@@ -126,4 +127,6 @@ export interface Handler {
    * API.
    */
   writes?(attempt: Attempt): Promise<Writes>;
+  /** What is in the way of a hook that is about to be created. Absent where nothing is created. */
+  leftovers?(attempt: Attempt): Promise<Leftover[] | Extract<AttemptResult, { kind: 'failed' }>>;
 }

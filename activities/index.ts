@@ -4,6 +4,7 @@ import type { KubeClient } from '../kube/client.js';
 import { isStepType } from '../workflows/contract.js';
 import type { ActionTask, StepType, WorkerActivities } from '../workflows/contract.js';
 import { captureAction, runAction, settleAction } from './attempt.js';
+import { cleanUpAction } from './clean-up.js';
 import { decideStep } from './decide.js';
 import type { EgressPolicy } from './egress.js';
 import { evaluateStage } from './evaluate.js';
@@ -76,6 +77,7 @@ export function createActivities(deps: ActivityDeps): WorkerActivities {
     notify: act('Notify'),
     decide: (task) => decideStep(task, frame.snapshots),
     capture: (task) => captureAction(task, handlerOf(task.type), frame),
+    cleanUp: (task) => cleanUpAction(task, handlerOf(task.type), frame),
     settle: (task) => settleAction(task, handlerOf(task.type), frame),
     evaluate: (task) => Promise.resolve(evaluateStage(task)),
   };

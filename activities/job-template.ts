@@ -1,8 +1,10 @@
+import { LABELS } from '../api/group.js';
 import { isObject } from '../api/json.js';
 import { jobName } from '../api/naming.js';
 import { renderString, renderValue } from '../api/render.js';
 import type { JobAction } from '../api/types.js';
 import type { KubeMeta, KubeObject } from '../kube/object.js';
+import { hookId } from './clean-up.js';
 import type { Attempt, AttemptResult } from './handler.js';
 import { withMarks } from './marks.js';
 
@@ -63,6 +65,12 @@ export function planJob(block: JobAction, attempt: Attempt): JobPlan | Failed {
       kind: 'Job',
       metadata: {
         ...metadata,
+        ...(attempt.action.hookCleanup?.beforeCreate === true && {
+          labels: {
+            ...(isObject(metadata.labels) ? (metadata.labels as Record<string, string>) : {}),
+            [LABELS.hook]: hookId(attempt.task),
+          },
+        }),
         name: jobName({
           executionName: attempt.task.run.name,
           actionName: attempt.task.name,

@@ -4,6 +4,8 @@ import { positionLabel } from '../api/naming.js';
 import type { ActionOutputs, ObjectReference } from '../api/types.js';
 import { isAlreadyExists, isRetryable, KubeError } from '../kube/error.js';
 import { boundedSignal } from './bounded-signal.js';
+import { hookId } from './clean-up.js';
+import type { Leftover } from './clean-up.js';
 import { mustStop } from './handler.js';
 import type { Attempt, AttemptResult, Handler, Writes } from './handler.js';
 import { endOf, explainPods, keyOfJob } from './job-state.js';
@@ -24,7 +26,7 @@ const UNDO_MS = 120_000;
 const LEAST_TTL_SECONDS = 60;
 
 /** Runs Jobs to their end. */
-export const jobHandler: Handler = { run, undo, settle, writes };
+export const jobHandler: Handler = { run, undo, settle, leftovers, writes };
 
 const NO_BLOCK = { reason: 'InvalidAction', message: 'the action has no block "job"' };
 
@@ -71,6 +73,21 @@ async function run(attempt: Attempt): Promise<AttemptResult> {
 }
 
 type Ended = Exclude<AttemptResult, { kind: 'skipped' }>;
+
+/** Jobs of the same hook that earlier runs, or rounds, have left. */
+async function leftovers(attempt: Attempt): Promise<Leftover[]> {
+  const { job: block } = attempt.action;
+  if (block === undefined) return [];
+  const { items } = await attempt.kube.list<Job>(
+    { apiVersion: 'batch/v1', kind: 'Job' },
+    {
+      namespace: namespaceOf(block, attempt),
+      labelSelector: `${LABELS.hook}=${hookId(attempt.task)}`,
+      signal: attempt.signal,
+    },
+  );
+  return items.map((job) => ({ key: keyOfJob(job), uid: job.metadata.uid }));
+}
 
 async function createOrAdopt(wanted: Job, attempt: Attempt): Promise<{ job: Job } | Ended> {
   const { kube, signal } = attempt;

@@ -1,5 +1,6 @@
 /** The life of an action on Kubernetes objects: what differs from type to type is passed in. */
 import type { ActionOutputs, ObjectReference } from '../api/types.js';
+import { keyOf } from '../kube/client.js';
 import type { KubeObject } from '../kube/object.js';
 import type { Attempt, AttemptResult, Handler } from './handler.js';
 import {
@@ -45,7 +46,7 @@ export interface ObjectRules<Plan extends ObjectPlan> {
 export function createObjectHandler<Plan extends ObjectPlan>(
   rules: ObjectRules<Plan>,
   bounds: EffectBounds,
-): Handler & Required<Pick<Handler, 'capture' | 'writes'>> {
+): Handler & Required<Pick<Handler, 'capture' | 'leftovers' | 'writes'>> {
   const { perform, beforeDelete } = rules;
   /** Everything is looked at before anything is written. */
   const render = async (attempt: Attempt): Promise<Rendered<Plan>> => {
@@ -81,6 +82,13 @@ export function createObjectHandler<Plan extends ObjectPlan>(
       const plan = await render(attempt);
       if (!plan.ok) return { kind: 'failed', reason: plan.reason, message: plan.message };
       return captureAll(plan.tasks, attempt);
+    },
+    async leftovers(attempt) {
+      const plan = await rules.render(attempt, 'find');
+      if (!plan.ok) return refused(plan);
+      return plan.tasks.flatMap(({ operation, object }) =>
+        operation === 'Patch' || operation === 'Delete' ? [] : [{ key: keyOf(object) }],
+      );
     },
     async undo(attempt) {
       return undoAll(attempt, {

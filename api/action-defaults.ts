@@ -93,6 +93,9 @@ export const OPERATIONS_BY_TYPE: Partial<Record<ActionType, readonly string[]>> 
 /** Types that can act on another cluster (plan semantics, §3 target). */
 export const TARGETABLE_TYPES: readonly ActionType[] = ['Job', 'KubernetesResource', 'Wait'];
 
+/** Types that make objects, which `hookCleanup` can delete. */
+export const CREATING_TYPES: readonly string[] = ['Job', ...Object.keys(OPERATIONS_BY_TYPE)];
+
 /** Whether actions of a type can act on another cluster. */
 export const isTargetable = (type: string): boolean => (TARGETABLE_TYPES as readonly string[]).includes(type);
 

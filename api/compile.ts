@@ -3,6 +3,7 @@
  * have a value. What can fail here fails before any action runs (plan semantics, §2, §5 Start).
  */
 import {
+  CREATING_TYPES,
   isActionType,
   needsCapture,
   operationOf,
@@ -14,6 +15,7 @@ import {
 import { parseDuration } from './duration.js';
 import { hookOf, modeText, runsIn } from './hooks.js';
 import { mergeParameters } from './parameters.js';
+import type { MergedParameters } from './parameters.js';
 import { findPlaceholders } from './placeholders.js';
 import { dedupeProblems, errorsOf } from './problem.js';
 import type { Problem } from './problem.js';
@@ -113,7 +115,7 @@ function whenParams(
   );
   problems.push(...merged.problems);
   const mention = whenMention(expression, path);
-  problems.push(...undefinedParams(mention, merged.values, new Set()));
+  problems.push(...undefinedParams(mention, merged, new Set()));
   return valuesUsed([mention], merged.values);
 }
 
@@ -146,7 +148,7 @@ function compileUse(
   const needed = mentions.map((places, index) => (isLeftOut(index) ? [] : places));
   problems.push(...merged.problems, ...checkOutputs(actions, needed));
   for (const mention of needed.flat()) {
-    problems.push(...mention.problems, ...undefinedParams(mention, merged.values, declared));
+    problems.push(...mention.problems, ...undefinedParams(mention, merged, declared));
   }
   return [
     {
@@ -189,11 +191,11 @@ function skipOf(action: Action, { mode }: Snapshot, leftOut: readonly string[]):
 
 function undefinedParams(
   mention: Mention,
-  values: Readonly<Record<string, Scalar>>,
+  { values, pending }: MergedParameters,
   declared: ReadonlySet<string>,
 ): Problem[] {
   return [...mention.requiredParams]
-    .filter((name) => values[name] === undefined)
+    .filter((name) => values[name] === undefined && !pending.has(name))
     .map((name) => ({
       severity: 'error',
       path: mention.path,
@@ -275,6 +277,7 @@ function compileAction(action: Action, type: ActionType, uses: string[], body: A
     body,
     ...compileStep(action, body.params),
     ...(isOptional(action) && { optional: true }),
+    ...compileCleanup(action),
     ...compileRollback(action, body.params),
     ...(isHarmless(action) && { harmless: true }),
   };
@@ -295,6 +298,16 @@ function compileRollback(action: Action, params: Record<string, Scalar>): Pick<A
       ...(isOptional(rollback) && { optional: true }),
     },
   };
+}
+
+function compileCleanup({ hookCleanup = {}, type }: Action): Pick<ActionInput, 'cleanup'> {
+  const { beforeCreate, onSuccess, onFailure } = hookCleanup;
+  const cleanup: ActionInput['cleanup'] = {
+    ...(beforeCreate === true && { beforeCreate }),
+    ...(onSuccess === true && { onSuccess }),
+    ...(onFailure === true && { onFailure }),
+  };
+  return CREATING_TYPES.includes(type) && Object.keys(cleanup).length > 0 ? { cleanup } : {};
 }
 
 /** An approval and a nested plan are conditions of the workflow, a wait for a time its timer. The timer's length is known unless outputs or a condition decide. */

@@ -34,6 +34,8 @@ export const LABELS = {
   snapshot: `${GROUP}/snapshot`,
   /** On namespaces: `disabled` keeps admission webhooks away from what is in them. */
   admission: `${GROUP}/admission`,
+  /** On Jobs of hooks: which hook of which plan, so that a later run finds what an earlier one left. */
+  hook: `${GROUP}/hook`,
 } as const;
 
 /** Annotations that Drover reads or sets. */

@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { mergeParameters, unknownParameters } from './parameters.js';
+import type { Parameter } from './types.js';
 import { errorsOf } from './problem.js';
 
 const at = 'start' as const;
@@ -107,12 +108,55 @@ describe('mergeParameters', () => {
     expect(values).toEqual({ x: false });
   });
 
-  test('valueFrom is unsupported wherever it stands', () => {
-    const { problems } = mergeParameters(
-      { workflow: [], plan: [{ name: 'x', value: 'a', valueFrom: { manifestRef: {} } }] },
-      { at },
-    );
-    expect(reasons(errorsOf(problems))).toEqual(['error UnsupportedField spec.globalParams[0].valueFrom']);
+  describe('valueFrom', () => {
+    const ref = { apiVersion: 'v1', kind: 'ConfigMap', name: 'site', jsonPath: '{.data.site}' };
+    const from = (more: object = {}, beside: object = {}): Parameter => ({
+      name: 'x',
+      valueFrom: { manifestRef: { ...ref, ...more } },
+      ...beside,
+    });
+    const check = (entry: Parameter) =>
+      reasons(mergeParameters({ workflow: [], plan: [entry] }, { at }).problems);
+
+    test('is a value that is not known yet: it satisfies required, hides lower ones, and gives way to higher ones', () => {
+      const workflow = [{ name: 'x', required: true, default: 'low' }];
+      const pending = mergeParameters({ workflow, plan: [from()] }, { at: 'start' });
+      expect([pending.problems, pending.values, [...pending.pending]]).toEqual([[], {}, ['x']]);
+      const given = mergeParameters(
+        { workflow, plan: [from()], execution: [{ name: 'x', value: 'b' }] },
+        { at: 'start' },
+      );
+      expect([given.values, given.pending.size]).toEqual([{ x: 'b' }, 0]);
+    });
+
+    test.each([
+      [from(), []],
+      [from({ name: undefined, labelSelector: 'app={{ .params.app }}', select: 'First' }), []],
+      [from({ kind: 'Secret' }), ['error SecretRefused spec.globalParams[0].valueFrom.manifestRef.kind']],
+      [from({ kind: 'secret' }), ['error SecretRefused spec.globalParams[0].valueFrom.manifestRef.kind']],
+      [
+        from({ labelSelector: 'a=b' }),
+        ['error InvalidField spec.globalParams[0].valueFrom.manifestRef.labelSelector'],
+      ],
+      [
+        from({ jsonPath: '{.items[?(@.x>1)]}' }),
+        ['error InvalidField spec.globalParams[0].valueFrom.manifestRef.jsonPath'],
+      ],
+      [
+        from({ namespace: '{{ .outputs.a.phase }}' }),
+        ['error InvalidPlaceholder spec.globalParams[0].valueFrom.manifestRef.namespace'],
+      ],
+      [from({}, { value: 'a' }), ['error InvalidField spec.globalParams[0].valueFrom']],
+      [from({}, { default: 'a' }), ['warning IgnoredField spec.globalParams[0].default']],
+      [{ name: 'x', valueFrom: {} }, ['error InvalidField spec.globalParams[0].valueFrom.manifestRef']],
+    ])('%j', (entry, expected) => {
+      expect(check(entry)).toEqual(expected);
+    });
+
+    test('has no place in the declaration of a workflow', () => {
+      const { problems } = mergeParameters({ workflow: [from()] }, { at });
+      expect(reasons(problems)).toEqual(['error UnsupportedField spec.parameters[0].valueFrom']);
+    });
   });
 
   test('a stage that gives an undeclared parameter is warned about; the value is there all the same', () => {

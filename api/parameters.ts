@@ -1,5 +1,6 @@
 import type { Problem } from './problem.js';
 import type { Parameter, Scalar } from './types.js';
+import { checkValueFrom, isPending } from './value-from.js';
 
 /** Parameter lists that apply to one use of a workflow, lowest first. */
 export interface ParameterLevels {
@@ -28,6 +29,8 @@ export interface MergeOptions {
 export interface MergedParameters {
   /** Value by name, without a prototype: a parameter may be called `__proto__`. Names without a value are absent. */
   values: Record<string, Scalar>;
+  /** Names whose value is looked up when a run starts. */
+  pending: ReadonlySet<string>;
   problems: Problem[];
 }
 
@@ -46,6 +49,7 @@ interface Candidate {
   required: boolean;
   value?: Scalar;
   valuePath: string;
+  pending?: boolean;
 }
 
 /**
@@ -55,7 +59,7 @@ interface Candidate {
  * The type is the one that the workflow declares; without a declaration the type of the highest entry that gives
  * one. A value without any type stays as it is written. An empty string is a value, but does not satisfy `required`.
  * Never throws; what is wrong is in `problems`, with reasons `MissingParameter`, `InvalidParameter`,
- * `UnsupportedField` (errors), `UnknownParameter` (a stage gives what the workflow does not declare) and
+ * `UnsupportedField` and those of `checkValueFrom` (errors), `UnknownParameter` (a stage gives what the workflow does not declare) and
  * `DuplicateParameter` (warnings). For plan and execution parameters see {@link unknownParameters}: whether they
  * are known depends on every workflow of the plan.
  */
@@ -79,13 +83,10 @@ export function mergeParameters(levels: ParameterLevels, options: MergeOptions):
         });
       }
       seen.add(name);
-      if (entry.valueFrom !== undefined && entry.valueFrom !== null) {
-        problems.push({
-          severity: 'error',
-          path: `${path}.valueFrom`,
-          reason: 'UnsupportedField',
-          message: `parameter "${name}" uses valueFrom, which is not supported yet; write the value itself in "value"`,
-        });
+      if (isPending(entry)) {
+        problems.push(
+          ...(level === 'workflow' ? [declaredPending(name, path)] : checkValueFrom(entry, path)),
+        );
       }
       if (level === 'stage' && !declared.has(name)) problems.push(unknown(name, path));
       apply(candidates, entry, path, level === 'workflow' || !declared.has(name));
@@ -93,8 +94,13 @@ export function mergeParameters(levels: ParameterLevels, options: MergeOptions):
   }
 
   const values: Record<string, Scalar> = Object.create(null) as Record<string, Scalar>;
+  const pending = new Set<string>();
   for (const [name, candidate] of candidates) {
     const { value } = candidate;
+    if (candidate.pending === true) {
+      pending.add(name);
+      continue;
+    }
     if (candidate.required && (value === undefined || value === '')) {
       problems.push(missing(name, candidate, options.at));
     }
@@ -106,7 +112,7 @@ export function mergeParameters(levels: ParameterLevels, options: MergeOptions):
       values[name] = typed;
     }
   }
-  return { values, problems };
+  return { values, pending, problems };
 }
 
 /**
@@ -129,11 +135,23 @@ function apply(candidates: Map<string, Candidate>, entry: Parameter, path: strin
   candidates.set(entry.name, next);
   if (declares) next.type = entry.type ?? next.type;
   if (entry.required === true) next.required = true;
+  if (isPending(entry)) {
+    next.pending = true;
+    return;
+  }
   const value = entry.value ?? entry.default;
   if (value === undefined || value === null) return;
+  next.pending = false;
   next.value = value;
   next.valuePath = entry.value === undefined || entry.value === null ? `${path}.default` : `${path}.value`;
 }
+
+const declaredPending = (name: string, path: string): Problem => ({
+  severity: 'error',
+  path: `${path}.valueFrom`,
+  reason: 'UnsupportedField',
+  message: `parameter "${name}" is declared here and cannot take its value from an object; write valueFrom in globalParams or params of a plan, or in an execution`,
+});
 
 const DECIMAL = /^[+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]+)?$/;
 

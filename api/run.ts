@@ -80,6 +80,8 @@ export interface ActionInput {
   /** Where the action stands as a hook. */
   hook?: HookPosition;
   hookType?: string;
+  /** When the objects of a hook are deleted. */
+  cleanup?: { beforeCreate?: true; onSuccess?: true; onFailure?: true };
   /** Not carried out in this run: a hook of another mode, or what mode Delete leaves alone. It is Skipped. */
   skip?: { reason: string; message: string };
   /** Changes nothing (an HTTP read, a wait, a message), so that there is nothing to undo. */

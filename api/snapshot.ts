@@ -35,6 +35,17 @@ export interface WorkflowSnapshot {
   skipped?: string[];
 }
 
+/** A value that was taken from an object before the start. */
+export interface ResolvedValue {
+  /** Of the parameter. */
+  path: string;
+  name: string;
+  /** The object and the field. */
+  from: string;
+  uid?: string;
+  resourceVersion?: string;
+}
+
 /** Plan, workflows and parameters of a run. */
 export interface Snapshot {
   plan: { name: string; namespace: string; uid: string; generation: number; spec: DRPlanSpec };
@@ -42,6 +53,8 @@ export interface Snapshot {
   workflows: Record<string, WorkflowSnapshot>;
   /** Parameters of the execution; win over all others. */
   params: Parameter[];
+  /** Where values of parameters were taken from; they are plain values in this snapshot. */
+  resolved?: ResolvedValue[];
   operation: 'Execute' | 'Revert';
   mode?: Mode;
   runMode: string;

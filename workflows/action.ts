@@ -37,11 +37,68 @@ export interface Series {
  * `Cancelled`. Nothing is started in a scope that is cancelled already.
  */
 export async function executeAction(series: Series): Promise<ActionOutcome> {
-  const { step, optional } = series.input;
-  const outcome = await (step === undefined ? carryOut(series) : carryOutStep(series, step));
+  const { step, optional, cleanup } = series.input;
+  const cleans = cleanup !== undefined && series.task.direction === 'forward';
+  if (cleans && cleanup.beforeCreate === true) {
+    const ended = await makeRoom(series);
+    if (ended !== undefined) return ended;
+  }
+  const carried = await (step === undefined ? carryOut(series) : carryOutStep(series, step));
+  const outcome = cleans ? await removeMade(series, carried) : carried;
   if (optional !== true || outcome.phase !== 'Failed' || outcome.reason === 'Cancelled') return outcome;
   const { message, round, retryCount } = outcome;
   return { phase: 'Skipped', reason: 'NotDelivered', message, round, retryCount };
+}
+
+/** Deletes what is in the way of a hook; or how the action ends without having begun. */
+async function makeRoom({ task, bounds }: Series): Promise<ActionOutcome | undefined> {
+  const none = { round: task.round, retryCount: 0 };
+  try {
+    const outcome = await helperActivities(`make room: ${task.name}`, bounds).cleanUp({
+      ...task,
+      moment: 'before',
+    });
+    switch (outcome.kind) {
+      case 'done':
+        return undefined;
+      case 'skipped':
+        return { phase: 'Skipped', reason: outcome.reason, message: outcome.message, ...none };
+      case 'failed':
+        return { phase: 'Failed', reason: outcome.reason, message: outcome.message, effect: 'None', ...none };
+    }
+  } catch (error) {
+    if (!(error instanceof ActivityFailure) && !(error instanceof CancelledFailure)) throw error;
+    const why = isCancellation(error)
+      ? { reason: 'Cancelled', message: 'cancelled before the hook was created' }
+      : {
+          reason: 'HookCleanupFailed',
+          message: `what an earlier run has left is in the way and could not be removed: ${innermost(error)}`,
+        };
+    return { phase: 'Failed', ...why, effect: 'None', ...none };
+  }
+}
+
+/** Deletes what a hook has created, where its end asks for that. How it ended stays what it is. */
+async function removeMade({ input, task, bounds }: Series, outcome: ActionOutcome): Promise<ActionOutcome> {
+  if (outcome.phase === 'Skipped') return outcome;
+  const { onSuccess, onFailure } = input.cleanup ?? {};
+  const { outputs } = outcome;
+  const isWanted = outcome.phase === 'Succeeded' ? onSuccess === true : onFailure === true;
+  const isThere = outputs?.jobRef !== undefined || (outputs?.created ?? []).length > 0;
+  if (!isWanted || !isThere) return outcome;
+  const told = (text: string): ActionOutcome => ({
+    ...outcome,
+    message: outcome.message === undefined ? text : `${outcome.message}; ${text}`,
+  });
+  try {
+    const cleaned = await CancellationScope.nonCancellable(() =>
+      helperActivities(`remove: ${task.name}`, bounds).cleanUp({ ...task, moment: 'after', made: outputs }),
+    );
+    return cleaned.message === undefined ? outcome : told(cleaned.message);
+  } catch (error) {
+    if (!(error instanceof ActivityFailure)) throw error;
+    return told(`what it has created could not be removed: ${innermost(error)}`);
+  }
 }
 
 async function carryOut(series: Series): Promise<ActionOutcome> {

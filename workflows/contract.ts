@@ -212,6 +212,18 @@ export type CaptureOutcome =
   | { kind: 'skipped'; reason: string; message: string }
   | { kind: 'failed'; reason: string; message: string };
 
+/** Input of `cleanUp`: a hook's objects are deleted. */
+export interface CleanupTask extends ActionTask {
+  /** `before`: what is in the way of what the action creates. `after`: what it has created. */
+  moment: 'before' | 'after';
+  /** After: what the action has put out. */
+  made?: ActionOutputs;
+}
+
+/** How `cleanUp` ended. */
+export type CleanupOutcome =
+  { kind: 'done'; message?: string } | { kind: 'skipped' | 'failed'; reason: string; message: string };
+
 /** What has to be known before workflow code carries a step out itself; or how the action ends without it. */
 export type Decision =
   | { kind: 'timer'; ms: number }
@@ -254,6 +266,8 @@ export interface WorkerActivities {
   decide: (task: ActionTask) => Promise<Decision>;
   /** Records the state before the effect. */
   capture: (task: ActionTask) => Promise<CaptureOutcome>;
+  /** Deletes what a hook leaves behind, before or after it (`hookCleanup`). */
+  cleanUp: (task: CleanupTask) => Promise<CleanupOutcome>;
   /** Finds an effect whose attempt ended without an outcome, stops it, and says what became of it. */
   settle: (task: ActionTask) => Promise<ActionOutcome>;
   evaluate: (task: EvaluateTask) => Promise<EvaluateOutcome>;

@@ -45,11 +45,42 @@ export const parameterSchema = z
       .optional()
       .describe('Value given at this level; wins over default. An entry with neither overrides nothing.'),
     valueFrom: z
-      .looseObject({})
+      .object({
+        manifestRef: z
+          .object({
+            apiVersion: z.string().min(1).max(253).describe('API version of the object.'),
+            kind: z.string().min(1).max(253).describe('Kind of the object; never Secret.'),
+            namespace: z
+              .string()
+              .max(1024)
+              .optional()
+              .describe("Namespace of the object (default: the plan's). Placeholders are filled in."),
+            name: z
+              .string()
+              .max(1024)
+              .optional()
+              .describe('Name of the object; excludes labelSelector. Placeholders are filled in.'),
+            labelSelector: z
+              .string()
+              .max(4096)
+              .optional()
+              .describe('Label selector such as app=shop,tier=db. Placeholders are filled in.'),
+            jsonPath: z
+              .string()
+              .min(1)
+              .max(1024)
+              .describe('Path of the value as kubectl knows it, such as {.spec.replicas}.'),
+            select: z
+              .enum(['Last', 'First', 'Single', 'Any'])
+              .optional()
+              .describe('Which of several: Last created (default), First, Single (more are an error), Any.'),
+          })
+          .optional()
+          .describe('A field of an object.'),
+      })
       .optional()
-      .meta(PRESERVE)
       .describe(
-        'Takes the value from an object of the cluster. Not supported yet: makes the object Invalid.',
+        'Takes the value from an object of the cluster, once, before the run starts, as the identity of its actions. In a plan, a stage reference or an execution; excludes value.',
       ),
     description: z.string().max(4096).optional().describe('What the parameter is for.'),
   })

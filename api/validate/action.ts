@@ -1,4 +1,5 @@
 import {
+  CREATING_TYPES,
   isActionType,
   isTargetable,
   MAX_RETRY_INTERVAL_MS,
@@ -32,7 +33,6 @@ const MAX_TIMEOUT_MS = 30 * 24 * 3_600_000;
 const MAX_MULTIPLIER = 100;
 
 const UNSUPPORTED_FIELDS = {
-  hookCleanup: 'hooks',
   clusterExecutionMode: 'execution per cluster',
 } as const satisfies Partial<Record<keyof Action, string>>;
 
@@ -42,6 +42,7 @@ export function checkAction(action: Action, path: string): Problem[] {
     ...checkStep(action, path),
     ...(action.when === undefined ? [] : checkCondition(action.when, `${path}.when`)),
     ...checkHookType(action, `${path}.hookType`),
+    ...checkHookCleanup(action, `${path}.hookCleanup`),
     ...checkRollback(action, path),
   ];
 }
@@ -55,6 +56,17 @@ function checkHookType({ hookType, type }: Action, path: string): Problem[] {
   if (hook.mode !== 'Rollback' || type !== 'Approval') return [];
   const message = `is ${hookType}, but a revert waits for nobody, as it must not stop half way: remove the approval`;
   return [error(path, 'UnsupportedField', message)];
+}
+
+function checkHookCleanup(action: Action, path: string): Problem[] {
+  if (isUnset(action.hookCleanup) || !isActionType(action.type)) return [];
+  if (!CREATING_TYPES.includes(action.type)) {
+    const message = `has no effect on an action of type ${action.type}, which makes no object`;
+    return [warning(path, 'IgnoredField', message)];
+  }
+  const operation = operationOf(action);
+  if (operation !== 'Patch' && operation !== 'Delete') return [];
+  return [warning(path, 'IgnoredField', `has no effect with operation ${operation}, which makes no object`)];
 }
 
 /** Checks a condition of an action or a stage. */
@@ -225,7 +237,7 @@ function checkRollback(action: Action, path: string): Problem[] {
     const message = 'is Approval; a rollback waits for nobody, as a revert must not stop half way';
     problems.push(error(`${where}.type`, 'UnsupportedField', message));
   }
-  for (const field of ['rollback', 'when', 'dependsOn', 'hookType']) {
+  for (const field of ['rollback', 'when', 'dependsOn', 'hookType', 'hookCleanup']) {
     if (!isObject(action.rollback) || isUnset(action.rollback[field])) continue;
     problems.push(warning(`${where}.${field}`, 'IgnoredField', 'has no effect inside a rollback'));
   }

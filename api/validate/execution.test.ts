@@ -50,9 +50,9 @@ describe('validateExecutionSpec', () => {
     ['force on an execute', { ...execute, force: true }, ['warning IgnoredField spec.force']],
     ['rerun on a revert', { ...revert, rerun: 'Allowed' }, ['warning IgnoredField spec.rerun']],
     [
-      'a parameter from an object',
+      'a parameter from an object that is not named',
       { ...execute, params: [{ name: 'x', valueFrom: {} }] },
-      ['error UnsupportedField spec.params[0].valueFrom'],
+      ['error InvalidField spec.params[0].valueFrom.manifestRef'],
     ],
     [
       'a parameter given twice',

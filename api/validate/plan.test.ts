@@ -160,9 +160,14 @@ describe('parameters', () => {
     expect(one([], { stages, globalParams: [{ name: 'go', value: '1' }] })).toEqual([]);
   });
 
-  it('from objects are not supported', () => {
-    expect(one([{ name: 'x' }], { globalParams: [{ name: 'x', valueFrom: { manifestRef: {} } }] })).toEqual([
-      'error UnsupportedField spec.globalParams[0].valueFrom',
+  it('from objects are values that are not known yet', () => {
+    const from = (kind: string) => ({
+      name: 'x',
+      valueFrom: { manifestRef: { apiVersion: 'v1', kind, name: 'site', jsonPath: '.data.site' } },
+    });
+    expect(one([{ name: 'x', required: true }], { globalParams: [from('ConfigMap')] })).toEqual([]);
+    expect(one([{ name: 'x' }], { globalParams: [from('Secret')] })).toEqual([
+      'error SecretRefused spec.globalParams[0].valueFrom.manifestRef.kind',
     ]);
   });
 });

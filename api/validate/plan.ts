@@ -2,6 +2,7 @@ import { isAccountName } from '../authority.js';
 import { MAX_ACTIONS } from '../compile.js';
 import { isObject } from '../json.js';
 import { mergeParameters, unknownParameters } from '../parameters.js';
+import type { MergedParameters } from '../parameters.js';
 import { dedupeProblems, describeProblems, errorsOf } from '../problem.js';
 import type { WorkflowSpecLookup } from '../nested-plans.js';
 import type { Problem } from '../problem.js';
@@ -135,7 +136,7 @@ class PlanCheck {
       { workflow: [], plan: this.#spec.globalParams ?? [] },
       { at: 'plan', paths: { plan: 'spec.globalParams' } },
     );
-    for (const name of undefinedIn(mention, merged.values)) {
+    for (const name of undefinedIn(mention, merged)) {
       const message = `uses parameter "${name}", which globalParams does not give; an execution must: add it, or correct the name`;
       this.#problems.push(warning(where, 'MissingParameter', message));
     }
@@ -180,7 +181,7 @@ class PlanCheck {
     );
     for (const mention of workflow.mentions) {
       for (const name of mention.params) this.#known.add(name);
-      for (const name of undefinedIn(mention, merged.values)) {
+      for (const name of undefinedIn(mention, merged)) {
         // An unmet `required` has been reported by the merge.
         if (!missing.has(name))
           this.#problems.push(undefinedParameter(name, declared.has(name), inside, mention));
@@ -228,8 +229,8 @@ class PlanCheck {
   }
 }
 
-function undefinedIn(mention: Mention, values: Readonly<Record<string, Scalar>>): string[] {
-  return [...mention.requiredParams].filter((name) => values[name] === undefined);
+function undefinedIn(mention: Mention, { values, pending }: MergedParameters): string[] {
+  return [...mention.requiredParams].filter((name) => values[name] === undefined && !pending.has(name));
 }
 
 function undefinedParameter(name: string, isDeclared: boolean, inside: string, mention: Mention): Problem {

@@ -216,6 +216,19 @@ describe('rules', () => {
       ],
     ],
     [
+      'hookCleanup belongs to what makes objects',
+      [
+        http('a', { hookCleanup: { beforeCreate: true } }),
+        http('b', { hookCleanup: { onSucces: true, onSuccess: 'yes' } }),
+      ],
+      ['error InvalidField spec.actions[1].hookCleanup.onSuccess'],
+    ],
+    [
+      'hookCleanup of an action that makes none is ignored',
+      [http('a', { hookCleanup: { beforeCreate: true } })],
+      ['warning IgnoredField spec.actions[0].hookCleanup'],
+    ],
+    [
       'a hook waits for nothing that comes after it',
       [
         http('main'),

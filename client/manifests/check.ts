@@ -119,7 +119,7 @@ export function checkObjects(objects: readonly DrObject[], around: Surroundings)
         return [...workflowProblems(object as unknown as DRWorkflow)];
       case 'DRPlan':
         return [
-          ...validatePlan(object, workflow, { workflowProblems }).map(asAdmitted),
+          ...validatePlan(object, workflow, { workflowProblems, plan }).map(asAdmitted),
           ...checkAccount(object),
         ];
       case 'DRPlanExecution': {
@@ -203,9 +203,10 @@ export function checkObjects(objects: readonly DrObject[], around: Surroundings)
   });
 }
 
-/** A plan is let in before its workflows, as objects are applied in any order; it is Invalid until they are there. */
+/** A plan is let in before its workflows and the plans that it runs, as objects are applied in any order; it is Invalid until they are there. */
 function asAdmitted(problem: Problem): Problem {
-  return problem.reason === 'WorkflowNotFound' ? { ...problem, severity: 'warning' } : problem;
+  const isLater = problem.reason === 'WorkflowNotFound' || problem.reason === 'NestedPlanNotFound';
+  return isLater ? { ...problem, severity: 'warning' } : problem;
 }
 
 function checkIdentity(entry: DrObject, first: DrObject | undefined): Problem[] {

@@ -1,5 +1,7 @@
 import { API_VERSION } from '../../api/group.js';
 import { isObject } from '../../api/json.js';
+import { nestedPlans } from '../../api/nested-plans.js';
+import type { WorkflowSpecLookup } from '../../api/nested-plans.js';
 import type { DRPlan, DRWorkflow } from '../../api/types.js';
 import type { KubeClient } from '../../kube/client.js';
 import { keyFor } from '../resources.js';
@@ -33,11 +35,47 @@ export async function surroundingsIn(kube: KubeClient, objects: readonly DrObjec
     const found = await kube.get<DRWorkflow>(keyFor('DRWorkflow', reference.namespace, reference.name));
     if (found !== undefined) workflows.set(key, found);
   }
+  await findNested();
   return {
     workflow: (namespace, name) => workflows.get(`${namespace}/${name}`),
     plan: (namespace, name) => plans.get(`${namespace}/${name}`),
     complete: true,
   };
+
+  /** Plans that the plans run as parts of themselves, with their workflows, and so on. */
+  async function findNested(): Promise<void> {
+    const inFiles = <T>(kind: string, namespace: string, name: string): T | undefined =>
+      objects.find((entry) => entry.kind === kind && entry.namespace === namespace && entry.name === name)
+        ?.object as T | undefined;
+    const spec: WorkflowSpecLookup = (namespace, name) => {
+      const key = `${namespace}/${name}`;
+      const found = inFiles<DRWorkflow>('DRWorkflow', namespace, name) ?? workflows.get(key);
+      return Array.isArray(found?.spec?.actions) ? found.spec : undefined;
+    };
+    const queue = [
+      ...objects.flatMap(({ kind, namespace, name, object }) =>
+        kind === 'DRPlan' ? [{ metadata: { namespace, name }, spec: object.spec } as DRPlan] : [],
+      ),
+      ...plans.values(),
+    ];
+    for (let next = queue.shift(); next !== undefined; next = queue.shift()) {
+      const { namespace = 'default' } = next.metadata;
+      for (const { name } of nestedPlans(next, spec)) {
+        const key = `${namespace}/${name}`;
+        if (here.has(`DRPlan/${key}`) || plans.has(key)) continue;
+        const found = await kube.get<DRPlan>(keyFor('DRPlan', namespace, name));
+        if (found === undefined) continue;
+        plans.set(key, { apiVersion: API_VERSION, kind: 'DRPlan', ...found });
+        for (const ref of referencesOf({ namespace, spec: found.spec })) {
+          const used = `${ref.namespace}/${ref.name}`;
+          if (here.has(`DRWorkflow/${used}`) || workflows.has(used)) continue;
+          const workflow = await kube.get<DRWorkflow>(keyFor('DRWorkflow', ref.namespace, ref.name));
+          if (workflow !== undefined) workflows.set(used, workflow);
+        }
+        queue.push(found);
+      }
+    }
+  }
 }
 
 /** Workflows that a plan refers to; tolerates a spec of any shape. */

@@ -1,3 +1,5 @@
+import { ANNOTATIONS } from '../../api/group.js';
+import { readNesting } from '../../api/nesting.js';
 import { isTerminalExecution } from '../../api/phase.js';
 import type { DRPlanExecution } from '../../api/types.js';
 import { describeCondition } from './attention.js';
@@ -38,6 +40,7 @@ export function describeExecution(execution: DRPlanExecution, options: DescribeO
           'Operation',
           spec.operationType === 'Revert' ? `Revert of ${spec.revertExecutionRef}` : spec.operationType,
         ],
+        ['Part of', nestingText(execution)],
         ['Run mode', spec.runMode],
         ['Parameters', spec.params?.map(({ name, value }) => `${name}=${oneLine(String(value))}`).join(' ')],
         ['Phase', `${style.sign(phase)} ${style.phase(phase)}${phaseTime(status.phase, time)}`],
@@ -74,6 +77,12 @@ export function describeExecution(execution: DRPlanExecution, options: DescribeO
     lines.push('', style.dim('Stages:'), ...renderTree(executionTree(stages, now), layout));
   }
   return lines;
+}
+
+/** The action of another execution that this one was made for. */
+function nestingText({ metadata }: DRPlanExecution): string | undefined {
+  const nesting = readNesting(metadata.annotations?.[ANNOTATIONS.nestedIn]);
+  return nesting && `execution ${oneLine(nesting.parent.name)}, action ${oneLine(nesting.at)}`;
 }
 
 function phaseTime(phase: string | undefined, time: string): string {

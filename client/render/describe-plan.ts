@@ -134,6 +134,7 @@ function actionNode(action: Action): TreeNode {
       action.http === undefined ? '' : `${action.http.method ?? 'GET'} ${action.http.url}`,
       action.wait === undefined ? '' : waitText(action.wait),
       action.approval === undefined ? '' : approversText(action.approval),
+      action.plan === undefined ? '' : `runs plan ${action.plan.name}`,
       action.notify === undefined ? '' : `by ${action.notify.type}`,
       action.target === undefined ? '' : `on the cluster of Secret ${action.target.kubeconfigSecretRef.name}`,
       action.dependsOn?.length ? `after ${action.dependsOn.join(', ')}` : '',

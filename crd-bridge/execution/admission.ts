@@ -28,6 +28,8 @@ import { createPlanLock } from './plan-lock.js';
 import { holds } from './plan-state.js';
 import type { ExecutionIdentity } from './plan-state.js';
 import { refusedStatus, startedStatus, waitingStatus } from './projection.js';
+import { resolveValues } from './resolve-values.js';
+import type { ResolveContext } from './resolve-values.js';
 import { refusalOf, refuse, Refused, throwIf } from './refused.js';
 import type { CachedExecution, DrDeps } from './types.js';
 import { areWorkflowsOutdated, checkInputSize, findWork, workOf } from './work.js';
@@ -107,16 +109,18 @@ export function createAdmission(deps: DrDeps): ExecutionAdmission {
       if (wait !== undefined) return wait;
       throwIf(checkPlanPhase(execution, plan, identity));
     }
-    const { snapshot, target } = await findWork(deps, execution, plan, resumed?.snapshot);
+    const { snapshot: found, target } = await findWork(deps, execution, plan, resumed?.snapshot);
     const account = accountOf(
       { name: plan.metadata.name, spec: plan.spec },
       settings,
-      target === undefined ? undefined : snapshot.plan.spec,
+      target === undefined ? undefined : found.plan.spec,
     );
     if (resumed === undefined) {
       const { namespace = identity.namespace } = plan.metadata;
       throwIf(checkAuthorizedAs(execution, accountUser(namespace, account)));
     }
+    const snapshot =
+      resumed === undefined ? await resolveValues(found, lookingAs(execution, plan, account)) : found;
     const located = deps.snapshots.locate(snapshot);
     if (!located.ok) throw new Refused(located.refusal);
     const work = workOf(snapshot, target);
@@ -172,13 +176,32 @@ export function createAdmission(deps: DrDeps): ExecutionAdmission {
       ...(nesting !== undefined && { nesting }),
       snapshot: located.ref,
     };
-    return { kind: 'start', prepared: prepare(execution, run, work) };
+    return { kind: 'start', prepared: prepare(execution, run, work, snapshot.resolved !== undefined) };
+  }
+
+  /** Values are looked up as the identity that acts: whoever may run the plan sees no more through it. */
+  function lookingAs(execution: CachedExecution, plan: DRPlan, account: string | undefined): ResolveContext {
+    const { namespace = 'default', name } = execution.metadata;
+    const user = `system:serviceaccount:${plan.metadata.namespace ?? namespace}:${account ?? ''}`;
+    return {
+      kube: account === undefined ? deps.kube : deps.kube.as({ user }),
+      identity: account === undefined ? 'the bridge itself' : user,
+      namespace: plan.metadata.namespace ?? namespace,
+      executionName: name,
+    };
+  }
+
+  /** With values that are looked up, another replica may have started the run with other ones. */
+  async function startedSnapshot(workflowId: string, own: RunIdentity['snapshot'], isLookedUp: boolean) {
+    const memo = isLookedUp ? (await deps.runs.describe(workflowId))?.memo : undefined;
+    return memo === undefined || memo.snapshot.digest === own.digest ? own : memo.snapshot;
   }
 
   function prepare(
     execution: CachedExecution,
     run: RunIdentity,
     work: Work,
+    isLookedUp: boolean,
   ): Extract<Admission, { kind: 'start' }>['prepared'] {
     const workflowId = runWorkflowId(run);
     const memo: RunMemo = {
@@ -217,6 +240,7 @@ export function createAdmission(deps: DrDeps): ExecutionAdmission {
           },
         }),
       record: async ({ runId }) => {
+        const started = { ...run, snapshot: await startedSnapshot(workflowId, run.snapshot, isLookedUp) };
         const result = await deps.writer.status(caches.executions, refOf(execution), ({ status, metadata }) =>
           // Another replica was faster: what it wrote is newer.
           status?.temporal !== undefined || isTerminalExecution(status?.phase)
@@ -225,7 +249,7 @@ export function createAdmission(deps: DrDeps): ExecutionAdmission {
                 startTime: now(),
                 generation: metadata.generation,
                 stages: work.statuses,
-                run,
+                run: started,
                 temporal: {
                   workflowId,
                   runId,

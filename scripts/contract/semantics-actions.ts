@@ -12,6 +12,7 @@ const {
   HTTP,
   JOB,
   NAMING,
+  NEST,
   NET,
   OBJECT,
   ORDER,
@@ -250,7 +251,18 @@ export const SEMANTICS_ACTIONS: readonly Chapter[] = [
         'test/admission/approval.test.ts > expires, and can be cancelled while it waits',
       ],
     ],
-    ['Plan: a nested execution, depth cap, no cycle', [], 'the action type is not there yet'],
+    [
+      'Plan: a nested execution, depth cap, no cycle',
+      [
+        `${NEST} > a nested plan > runs in an execution of its own, for whoever asked for the whole, with its values, and is undone with it`,
+        `${NEST} > a nested plan that runs > is cancelled with the run that it is part of, before that has ended, and can be undone`,
+        `${NEST} > a nested plan that runs > goes when the whole is deleted, and leaves no lock behind`,
+        `${NEST} > plans that nest each other > are refused when they lead back, and Invalid when a workflow makes them`,
+        `${NEST} > plans that nest each other > five deep run, six deep do not, whatever their names come from`,
+        `${STEPS} > a nested plan > is ended by a cancel, which waits for that`,
+        'api/validate/nesting.test.ts > plans that run plans > may not run %s',
+      ],
+    ],
     [
       'preflight tries every action by server-side dry run as the account that will act, reports ownership either way, and changes nothing',
       [

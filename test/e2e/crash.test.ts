@@ -73,6 +73,34 @@ describe('a run', () => {
     expectOnce('bridge');
   });
 
+  it('of a nested plan is made once and waited for while the bridge is killed', async () => {
+    await stack.simplePlan('crash-inner', [
+      http('slow', `${recorder.url}/crash-inner?delay=4000`),
+      http('last', `${recorder.url}/crash-inner-last`),
+    ]);
+    await stack.simplePlan('crash-outer', [
+      { name: 'inner', type: 'Plan', plan: { name: 'crash-inner' } },
+      http('after', `${recorder.url}/crash-outer-after`),
+    ]);
+    const execution = await stack.execute('crash-outer');
+    await poll(
+      () => Promise.resolve(recorder.of('/crash-inner').length),
+      (count) => count >= 1,
+      15_000,
+    );
+    await kill('bridge');
+    await poll(
+      () => Promise.resolve(recorder.of('/crash-inner-last').length),
+      (count) => count >= 1,
+      30_000,
+    );
+    await heal();
+    expect((await stack.ended(execution, 45_000)).status?.phase).toBe('Succeeded');
+    expect((await stack.getPlan('crash-inner')).status?.executionHistory).toHaveLength(1);
+    for (const path of ['/crash-inner', '/crash-inner-last', '/crash-outer-after'])
+      expect(recorder.effects(path), path).toBe(1);
+  });
+
   it('created while the bridge is away starts when it is back', async () => {
     await ungated.simplePlan('later', [http('a', `${recorder.url}/later`)]);
     await kill('bridge');

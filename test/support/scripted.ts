@@ -17,6 +17,7 @@ import type {
   ActionTask,
   BridgeActivities,
   CaptureOutcome,
+  CleanupOutcome,
   Decision,
   EvaluateOutcome,
   FinishUpdate,
@@ -34,7 +35,7 @@ import type {
  */
 export type Script = Record<
   string,
-  Partial<ActionOutcome> | Decision | ((task: ActionTask) => Promise<Partial<ActionOutcome>>)
+  Partial<ActionOutcome> | CleanupOutcome | Decision | ((task: ActionTask) => Promise<Partial<ActionOutcome>>)
 >;
 
 /** What happened, in order. */
@@ -118,6 +119,12 @@ export async function startScriptedWorker(address: string, namespace: string): P
     capture: (task): Promise<CaptureOutcome> => {
       of(task.run.uid).recording.events.push(`capture ${task.name}`);
       return Promise.resolve({ kind: 'captured', prior: { name: 'prior', key: task.name, digest: 'd' } });
+    },
+    cleanUp: (task): Promise<CleanupOutcome> => {
+      const { script, recording } = of(task.run.uid);
+      const label = `clean ${task.moment} ${task.name}`;
+      recording.events.push(label);
+      return Promise.resolve((script[label] ?? { kind: 'done', message: 'removed it' }) as CleanupOutcome);
     },
     settle: (task): Promise<ActionOutcome> => {
       of(task.run.uid).recording.events.push(`settle ${task.name}`);

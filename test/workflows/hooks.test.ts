@@ -148,3 +148,48 @@ describe('rollback hooks', () => {
     ]);
   });
 });
+
+describe('clean-up of hooks', () => {
+  const created = { created: [{ apiVersion: 'v1', kind: 'ConfigMap', name: 'c', uid: 'u' }] };
+  const all = { beforeCreate: true, onSuccess: true, onFailure: true } as const;
+  const run = async (cleanup: ActionInput['cleanup'], script: Script) => {
+    const started = await scripted.run(
+      { stages: stages({ name: 'one', workflows: [workflow([job('a', { ...(cleanup && { cleanup }) })])] }) },
+      script,
+    );
+    const { stages: ended } = await started.result();
+    return {
+      events: started.recording.events,
+      action: ended[0]?.workflowExecutions?.[0]?.actionStatuses?.[0],
+    };
+  };
+
+  it('makes room before, and removes after success or failure what the end asks for', async () => {
+    const succeeded = await run(all, { a: { outputs: created, message: 'made' } });
+    expect(succeeded.events).toEqual(['clean before a', 'start a', 'Succeeded a', 'clean after a']);
+    expect(succeeded.action).toMatchObject({
+      phase: 'Succeeded',
+      message: 'made; removed it',
+      outputs: created,
+    });
+    const failed = await run(all, { a: { phase: 'Failed', outputs: created } });
+    expect(failed.events).toEqual(['clean before a', 'start a', 'Failed a', 'clean after a']);
+    expect(failed.action).toMatchObject({ phase: 'Failed', reason: 'Test' });
+    const kept = await run({ onSuccess: true }, { a: { phase: 'Failed', outputs: created } });
+    expect(kept.events).toEqual(['start a', 'Failed a']);
+    const nothing = await run(all, {});
+    expect(nothing.events).toEqual(['clean before a', 'start a', 'Succeeded a']);
+  });
+
+  it('fails the action before it begins when there is no room, and leaves its end as it is when something stays', async () => {
+    const stuck = { kind: 'failed', reason: 'HookCleanupFailed', message: 'still Terminating' } as const;
+    const before = await run(all, { 'clean before a': stuck });
+    expect(before.events).toEqual(['clean before a']);
+    expect(before.action).toMatchObject({ phase: 'Failed', reason: 'HookCleanupFailed', effect: 'None' });
+    const after = await run(all, { a: { outputs: created }, 'clean after a': stuck });
+    expect(after.action).toMatchObject({ phase: 'Succeeded', message: 'still Terminating' });
+    const skipped = { kind: 'skipped', reason: 'WhenFalse', message: 'when is false' } as const;
+    const passed = await run(all, { 'clean before a': skipped });
+    expect(passed.action).toMatchObject({ phase: 'Skipped', reason: 'WhenFalse' });
+  });
+});

@@ -33,6 +33,25 @@ export const ACTION_TYPES = [
 /** Type of an action (seed: Action). */
 export type ActionType = (typeof ACTION_TYPES)[number];
 
+export const hookCleanupSchema = z
+  .object({
+    beforeCreate: z
+      .boolean()
+      .optional()
+      .describe('Delete what is in the way of what the action creates, whoever made it (default false).'),
+    onSuccess: z
+      .boolean()
+      .optional()
+      .describe('Delete what the action has created once it has succeeded (default false).'),
+    onFailure: z
+      .boolean()
+      .optional()
+      .describe('Delete what the action has created once it has failed (default false).'),
+  })
+  .describe(
+    "When the objects of a Job, KubernetesResource or Clusternet action are deleted, as by Helm's hook-delete-policy.",
+  );
+
 const actionFields = {
   name: z.string().min(1).max(253).describe('Name of the action, unique in its workflow.'),
   type: z
@@ -82,11 +101,7 @@ const actionFields = {
     .describe(
       `Makes the action a hook, which runs in its mode only, before or after the actions that are none: ${HOOK_TYPES.join(', ')}. Rollback hooks run around a Revert.`,
     ),
-  hookCleanup: z
-    .looseObject({})
-    .optional()
-    .meta(PRESERVE)
-    .describe('Not supported yet: makes the workflow Invalid.'),
+  hookCleanup: hookCleanupSchema.optional(),
 };
 
 /** A custom rollback as it may be written: `name` and `type` may be left out (plan semantics, §5 Revert). */
