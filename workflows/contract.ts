@@ -325,7 +325,12 @@ export interface FinishUpdate {
   undone?: string[];
   unreverted?: string[];
   /** onFailure: Rollback: whether everything was undone. */
-  rolledBack?: { complete: boolean; message: string };
+  rolledBack?: {
+    complete: boolean;
+    message: string;
+    /** Member clusters, as `namespace/name`, in which what the rollback removed may still run. */
+    stopUnconfirmed?: string[];
+  };
 }
 
 /** Activities that the bridge offers on its own queue. */
