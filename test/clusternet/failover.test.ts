@@ -1,5 +1,6 @@
 /** A plan moves an application between two member clusters and back, seen in the clusters themselves. */
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { spawn } from 'node:child_process';
+import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
 import type { Action, DRPlanExecution } from '../../api/types.js';
 import type { KubeObject } from '../../kube/object.js';
 import { actionAt, condition, openStack, unique } from '../support/stack.js';
@@ -124,5 +125,55 @@ describe('a failover', () => {
     await rig.quirk('b', 'notReady', null);
     expect(await modeIn('b', feed)).toBe('standby');
     await rig.child('b').kube.delete(feed);
+  });
+});
+
+describe('drover check clusternet', () => {
+  const check = (...args: string[]): Promise<{ code: number | null; out: string; err: string }> => {
+    const child = spawn(
+      process.execPath,
+      ['bin/drover.js', 'check', 'clusternet', ...args, '--data-dir', inject('dataDir')],
+      { stdio: ['ignore', 'pipe', 'pipe'], env: { ...process.env, NO_COLOR: '1', KUBECONFIG: '/nowhere' } },
+    );
+    const chunks = { out: '', err: '' };
+    child.stdout.on('data', (chunk: Buffer) => (chunks.out += chunk.toString()));
+    child.stderr.on('data', (chunk: Buffer) => (chunks.err += chunk.toString()));
+    return new Promise((resolve) => child.once('close', (code) => resolve({ code, ...chunks })));
+  };
+  const leftovers = async (): Promise<string[]> => {
+    const kinds = ['Subscription', 'Localization', 'Manifest', 'Base', 'Description'];
+    const lists = await Promise.all(kinds.map((kind) => rig.parent.list({ apiVersion: APPS, kind })));
+    return lists.flatMap(({ items }) =>
+      items.map(({ metadata }) => metadata.name).filter((name) => name.startsWith('drover-check-')),
+    );
+  };
+
+  it('finds that everything holds, looks into the clusters, and leaves nothing behind', async () => {
+    const clusters = `${rig.binding('a')},${rig.binding('b')}`;
+    const { code, out, err } = await check('--clusters', clusters, '--yes', '--timeout', '30', '-o', 'json');
+    expect(code, err).toBe(0);
+    const results = JSON.parse(out) as { check: string; result: string; detail: string }[];
+    expect(results.filter(({ result }) => result !== 'held')).toEqual([]);
+    expect(results).toHaveLength(10);
+    expect(await leftovers()).toEqual([]);
+  });
+
+  it('says what did not hold, and removes what it made', async () => {
+    await rig.quirk('a', 'fail', 'no space left');
+    const { code, out } = await check('--clusters', rig.binding('a'), '--yes', '--timeout', '3');
+    await rig.quirk('a', 'fail', null);
+    expect(code).toBe(1);
+    expect(out).toMatch(/failed .* a Subscription brings its feed .* not within 3 s: .* says "Failure"/);
+    expect(out).toMatch(/skipped .* needs what has just failed/);
+    expect(await leftovers()).toEqual([]);
+  });
+
+  it('does not begin without a yes, nor with a cluster that is not there', async () => {
+    expect(await check('--clusters', rig.binding('a'))).toMatchObject({ code: 4 });
+    const unknown = await check('--clusters', 'nowhere', '--yes');
+    expect(unknown).toMatchObject({
+      code: 3,
+      err: expect.stringContaining('there is no ManagedCluster nowhere'),
+    });
   });
 });
