@@ -43,16 +43,8 @@ export async function missingKind(kube: KubeClient, kind: string): Promise<Refus
   }
 }
 
-/**
- * The warning that what was removed from clusters may still run there: out of reach, Clusternet drops its records of
- * them without waiting (plan semantics, §3 Subscription). Undefined when all were reached.
- */
-export function stopUnconfirmed(
-  bindings: readonly string[],
-  clusters: readonly ManagedCluster[],
-): string | undefined {
+/** Those of the bindings whose cluster Clusternet does not hear from, or does not know. */
+export function outOfReach(bindings: readonly string[], clusters: readonly ManagedCluster[]): string[] {
   const reachable = new Set(clusters.filter(isReachable).map(bindingOf));
-  const lost = bindings.filter((binding) => !reachable.has(binding));
-  if (lost.length === 0) return undefined;
-  return `StopUnconfirmed: ${lost.join(', ')} ${lost.length === 1 ? 'is' : 'are'} out of reach, so what was deployed there may still run; make sure that it is stopped before anything else takes its place`;
+  return bindings.filter((binding) => !reachable.has(binding));
 }

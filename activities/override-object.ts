@@ -19,6 +19,7 @@ import { createObjectHandler, invalid, oneReference, succeeded } from './object-
 import type { ObjectPlan, Rendered } from './object-handler.js';
 import { lookUp } from './objects.js';
 import { operationOf } from './operations.js';
+import { judgeOverrides } from './override-effect.js';
 import { checkOverrides } from './overrides.js';
 
 /** Priority of an override that is created without one (seed: LocalizationAction). */
@@ -49,23 +50,47 @@ export function createOverrideHandler(
   options: Partial<ObjectHandlerOptions>,
 ): Handler {
   const bounds = { finalizerWaitMs: options.finalizerWaitMs ?? FINALIZER_WAIT_MS };
-  return createObjectHandler(
+  return createObjectHandler<Plan>(
     {
-      render: (attempt) => render(override, attempt),
+      render: async (attempt, purpose) => {
+        const plan = await render(override, attempt);
+        return plan.ok && purpose === 'act' ? judged(override, plan, attempt) : plan;
+      },
       outputsOf: () => oneReference(override.outputs),
       perform: (task, attempt) => perform(task, attempt, bounds),
       beforeDelete: makeEffective,
-      conclude: async ({ tasks: [task] }, performed, attempt) =>
+      conclude: async ({ tasks: [task], notes }, performed, attempt) =>
         succeeded(performed, [
           performed.notes,
           task === undefined ? undefined : await doubts(override, task, attempt),
+          ...notes,
         ]),
     },
     bounds,
   );
 }
 
-async function render(override: OverrideKind, attempt: Attempt): Promise<Rendered<ObjectPlan>> {
+interface Plan extends ObjectPlan {
+  /** What should be known about its effect. */
+  notes: string[];
+}
+
+/** A plan whose object, as it will be, does what it says. */
+async function judged({ kind }: OverrideKind, plan: Plan, attempt: Attempt): Promise<Rendered<Plan>> {
+  const [task] = plan.tasks;
+  if (task === undefined || task.operation === 'Delete') return plan;
+  const { operation, object } = task;
+  const { name, namespace } = object.metadata;
+  const written = isObject(object.spec) ? object.spec : {};
+  const current =
+    operation === 'Create' ? undefined : await lookUp(attempt.kube, keyOf(object), attempt.signal);
+  const now = isObject(current?.spec) ? current.spec : {};
+  const spec = operation === 'Patch' ? { ...now, ...written } : withDefaults(written, now);
+  const effect = await judgeOverrides({ kind, name, namespace, spec }, attempt);
+  return effect.ok ? { ...plan, notes: effect.notes } : effect;
+}
+
+async function render(override: OverrideKind, attempt: Attempt): Promise<Rendered<Plan>> {
   const { kind } = override;
   const written = override.read(attempt);
   if (written === undefined) {
@@ -92,6 +117,7 @@ async function render(override: OverrideKind, attempt: Attempt): Promise<Rendere
   if (missing !== undefined) return { ok: false, ...missing };
   return {
     ok: true,
+    notes: [],
     tasks: [
       {
         operation,

@@ -189,6 +189,13 @@ function feedsOf(spec: Record<string, unknown>): Feed[] {
     .sort((a, b) => (JSON.stringify(a) < JSON.stringify(b) ? -1 : 1));
 }
 
+/** The objects that a Description deploys as they are; none for charts. */
+export function objectsOf(description: KubeObject): KubeObject[] {
+  const spec = isObject(description.spec) ? description.spec : {};
+  if (spec.deployer === 'Helm' || !Array.isArray(spec.raw)) return [];
+  return (spec.raw as unknown[]).map(decode).filter(isKubeObject);
+}
+
 /** Whether a Description deploys a feed: as a chart, or as an object among its raw ones. */
 function holds(description: KubeObject, feed: Feed): boolean {
   const spec = isObject(description.spec) ? description.spec : {};
@@ -217,6 +224,13 @@ function decode(item: unknown): unknown {
     return undefined;
   }
 }
+
+const isKubeObject = (value: unknown): value is KubeObject =>
+  isObject(value) &&
+  typeof value.apiVersion === 'string' &&
+  typeof value.kind === 'string' &&
+  isObject(value.metadata) &&
+  typeof value.metadata.name === 'string';
 
 const isChangedSince = (subscription: KubeObject, before: Before): boolean =>
   before.generation !== subscription.metadata.generation;

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { ManagedCluster } from './clusternet.js';
-import { stopUnconfirmed } from './clusternet.js';
+import { outOfReach } from './clusternet.js';
 import { chooseTargets } from './subscription-targets.js';
 
 const cluster = (site: string, ready = 'True'): ManagedCluster => ({
@@ -48,11 +48,12 @@ describe('chooseTargets', () => {
   });
 });
 
-describe('stopUnconfirmed', () => {
-  it('names clusters that are out of reach or unknown', () => {
-    expect(stopUnconfirmed(['ns-a/site-a'], clusters)).toBeUndefined();
-    expect(stopUnconfirmed(['ns-a/site-a', 'ns-b/site-b', 'ns-c/gone'], clusters)).toMatch(
-      /^StopUnconfirmed: ns-b\/site-b, ns-c\/gone are out of reach/,
-    );
+describe('outOfReach', () => {
+  it('names clusters that are not Ready or unknown', () => {
+    expect(outOfReach(['ns-a/site-a'], clusters)).toEqual([]);
+    expect(outOfReach(['ns-a/site-a', 'ns-b/site-b', 'ns-c/gone'], clusters)).toEqual([
+      'ns-b/site-b',
+      'ns-c/gone',
+    ]);
   });
 });

@@ -1,12 +1,13 @@
-import { formatDuration } from '../api/duration.js';
 import { isObject } from '../api/json.js';
 import { renderString } from '../api/render.js';
+import type { ActionOutputs } from '../api/types.js';
 import { keyOf } from '../kube/client.js';
 import { isRetryable, KubeError } from '../kube/error.js';
 import { describeKey } from '../kube/object.js';
 import type { KubeObject } from '../kube/object.js';
+import { DRIFT_AFTER_MS } from './child-check.js';
 import { subscriptionSpec } from './clusternet-body.js';
-import { APPS, bindingOf, listClusters, missingKind, stopUnconfirmed } from './clusternet.js';
+import { APPS, bindingOf, listClusters, missingKind } from './clusternet.js';
 import type { ManagedCluster } from './clusternet.js';
 import type { Attempt, AttemptResult, Handler } from './handler.js';
 import { isMarkedBy } from './marks.js';
@@ -15,54 +16,63 @@ import type { ObjectHandlerOptions, Performed } from './object-action.js';
 import { deleteObject } from './object-delete.js';
 import { carryOut } from './object-effect.js';
 import type { EffectBounds, ObjectEffect, ObjectTask } from './object-effect.js';
-import { createObjectHandler, invalid, joined, oneReference, succeeded } from './object-handler.js';
+import { createObjectHandler, invalid, joined, oneReference } from './object-handler.js';
 import type { ObjectPlan, Rendered } from './object-handler.js';
 import { lookUp } from './objects.js';
 import { operationOf } from './operations.js';
-import { waitUntilReady } from './subscription-ready.js';
-import type { Before, Waited } from './subscription-ready.js';
+import type { Before } from './subscription-ready.js';
+import { bindingsOf, findUnconfirmedStops } from './subscription-stops.js';
+import type { UnconfirmedStops } from './subscription-stops.js';
 import { chooseTargets } from './subscription-targets.js';
+import { awaitSubscription, subscriptionKey } from './subscription-wait.js';
+import type { Ending } from './subscription-wait.js';
 
-/** An attempt ends this long before its deadline, so that it can still say what it waited for. */
-const MARGIN_MS = 1500;
 /** Longest look at readiness when an attempt that waited for it was lost. */
 const SETTLE_LOOK_MS = 5000;
+
+/** What the handler is made with. */
+export interface SubscriptionHandlerOptions extends ObjectHandlerOptions {
+  /** See `CheckBounds`; default 15 s. */
+  driftAfterMs: number;
+}
 
 /**
  * Subscription actions: which clusters run what (seed: SubscriptionAction; plan semantics, §3). Replace deletes, waits
  * until the old one is gone, and creates: Clusternet removes asynchronously, and a new Subscription of the same name is
  * refused before. It is also what gets a deployment going again that Clusternet has given up.
  */
-export function createSubscriptionHandler(options: Partial<ObjectHandlerOptions> = {}): Handler {
+export function createSubscriptionHandler(options: Partial<SubscriptionHandlerOptions> = {}): Handler {
   const bounds = { finalizerWaitMs: options.finalizerWaitMs ?? FINALIZER_WAIT_MS };
+  const driftAfterMs = options.driftAfterMs ?? DRIFT_AFTER_MS;
   const handler = createObjectHandler<Plan>(
     {
       render: (attempt, purpose) => render(attempt, { checkTargets: purpose === 'act' }),
       outputsOf: () => oneReference('subscriptionRef'),
       perform: (task, tracked) =>
         task.operation === 'Replace' ? replace(task, tracked, bounds) : carryOut(task, tracked, bounds),
-      conclude,
+      conclude: (plan, performed, attempt) => conclude(plan, performed, attempt, driftAfterMs),
     },
     bounds,
   );
   return {
     ...handler,
     async undo(attempt) {
-      const removed: string[] = [];
+      const reference = attempt.task.forward?.outputs?.subscriptionRef;
+      const plan = await render(attempt, { checkTargets: false });
+      const key =
+        reference !== undefined
+          ? subscriptionKey(reference.name, reference.namespace ?? '')
+          : plan.ok
+            ? keyOf(plan.task.object)
+            : undefined;
+      const look = () => (key === undefined ? undefined : lookUp(attempt.kube, key, attempt.signal));
+      const before = await look();
       const result = await undoAll(attempt, {
         bounds,
-        forwardTasks: async () => {
-          const plan = await render(attempt, { checkTargets: false });
-          return plan.ok ? plan.tasks : [];
-        },
-        beforeDelete: (object) => {
-          removed.push(...bindingsOf(object));
-          return Promise.resolve();
-        },
+        forwardTasks: () => Promise.resolve(plan.ok ? plan.tasks : []),
       });
-      if (result.kind !== 'succeeded' || removed.length === 0) return result;
-      const warning = stopUnconfirmed(removed, await listClusters(attempt.kube, attempt.signal));
-      return warning === undefined ? result : { ...result, message: joined([warning, result.message]) };
+      if (result.kind !== 'succeeded') return result;
+      return concludeUndo(attempt, { before, now: await look(), message: result.message }, driftAfterMs);
     },
     async settle(attempt) {
       const settled = await handler.settle(attempt);
@@ -70,17 +80,17 @@ export function createSubscriptionHandler(options: Partial<ObjectHandlerOptions>
       const { waitReady } = attempt.action;
       if (settled.kind !== 'succeeded' || reference?.uid === undefined || waitReady !== true) return settled;
       const { name, namespace = '', uid } = reference;
-      const waited = await waitUntilReady(
+      const ending = await awaitSubscription(
         attempt,
         { name, namespace, uid },
         settled.outputs?.created === undefined ? { generation: undefined, specHash: undefined } : undefined,
-        { timeoutMs: Math.min(SETTLE_LOOK_MS, attempt.deadline - Date.now() - MARGIN_MS) },
+        { timeoutMs: SETTLE_LOOK_MS, driftAfterMs },
       );
-      if (waited.kind === 'ready') return settled;
+      if (ending.kind === 'ready') return settled;
       return {
         kind: 'failed',
         reason: 'NotReady',
-        message: `the Subscription is written, but not ready: ${waitedFor(waited)}`,
+        message: `the Subscription is written, but not ready: ${ending.message}`,
         effect: 'Done',
         ...(settled.outputs !== undefined && { outputs: settled.outputs }),
       };
@@ -88,15 +98,112 @@ export function createSubscriptionHandler(options: Partial<ObjectHandlerOptions>
   };
 }
 
-async function conclude(plan: Plan, performed: Performed, attempt: Attempt): Promise<AttemptResult> {
-  const { task, former } = plan;
+async function conclude(
+  plan: Plan,
+  performed: Performed,
+  attempt: Attempt,
+  driftAfterMs: number,
+): Promise<AttemptResult> {
+  const { task } = plan;
   // An apply or patch that drops a cluster is known by what was bound before it.
-  const before = performed.state?.documents[0]?.object ?? former;
-  const unconfirmed = await unconfirmedStops(task, plan.matched, before, attempt);
-  const notes = [unconfirmed, plan.warning, performed.notes];
-  const isWaitedFor = attempt.action.waitReady === true && task.operation !== 'Delete';
-  if (!isWaitedFor) return succeeded(performed, notes);
-  return awaitReady(task, performed, before, notes, attempt);
+  const former = performed.state?.documents[0]?.object ?? plan.former;
+  const isDelete = task.operation === 'Delete';
+  const { name, namespace = '' } = task.object.metadata;
+  const uid = performed.effects[0]?.reference.uid ?? '';
+  const ending =
+    attempt.action.waitReady === true && !isDelete
+      ? await awaitSubscription(attempt, { name, namespace, uid }, stateOf(former, uid), { driftAfterMs })
+      : undefined;
+  const stops = await unconfirmedStops(
+    attempt,
+    { bindings: removedBy(task, plan.matched, former), former },
+    isDelete || ending?.kind === 'ready',
+  );
+  const outputs = { ...performed.outputs, ...(stops !== undefined && { stopUnconfirmed: stops.clusters }) };
+  return endingAs(ending, outputs, [stops?.message, plan.warning, performed.notes, ending?.message]);
+}
+
+/** Waits for what an undo has brought back as long as the action waits, and looks whether the rest has stopped. */
+async function concludeUndo(
+  attempt: Attempt,
+  undone: { before: KubeObject | undefined; now: KubeObject | undefined; message: string | undefined },
+  driftAfterMs: number,
+): Promise<AttemptResult> {
+  const { before, now } = undone;
+  const isBack = now !== undefined && now.metadata.deletionTimestamp === undefined;
+  const { name = '', namespace = '', uid = '' } = now?.metadata ?? {};
+  const ending =
+    isBack && attempt.action.waitReady === true
+      ? await awaitSubscription(attempt, { name, namespace, uid }, stateOf(before, uid), { driftAfterMs })
+      : undefined;
+  const kept = isBack ? await chosenBy(now, attempt) : [];
+  const bindings = bindingsOf(before).filter((binding) => !kept.includes(binding));
+  const stops = await unconfirmedStops(
+    attempt,
+    { bindings, former: before },
+    !isBack || ending?.kind === 'ready',
+  );
+  const outputs = stops === undefined ? undefined : { stopUnconfirmed: stops.clusters };
+  return endingAs(ending, outputs, [stops?.message, undone.message, ending?.message]);
+}
+
+/** What could not be confirmed; a cut attempt looks no more. */
+async function unconfirmedStops(
+  attempt: Attempt,
+  removed: { bindings: readonly string[]; former: KubeObject | undefined },
+  look: boolean,
+): Promise<UnconfirmedStops | undefined> {
+  return attempt.signal.aborted ? undefined : findUnconfirmedStops(attempt, removed, look);
+}
+
+/** The result of what was carried out, given how the wait for it ended, if it was waited for. */
+function endingAs(
+  ending: Ending | undefined,
+  outputs: ActionOutputs | undefined,
+  notes: readonly (string | undefined)[],
+): AttemptResult {
+  const message = joined(notes);
+  const common = { ...(outputs !== undefined && { outputs }), message: message ?? '' };
+  switch (ending?.kind) {
+    case undefined:
+    case 'ready':
+      return {
+        kind: 'succeeded',
+        ...(outputs !== undefined && { outputs }),
+        ...(message !== undefined && { message }),
+      };
+    case 'failed':
+      return { ...common, kind: 'failed', reason: ending.reason, effect: 'Done' };
+    case 'retry':
+      return { ...common, kind: 'retry', reason: ending.reason, ambiguous: true, effect: 'Done' };
+    case 'interrupted':
+      return { ...common, kind: 'interrupted', effect: 'Done' };
+  }
+}
+
+/** Clusters that an action takes the Subscription away from. */
+function removedBy(
+  task: ObjectTask,
+  matched: ManagedCluster[] | undefined,
+  former: KubeObject | undefined,
+): string[] {
+  if (task.operation !== 'Delete' && matched === undefined) return [];
+  const kept = new Set(task.operation === 'Delete' ? [] : matched?.map(bindingOf));
+  return bindingsOf(former).filter((binding) => !kept.has(binding));
+}
+
+/** Clusters that the subscribers of a Subscription choose now, as `namespace/name`. */
+async function chosenBy(subscription: KubeObject, { kube, signal }: Attempt): Promise<string[]> {
+  const spec = isObject(subscription.spec) ? subscription.spec : {};
+  const targets = chooseTargets(spec.subscribers, await listClusters(kube, signal));
+  return targets.ok ? targets.matched.map(bindingOf) : [];
+}
+
+/** What there was before a write; undefined when the Subscription is another one than then. */
+function stateOf(former: KubeObject | undefined, uid: string): Before | undefined {
+  if (former === undefined || former.metadata.uid !== uid) return undefined;
+  const { metadata, status } = former;
+  return { generation: metadata.generation, specHash: isObject(status) ? status.specHash : undefined };
 }
 
 interface Plan extends ObjectPlan {
@@ -203,109 +310,6 @@ async function replace(task: ObjectTask, attempt: Attempt, bounds: EffectBounds)
       effect: 'Done',
     };
   }
-}
-
-/** The warning about clusters that are out of reach and from which this action removed something. */
-async function unconfirmedStops(
-  task: ObjectTask,
-  matched: ManagedCluster[] | undefined,
-  former: KubeObject | undefined,
-  attempt: Attempt,
-): Promise<string | undefined> {
-  if (former === undefined || (task.operation !== 'Delete' && matched === undefined)) return undefined;
-  const kept = new Set(task.operation === 'Delete' ? [] : matched?.map(bindingOf));
-  const removed = bindingsOf(former).filter((binding) => !kept.has(binding));
-  if (removed.length === 0) return undefined;
-  try {
-    return stopUnconfirmed(removed, await listClusters(attempt.kube, attempt.signal));
-  } catch (error) {
-    if (!(error instanceof KubeError)) throw error;
-    return `StopUnconfirmed: whether ${removed.join(', ')} stopped what was deployed there is not known (${error.message})`;
-  }
-}
-
-async function awaitReady(
-  task: ObjectTask,
-  performed: Performed,
-  former: KubeObject | undefined,
-  notes: (string | undefined)[],
-  attempt: Attempt,
-): Promise<AttemptResult> {
-  const [effect] = performed.effects;
-  const uid = effect?.reference.uid ?? '';
-  const { name, namespace = '' } = task.object.metadata;
-  const isNew = former === undefined || former.metadata.uid !== uid;
-  const before: Before | undefined = isNew
-    ? undefined
-    : {
-        generation: former.metadata.generation,
-        specHash: isObject(former.status) ? former.status.specHash : undefined,
-      };
-  const started = Date.now();
-  let waitingFor = 'Clusternet to bind clusters';
-  let waited: Waited;
-  try {
-    waited = await waitUntilReady(attempt, { name, namespace, uid }, before, {
-      timeoutMs: attempt.deadline - Date.now() - MARGIN_MS,
-      progress: (text) => {
-        waitingFor = text;
-      },
-    });
-  } catch (error) {
-    if (!attempt.signal.aborted) throw error;
-    return {
-      kind: 'interrupted',
-      outputs: performed.outputs,
-      effect: 'Done',
-      message: joined([`waited for ${waitingFor}`, ...notes]) ?? '',
-    };
-  }
-  const { outputs } = performed;
-  switch (waited.kind) {
-    case 'ready':
-      return succeeded(performed, [...notes, `applied in ${waited.bindings.join(', ')}`]);
-    case 'gone':
-      return {
-        kind: 'failed',
-        reason: 'Replaced',
-        message:
-          joined([
-            `${describeKey(keyOf(task.object))} was deleted by someone else while it was waited for`,
-            ...notes,
-          ]) ?? '',
-        outputs,
-        effect: 'Done',
-      };
-    case 'waiting':
-      return {
-        kind: 'retry',
-        reason: waited.failure === undefined ? 'NotReady' : 'DeploymentFailed',
-        message:
-          joined([
-            `${describeKey(keyOf(task.object))} is written, but after ${formatDuration(Date.now() - started)} not ready: ${waitedFor(waited)}`,
-            ...notes,
-          ]) ?? '',
-        outputs,
-        ambiguous: true,
-        effect: 'Done',
-      };
-  }
-}
-
-function waitedFor(waited: Waited): string {
-  switch (waited.kind) {
-    case 'ready':
-      return 'nothing';
-    case 'gone':
-      return 'it is gone';
-    case 'waiting':
-      return waited.failure ?? `it waits for ${waited.for}`;
-  }
-}
-
-function bindingsOf(subscription: KubeObject): string[] {
-  const { status } = subscription;
-  return isObject(status) && Array.isArray(status.bindingClusters) ? status.bindingClusters.map(String) : [];
 }
 
 const isEmptyList = (value: unknown): boolean => Array.isArray(value) && value.length === 0;

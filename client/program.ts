@@ -2,6 +2,7 @@ import { Command, Option } from 'commander';
 import { DEFAULT_DATA_DIR, type ClusterEnvironment } from './cluster.js';
 import { addAnswer } from './commands/answer.js';
 import { addCancel } from './commands/cancel.js';
+import { addCheck } from './commands/check.js';
 import { addCodec } from './commands/codec.js';
 import { addDescribe } from './commands/describe.js';
 import { addDoctor } from './commands/doctor.js';
@@ -79,7 +80,7 @@ export function buildProgram(parts: ProgramParts): Command {
   program.commandsGroup('Runs:');
   for (const add of [addRun, addWatch, addCancel, addRevert, addResolve, addAnswer]) add(program, perform);
   program.commandsGroup('Looking:');
-  for (const add of [addGet, addDescribe, addLogs, addCodec, addKubectl]) add(program, perform);
+  for (const add of [addGet, addDescribe, addLogs, addCodec, addCheck, addKubectl]) add(program, perform);
   program.commandsGroup('Files:');
   for (const add of [addValidate, addPreflight, addImport]) add(program, perform);
   for (const command of program.commands) command.copyInheritedSettings(program);

@@ -1,7 +1,7 @@
 import type { KubeConfig } from '@kubernetes/client-node';
 import { createDiscovery } from './discovery.js';
 import type { Discovery, ResourceType } from './discovery.js';
-import { isNotFound } from './error.js';
+import { isNotFound, KubeError } from './error.js';
 import type { KubeMeta, KubeObject, ObjectKey } from './object.js';
 import { createTransport, endpointOf } from './transport.js';
 import type { Endpoint, RawRequest, Transport } from './transport.js';
@@ -64,6 +64,8 @@ export interface Impersonation {
   user: string;
   groups?: string[];
   uid?: string;
+  /** Extra fields of the user, in lower case: secrets for an API behind the server's aggregator travel in these. */
+  extra?: Record<string, string>;
 }
 
 /** Objects of any kind, as plain JSON. Every method throws `KubeError` unless it says otherwise. */
@@ -96,6 +98,12 @@ export interface KubeClient {
   text(request: RawRequest, limitBytes: number): Promise<string>;
   /** The same cluster as somebody else. */
   as(impersonation: Impersonation): KubeClient;
+  /**
+   * Another cluster, whose API this one serves below a path: requests go there as somebody else than here.
+   *
+   * @param name what that cluster is called in messages
+   */
+  behind(path: string, options: { name: string; as: Impersonation }): KubeClient;
 }
 
 /** A client for the current context of a kubeconfig. */
@@ -107,6 +115,52 @@ export function createKubeClient(config: KubeConfig): KubeClient {
 export function createEndpointClient(endpoint: Endpoint): KubeClient {
   const transport = createTransport(endpoint);
   return build(transport, createDiscovery(transport), {});
+}
+
+/** A transport to what is served below a path of another one. */
+function below(
+  transport: Transport,
+  path: string,
+  options: { name: string; headers: Record<string, string | string[]> },
+): Transport {
+  const there = (raw: RawRequest): RawRequest => ({
+    ...raw,
+    path: path + raw.path,
+    headers: { ...options.headers, ...raw.headers },
+  });
+  const named = (error: unknown): unknown => {
+    // Who looks an object up decides by a plain NotFound.
+    if (!(error instanceof KubeError) || error.code === 404) return error;
+    const { code, reason, retryAfterMs, details } = error;
+    return new KubeError(`${options.name}: ${error.message}`, {
+      code,
+      reason,
+      ...(retryAfterMs !== undefined && { retryAfterMs }),
+      ...(details !== undefined && { details }),
+      cause: error,
+    });
+  };
+  return {
+    server: transport.server + path,
+    json: <T>(raw: RawRequest) =>
+      transport.json<T>(there(raw)).catch((error: unknown) => {
+        throw named(error);
+      }),
+    stream: (raw) =>
+      transport.stream(there(raw)).catch((error: unknown) => {
+        throw named(error);
+      }),
+  };
+}
+
+function headersOf({ user, groups, uid, extra = {} }: Impersonation): Record<string, string | string[]> {
+  if (user.trim() === '') throw new Error('impersonation needs a user name; got an empty one');
+  return {
+    'impersonate-user': user,
+    ...(groups?.length && { 'impersonate-group': groups }),
+    ...(uid !== undefined && { 'impersonate-uid': uid }),
+    ...Object.fromEntries(Object.entries(extra).map(([key, value]) => [`impersonate-extra-${key}`, value])),
+  };
 }
 
 function build(
@@ -266,15 +320,10 @@ function build(
       }
       return Buffer.concat(chunks).subarray(0, limitBytes).toString('utf8');
     },
-    as(impersonation) {
-      if (impersonation.user.trim() === '')
-        throw new Error('impersonation needs a user name; got an empty one');
-      return build(transport, discovery, {
-        ...identity,
-        'impersonate-user': impersonation.user,
-        ...(impersonation.groups?.length && { 'impersonate-group': impersonation.groups }),
-        ...(impersonation.uid !== undefined && { 'impersonate-uid': impersonation.uid }),
-      });
+    as: (impersonation) => build(transport, discovery, { ...identity, ...headersOf(impersonation) }),
+    behind(path, { name, as }) {
+      const there = below(transport, path, { name, headers: { ...identity, ...headersOf(as) } });
+      return build(there, createDiscovery(there), {});
     },
   };
 }

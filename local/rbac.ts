@@ -44,6 +44,8 @@ export function embeddedRbac(): KubeObject[] {
     role('drover-embedded-clusternet', [
       { apiGroups: ['apps.clusternet.io', 'clusters.clusternet.io'], resources: ['*'], verbs: every },
       { apiGroups: [''], resources: ['events'], verbs: ['create', 'patch'] },
+      // Credentials of child clusters, where there are real ones.
+      { apiGroups: [''], resources: ['secrets'], resourceNames: ['child-cluster-deployer'], verbs: ['get'] },
     ]),
     binding('drover-embedded-clusternet', 'drover-embedded-clusternet', identities.clusternet),
   ];

@@ -350,7 +350,12 @@ export interface FinishUpdate {
   undone?: string[];
   unreverted?: string[];
   /** onFailure: Rollback: whether everything was undone. */
-  rolledBack?: { complete: boolean; message: string };
+  rolledBack?: {
+    complete: boolean;
+    message: string;
+    /** Member clusters, as `namespace/name`, in which what the rollback removed may still run. */
+    stopUnconfirmed?: string[];
+  };
 }
 
 /** The execution of a nested plan, as it was last seen. */

@@ -97,6 +97,11 @@ export async function rollBack(context: RunContext): Promise<Pick<Verdict, 'roll
     ...ended.flatMap(({ index, status }) => leftOf(index, status)),
     ...unknown.map((stage) => `stage "${stage.name}" (ended from outside; revert this execution)`),
   ];
+  const unconfirmed = ended.flatMap(({ status }) =>
+    (status.workflowExecutions ?? []).flatMap((workflow) =>
+      (workflow.actionStatuses ?? []).flatMap((action) => action.outputs?.stopUnconfirmed ?? []),
+    ),
+  );
   const list = `not undone: ${missing.join(', ')}`;
   return {
     undone: ended.flatMap(({ index, status }) => undoneOf(index, status)),
@@ -108,6 +113,7 @@ export async function rollBack(context: RunContext): Promise<Pick<Verdict, 'roll
           : missing.length > 0
             ? list
             : 'everything that the run did was undone',
+      ...(unconfirmed.length > 0 && { stopUnconfirmed: unconfirmed }),
     },
   };
 }

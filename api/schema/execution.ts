@@ -79,6 +79,11 @@ export const actionOutputsSchema = z
       .max(256)
       .optional()
       .describe('Objects that did not exist before; a revert deletes only these.'),
+    stopUnconfirmed: z
+      .array(z.string())
+      .max(256)
+      .optional()
+      .describe('Member clusters, as namespace/name, in which what was removed may still run.'),
     approval: z
       .object({
         message: z.string().describe('What is to be approved.'),
@@ -127,7 +132,7 @@ export const actionOutputsSchema = z
       .describe('Where the state before the action is kept.'),
   })
   .describe('What an action put out.');
-/** Outputs of an action (seed: ActionOutputs; `resourceRefs`, `created`, `priorRef` added). */
+/** Outputs of an action (seed: ActionOutputs; `resourceRefs`, `created`, `stopUnconfirmed`, `priorRef` added). */
 export type ActionOutputs = z.infer<typeof actionOutputsSchema>;
 
 const itemTimes = {

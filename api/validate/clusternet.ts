@@ -131,9 +131,9 @@ function checkOverride(override: Record<string, unknown>, path: string): Problem
   const sample = trySample(`${path}.value`, [value], (scope) => renderDocuments(value, scope));
   if ('problems' in sample) return [...problems, ...sample.problems];
   const [content, ...more] = sample.value;
-  const wantsList = type === 'JSONPatch';
+  const wantsList = type === 'JSONPatch' || type === 'FieldJSONPatch';
   const fits = wantsList ? Array.isArray(content) : isObject(content);
-  if (type === 'JSONPatch' || type === 'MergePatch' || type === 'Helm') {
+  if (typeof type === 'string' && known.includes(type)) {
     if (!fits || more.length > 0) {
       const wanted = wantsList ? 'a list of operations' : 'a map';
       problems.push(

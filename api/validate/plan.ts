@@ -13,6 +13,8 @@ import type { Action, DRPlanSpec, DRWorkflow, DRWorkflowSpec, Parameter, Scalar,
 import { checkCondition } from './action.js';
 import { error, readSpec, show, warning } from './fields.js';
 import { checkDependencies } from './graph.js';
+import { checkPriorities } from './localizations.js';
+import type { ActionUse } from './localizations.js';
 import { checkName, checkReferable, checkUnique } from './names.js';
 import { checkNesting } from './nesting.js';
 import type { PlanLookup } from './nesting.js';
@@ -77,6 +79,8 @@ class PlanCheck {
   readonly #workflows = new Map<string, { spec: DRWorkflowSpec; mentions: Mention[] } | undefined>();
   /** Uses of an action with values that have been judged: a plan often repeats them. */
   readonly #named = new Set<string>();
+  /** Localizations that are written, each once for the same values. */
+  readonly #localizations: ActionUse[] = [];
   /** Parameters that some workflow declares or uses, or some condition reads. */
   readonly #known = new Set<string>();
 
@@ -110,6 +114,7 @@ class PlanCheck {
       this.#checkStage(stage, `${path}[${index}]`);
       for (const [use] of stage.workflows.entries()) actions += this.#checkUse(stage, index, use);
     }
+    this.#problems.push(...checkPriorities(this.#localizations, this.#name));
     if (actions > MAX_ACTIONS) {
       const message = `has ${actions} actions in all; a run may have ${MAX_ACTIONS}: split the plan`;
       this.#problems.push(error(path, 'PlanTooLarge', message));
@@ -199,6 +204,7 @@ class PlanCheck {
       if (this.#named.has(use)) continue;
       this.#named.add(use);
       this.#problems.push(...checkRenderedNames(action, { planName: this.#name, params }, path));
+      if (action.type === 'Localization') this.#localizations.push({ action, params, path });
     }
   }
 

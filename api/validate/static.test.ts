@@ -129,6 +129,49 @@ describe('unreachable stages', () => {
   });
 });
 
+describe('Localizations of one plan', () => {
+  const localization = (name: string, priority?: number, more: Loose = {}): Loose => ({
+    name,
+    type: 'Localization',
+    localization: {
+      name: `{{ .params.x }}-${name}`,
+      namespace: 'cluster-{{ .params.x }}',
+      feed: { apiVersion: 'v1', kind: 'ConfigMap', name: 'c', namespace: 'app' },
+      overrides: [{ name: 'o', type: 'MergePatch', value: 'data: {}' }],
+      ...(priority !== undefined && { priority }),
+      ...more,
+    },
+  });
+  const check = (...actions: Loose[]): string[] =>
+    brief(
+      checkPlan(
+        { stages: [stage('a')], globalParams: [{ name: 'x', value: 'a' }] },
+        workflow(actions, [{ name: 'x' }]),
+      ),
+    );
+  const at = 'spec.stages[0].workflows[0].workflowRef(dr/w).spec.actions[1].localization.priority';
+
+  it('warn when chance decides which of them wins', () => {
+    expect(check(localization('one'), localization('two', 500))).toEqual([`warning EqualPriority ${at}`]);
+  });
+
+  it.each<[string, Loose[]]>([
+    ['another priority', [localization('one', 500), localization('two', 501)]],
+    [
+      'another feed',
+      [
+        localization('one'),
+        localization('two', 500, { feed: { apiVersion: 'v1', kind: 'ConfigMap', name: 'd' } }),
+      ],
+    ],
+    ['another cluster', [localization('one'), localization('two', 500, { namespace: 'cluster-b' })]],
+    ['the same Localization', [localization('one'), { ...localization('one', 500), name: 'two' }]],
+    ['a delete', [localization('one'), localization('two', 500, { operation: 'Delete' })]],
+  ])('do not warn for %s', (_name, actions) => {
+    expect(check(...actions)).toEqual([]);
+  });
+});
+
 describe('names that parameters make', () => {
   const subscription = (block: Loose): Loose => ({
     name: 's',

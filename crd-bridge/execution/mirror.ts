@@ -7,6 +7,7 @@ import { endOnPlan } from './plan-state.js';
 import type { ExecutionIdentity } from './plan-state.js';
 import { applyFinish, applyMirror, applyRevertToTarget, newFailures } from './projection.js';
 import { smallestStatus } from './size-guard.js';
+import { newlyUnconfirmed, STOP_UNCONFIRMED } from './stop-unconfirmed.js';
 import type { CachedExecution, DrDeps } from './types.js';
 
 /** What mirroring is built from. */
@@ -97,6 +98,16 @@ export function createMirror(deps: MirrorDeps): Pick<BridgeActivities, 'mirror' 
           action: 'Execute',
           message: `action "${action.name}" of workflow "${workflow}" in stage "${stage}" failed: ${action.reason ?? ''}: ${action.message ?? ''}`,
           key,
+        });
+      }
+      const unconfirmed = newlyUnconfirmed(before, result.object.status ?? {});
+      if (unconfirmed !== undefined) {
+        deps.events.record(result.object, {
+          type: 'Warning',
+          reason: STOP_UNCONFIRMED,
+          action: 'Execute',
+          message: unconfirmed.message,
+          key: unconfirmed.message,
         });
       }
     }

@@ -334,6 +334,22 @@ describe('the end', () => {
   });
 });
 
+describe('a stop that a cluster did not confirm', () => {
+  it('is a condition as soon as it is known, and stays beyond the end', () => {
+    const outputs = { stopUnconfirmed: ['ns-b/site-b'] };
+    const running = applyMirror(
+      started(stage('a', 'Pending')),
+      mirror({ from: 0, stages: [{ index: 0, status: stage('a', 'Running', [{ outputs }]) }] }),
+      t(1),
+    );
+    const ended = applyFinish(running ?? {}, finish());
+    for (const status of [running, ended]) {
+      const condition = findCondition(status?.conditions, 'StopUnconfirmed');
+      expect(condition).toMatchObject({ status: 'True', message: expect.stringContaining('"ns-b/site-b"') });
+    }
+  });
+});
+
 describe('failed actions', () => {
   it('are told once per round', () => {
     const failed = (round: number) => ({

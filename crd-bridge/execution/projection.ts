@@ -22,6 +22,7 @@ import { findCondition, setCondition } from '../core/conditions.js';
 import type { ConditionUpdate } from '../core/conditions.js';
 import type { Refusal } from './gates.js';
 import { fitStatus } from './size-guard.js';
+import { stopUnconfirmed } from './stop-unconfirmed.js';
 
 /** Sets several conditions at once. */
 function withConditions(
@@ -189,7 +190,9 @@ export function applyMirror(
     ...(update.cancelRequest !== undefined && { cancelRequest: update.cancelRequest }),
     ...(update.message !== undefined && { message: update.message }),
   };
-  return fitStatus(mirrorConditions(next, update, now));
+  const unconfirmed = stopUnconfirmed(next, stageStatuses);
+  const told = unconfirmed === undefined ? next : withConditions(next, [unconfirmed], now);
+  return fitStatus(mirrorConditions(told, update, now));
 }
 
 function mirrorConditions(
@@ -325,6 +328,8 @@ export function applyFinish(
     },
   );
   const conditions: Omit<ConditionUpdate, 'observedGeneration'>[] = [];
+  const unconfirmed = stopUnconfirmed(ended, stages, update.rolledBack?.stopUnconfirmed);
+  if (unconfirmed !== undefined) conditions.push(unconfirmed);
   if (revert) conditions.push(fullyReverted(update));
   if (update.rolledBack !== undefined) {
     const { complete, message } = update.rolledBack;

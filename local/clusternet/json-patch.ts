@@ -37,6 +37,11 @@ export function jsonPatch(document: Json, operations: PatchOperation[]): Json {
   return holder.root;
 }
 
+/** The value at a JSON pointer; undefined when there is none. */
+export function readPath(document: Json, path: string): Json | undefined {
+  return read({ root: document }, path);
+}
+
 function applyOperation(holder: { root: Json }, operation: PatchOperation): boolean {
   const { op, path, value = null } = operation;
   switch (op) {

@@ -12,6 +12,12 @@ export const names = {
     namespace: 'apps.clusternet.io/base.namespace',
     uid: 'apps.clusternet.io/base.uid',
   },
+  /** On an object in a child cluster: the Description that it came with, as `namespace.name`. */
+  ownedBy: 'apps.clusternet.io/owned-by-description',
+  /** On an object in a child cluster: what was applied last, as JSON. */
+  lastApplied: 'clusternet.io/last-applied-configuration',
+  /** Secret in the namespace of a cluster: credentials of the deployer in that cluster. */
+  deployerSecret: 'child-cluster-deployer',
   config: {
     group: 'apps.clusternet.io/config.group',
     version: 'apps.clusternet.io/config.version',
@@ -27,6 +33,10 @@ export const simulatorAnnotations = {
   notReady: 'sim.drover.dev/not-ready',
   /** On a ManagedCluster: deployments to it fail with this text as their reason. On a HelmChart: it is NotFound. */
   fail: 'sim.drover.dev/fail',
+  /** On a ManagedCluster: address of a real API server, which the simulator then deploys to (see `deploy.ts`). */
+  child: 'sim.drover.dev/child',
+  /** On a ManagedCluster: seconds that deployments and removals there lag behind. */
+  lag: 'sim.drover.dev/lag',
   /** On a Description, written by the simulator: a digest of what it was rendered from. */
   renderedFrom: 'sim.drover.dev/rendered-from',
 } as const;

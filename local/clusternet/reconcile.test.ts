@@ -17,6 +17,8 @@ import {
 class Store {
   readonly objects = new Map<Resource, KubeObject[]>();
   readonly warnings: string[] = [];
+  /** What the deployer of real child clusters has dealt with. */
+  readonly handled = new Map<string, number>();
   now = new Date('2026-01-01T00:00:00Z');
   #uid = 0;
 
@@ -29,7 +31,7 @@ class Store {
       ...structuredClone(object),
       apiVersion: group,
       kind,
-      metadata: { ...structuredClone(object.metadata), uid: `uid-${++this.#uid}` },
+      metadata: { ...structuredClone(object.metadata), uid: `uid-${++this.#uid}`, generation: 1 },
     };
     this.objects.set(resource, [...this.all(resource), full]);
     return full;
@@ -66,20 +68,23 @@ class Store {
     );
   }
 
+  world(): World {
+    const all = (Object.keys(resources) as Resource[]).map((r) => [r, this.all(r)]);
+    return { ...Object.fromEntries(all), handled: this.handled } as World;
+  }
+
   /** Reconciles until nothing is left to do; fails when that never comes. */
   settle(): void {
     for (let pass = 0; pass < 30; pass++) {
-      const world = Object.fromEntries(
-        (Object.keys(resources) as Resource[]).map((r) => [r, this.all(r)]),
-      ) as unknown as World;
-      const writes = reconcile(world, this.now);
+      const writes = reconcile(this.world(), this.now);
       for (const write of writes) {
         if (write.op === 'create') this.add(write.resource, write.object);
         else if (write.op === 'patch') this.patch(write.resource, write.name, write.namespace, write.body);
         else if (write.op === 'delete') this.delete(write.resource, write.name, write.namespace);
-        else this.warnings.push(`${write.object.kind} ${write.reason}: ${write.message}`);
+        else if (write.op === 'warn')
+          this.warnings.push(`${write.object.kind} ${write.reason}: ${write.message}`);
       }
-      if (writes.every((write) => write.op === 'warn')) return;
+      if (writes.every(({ op }) => op === 'warn' || op === 'deploy' || op === 'undeploy')) return;
     }
     throw new Error('the reconciliation never settles');
   }
@@ -323,6 +328,40 @@ describe('a Localization', () => {
     expect(store.warnings.join()).toContain('Base FailedApplyingOverrides: Localization broken');
   });
 
+  it('of equal priority wins by the second within the minute in which it was created, not by its age', () => {
+    localization('older', { data: { mode: 'older' } });
+    localization('newer', { data: { mode: 'newer' } });
+    const create = (name: string, creationTimestamp: string): void =>
+      store.patch('localizations', name, 'clusternet-site-a', { metadata: { creationTimestamp } });
+    create('older', '2026-01-01T00:00:50Z');
+    create('newer', '2026-01-01T00:01:10Z');
+    store.settle();
+    expect(data('a')).toMatchObject({ mode: 'older' });
+  });
+
+  it('whose JSONPatch names a path that does not exist changes nothing, without a word', () => {
+    const value = '[{"op":"replace","path":"/data/nowhere","value":"x"}]';
+    localization('missing', '', { overrides: [{ name: 'm', type: 'JSONPatch', value }] });
+    store.settle();
+    expect(data('a')).toEqual({ mode: 'standby', replicas: '1' });
+    expect(store.warnings).toEqual([]);
+  });
+
+  it('changes the document inside a text field, as newer versions can', () => {
+    store.patch('manifests', 'configmaps.shop.settings', manifestNamespace, {
+      template: { data: { config: 'db: {host: a, port: 1}' } },
+    });
+    const field = { fieldPath: '/data/config', fieldFormat: 'YAML' };
+    localization('field', '', {
+      overrides: [
+        { name: 'merge', type: 'FieldMergePatch', value: 'db: {host: b}', ...field },
+        { name: 'patch', type: 'FieldJSONPatch', value: '[{op: remove, path: /db/port}]', ...field },
+      ],
+    });
+    store.settle();
+    expect(data('a')).toMatchObject({ config: 'db:\n  host: b\n' });
+  });
+
   it('comes after a Globalization', () => {
     store.add('globalizations', {
       metadata: { name: 'everywhere' },
@@ -339,6 +378,50 @@ describe('a Localization', () => {
     store.settle();
     expect(data('a')).toMatchObject({ mode: 'local' });
     expect(data('b')).toMatchObject({ mode: 'global' });
+  });
+});
+
+describe('a cluster with a real API server', () => {
+  const annotate = (annotations: Record<string, string>): void =>
+    store.patch('managedclusters', 'site-a', 'clusternet-site-a', { metadata: { annotations } });
+  const asked = (): string[] =>
+    reconcile(store.world(), store.now).flatMap((write) =>
+      write.op === 'deploy' || write.op === 'undeploy'
+        ? [`${write.op} ${write.description.metadata.name}`]
+        : [],
+    );
+
+  beforeEach(() => {
+    annotate({ [simulatorAnnotations.child]: 'https://127.0.0.1:1' });
+    subscription({ matchLabels: { site: 'a' } });
+    store.settle();
+  });
+
+  it('is deployed to once for each change; what it says of the former one stays until then', () => {
+    expect(asked()).toEqual(['deploy shop-generic']);
+    expect(description('a')?.status).toBeUndefined();
+    const { uid = '', generation = 0 } = description('a')?.metadata ?? {};
+    store.handled.set(uid, generation);
+    expect(asked()).toEqual([]);
+    store.handled.set(uid, generation - 1);
+    expect(asked()).toEqual(['deploy shop-generic']);
+  });
+
+  it('is told to remove, after its lag, what a deleted Description holds', () => {
+    annotate({ [simulatorAnnotations.lag]: '3' });
+    store.delete('descriptions', 'shop-generic', 'clusternet-site-a');
+    expect(asked()).toEqual([]);
+    store.now = new Date('2026-01-01T00:00:04Z');
+    expect(asked()).toEqual(['undeploy shop-generic']);
+  });
+
+  it('is let go when it is out of reach: the Description goes, nothing is removed', () => {
+    annotate({ [simulatorAnnotations.notReady]: '1' });
+    store.settle();
+    store.delete('subscriptions', 'shop', 'default');
+    store.settle();
+    expect(description('a')).toBeUndefined();
+    expect(asked()).toEqual([]);
   });
 });
 

@@ -33,7 +33,7 @@ export function reconcile(world: World, now: Date): Write[] {
     ...reconcileFeeds(world),
     ...world.subscriptions.flatMap((subscription) => reconcileSubscription(world, subscription)),
     ...world.bases.flatMap((base) => reconcileBase(world, base)),
-    ...world.descriptions.flatMap((description) => reconcileDescription(world, description)),
+    ...world.descriptions.flatMap((description) => reconcileDescription(world, description, now)),
     // After the Descriptions: an ApplyNow override goes once its effect has been taken back.
     ...[
       ...world.localizations.map((o) => ['localizations', o] as const),
@@ -65,7 +65,9 @@ function reconcileCluster(cluster: ManagedCluster, now: Date): Write[] {
   const condition = cluster.status?.conditions?.find((c) => c.type === 'Ready');
   const status = reachable ? 'True' : 'Unknown';
   const age = now.getTime() - Date.parse(cluster.status?.lastObservedTime ?? '1970-01-01T00:00:00Z');
-  if (condition?.status === status && (!reachable || age < heartbeatSeconds * 1000)) return writes;
+  const child = cluster.metadata.annotations?.[simulatorAnnotations.child];
+  const isCurrent = condition?.status === status && cluster.status?.apiserverURL === child;
+  if (isCurrent && (!reachable || age < heartbeatSeconds * 1000)) return writes;
   const time = `${now.toISOString().slice(0, 19)}Z`;
   const body = {
     conditions: [
@@ -87,6 +89,7 @@ function reconcileCluster(cluster: ManagedCluster, now: Date): Write[] {
           appPusher: true,
         }
       : {}),
+    ...(child === undefined ? {} : { apiserverURL: child, useSocket: true }),
   };
   writes.push(patch('managedclusters', cluster, { status: body }, 'status'));
   return writes;
@@ -245,20 +248,39 @@ function reconcileRendering(
   }
 }
 
-function reconcileDescription(world: World, description: Description): Write[] {
+function reconcileDescription(world: World, description: Description, now: Date): Write[] {
   const cluster = world.managedclusters.find((c) => c.metadata.namespace === description.metadata.namespace);
-  // Out of reach or gone: Clusternet lets go of the Description, and what it deployed stays where it is.
-  if (isDeleting(description)) return dropFinalizer('descriptions', description);
+  const child = cluster?.metadata.annotations?.[simulatorAnnotations.child];
+  if (isDeleting(description)) {
+    // Out of reach or gone: Clusternet lets go of the Description, and what it deployed stays where it is.
+    if (cluster === undefined || !isReady(cluster)) return dropFinalizer('descriptions', description);
+    const lag = lagOf(cluster);
+    const since = now.getTime() - Date.parse(description.metadata.deletionTimestamp ?? '');
+    if (lag > 0 && since < lag) return [];
+    return child === undefined
+      ? dropFinalizer('descriptions', description)
+      : [{ op: 'undeploy', description, cluster }];
+  }
   if (!world.bases.some((base) => base.metadata.uid === label(description, names.base.uid))) {
     return deleteAll('descriptions', [description]);
   }
   if (cluster === undefined || !isReady(cluster)) return [];
   const failure = cluster.metadata.annotations?.[simulatorAnnotations.fail];
+  if (child !== undefined && failure === undefined) {
+    const { uid = '', generation } = description.metadata;
+    return world.handled?.get(uid) === generation ? [] : [{ op: 'deploy', description, cluster }];
+  }
   const status =
     failure === undefined ? { phase: 'Success', reason: '' } : { phase: 'Failure', reason: failure };
   return description.status?.phase === status.phase && (description.status.reason ?? '') === status.reason
     ? []
     : [patch('descriptions', description, { status }, 'status')];
+}
+
+/** Milliseconds that deployments and removals in a cluster lag behind. */
+export function lagOf(cluster: ManagedCluster): number {
+  const seconds = Number(cluster.metadata.annotations?.[simulatorAnnotations.lag] ?? 0);
+  return Number.isFinite(seconds) ? seconds * 1000 : 0;
 }
 
 function reconcileOverride(

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
-import { parse } from 'yaml';
-import { jsonPatch, mergePatch, type Json, type PatchOperation } from './json-patch.js';
+import { parse, stringify } from 'yaml';
+import { jsonPatch, mergePatch, readPath, type Json, type PatchOperation } from './json-patch.js';
 import { names } from './labels.js';
 import { selects } from './selector.js';
 import type { Base, Feed, FeedSource, ManagedCluster, Override, World } from './world.js';
@@ -85,14 +85,15 @@ export function isApplyNow(override: Override): boolean {
   return override.spec.overridePolicy === 'ApplyNow';
 }
 
-// Globalizations before Localizations, each from the lowest to the highest priority.
+// Globalizations before Localizations, each from the lowest to the highest priority. Among equals Clusternet goes by
+// the second within the minute in which they were created, so who wins is a matter of chance.
 function overridesFor(world: World, source: FeedSource, cluster: ManagedCluster): Override[] {
   const applies = (override: Override): boolean =>
     override.metadata.deletionTimestamp === undefined &&
     override.metadata.labels?.[source.metadata.uid ?? ''] !== undefined;
   const byPriority = (a: Override, b: Override): number =>
     (a.spec.priority ?? 500) - (b.spec.priority ?? 500) ||
-    (a.metadata.creationTimestamp ?? '').localeCompare(b.metadata.creationTimestamp ?? '') ||
+    secondOf(a) - secondOf(b) ||
     a.metadata.name.localeCompare(b.metadata.name);
   const global = world.globalizations.filter(
     (o) => applies(o) && selects(o.spec.clusterAffinity ?? {}, cluster.metadata.labels),
@@ -103,20 +104,29 @@ function overridesFor(world: World, source: FeedSource, cluster: ManagedCluster)
   return [...global.sort(byPriority), ...local.sort(byPriority)];
 }
 
+const secondOf = ({ metadata }: Override): number =>
+  new Date(metadata.creationTimestamp ?? 0).getUTCSeconds();
+
 function overridden(template: Json, overrides: Override[]): Json {
   let result = template;
   for (const override of overrides) {
-    for (const { name, type, value } of override.spec.overrides ?? []) {
+    for (const { name, type, value, fieldPath = '', fieldFormat } of override.spec.overrides ?? []) {
+      if (value.trim() === '') continue;
       const parsed = parseValue(override, name, value);
       switch (type) {
         case 'MergePatch':
           result = mergePatch(result, parsed);
           break;
         case 'JSONPatch':
-          if (!Array.isArray(parsed)) {
-            throw new Error(`${describe(override, name)}: a JSONPatch must be a list of operations`);
-          }
-          result = jsonPatch(result, parsed as unknown as PatchOperation[]);
+          result = jsonPatch(result, operationsOf(override, name, parsed));
+          break;
+        case 'FieldMergePatch':
+          result = inField(result, fieldPath, fieldFormat, (content) => mergePatch(content, parsed));
+          break;
+        case 'FieldJSONPatch':
+          result = inField(result, fieldPath, fieldFormat, (content) =>
+            jsonPatch(content, operationsOf(override, name, parsed)),
+          );
           break;
         default:
           throw new Error(
@@ -126,6 +136,26 @@ function overridden(template: Json, overrides: Override[]): Json {
     }
   }
   return result;
+}
+
+function operationsOf(override: Override, name: string | undefined, parsed: Json): PatchOperation[] {
+  if (Array.isArray(parsed)) return parsed as unknown as PatchOperation[];
+  throw new Error(`${describe(override, name)}: a JSONPatch must be a list of operations`);
+}
+
+/** Changes the document that a text field holds, as newer versions of Clusternet can. */
+function inField(
+  object: Json,
+  path: string,
+  format: string | undefined,
+  change: (content: Json) => Json,
+): Json {
+  const text = readPath(object, path);
+  if (typeof text !== 'string') throw new Error(`the field at ${path} is not a text`);
+  if (text === '') return object;
+  const changed = change(parse(text) as Json);
+  const value = format === 'JSON' ? JSON.stringify(changed, undefined, 4) : stringify(changed);
+  return jsonPatch(object, [{ op: 'replace', path, value }]);
 }
 
 function helmValues(overrides: Override[], chart: boolean, start: Json): Json {

@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expectOk, message, type KubeApi, type KubeObject } from '../kube-api.js';
+import { createDeployer, type Deployer } from './deploy.js';
 import { reconcile } from './reconcile.js';
 import { resources, type Resource, type World, type Write } from './world.js';
 
@@ -15,6 +16,8 @@ export interface SimulatorOptions {
 const settleMs = 30;
 /** A pass at least this often, for heartbeats and for writes that failed. */
 const idlePassMs = 5000;
+/** A pass this often while something is to happen later. */
+const waitingPassMs = 250;
 
 /** Runs the simulator until the signal aborts. */
 export async function runSimulator(options: SimulatorOptions): Promise<void> {
@@ -25,18 +28,30 @@ export async function runSimulator(options: SimulatorOptions): Promise<void> {
     follow({ api, log, signal, resource, onChange: (cache) => (caches.set(resource, cache), wake()) }),
   );
   const warned = new Set<string>();
+  const deployer = createDeployer({ api, log, now });
   while (!signal.aborted) {
     const woken = new Promise<void>((resolve) => (wake = resolve));
+    let isWaiting = false;
     if (caches.size === followers.length) {
-      const world = Object.fromEntries(
-        [...caches].map(([resource, cache]) => [resource, [...cache.values()]]),
-      ) as unknown as World;
-      for (const write of reconcile(world, now())) await perform({ api, log, write, warned });
+      const world = {
+        ...Object.fromEntries([...caches].map(([resource, cache]) => [resource, [...cache.values()]])),
+        handled: deployer.handled,
+      } as unknown as World;
+      isWaiting = world.descriptions.some(({ metadata }) => metadata.deletionTimestamp !== undefined);
+      for (const write of reconcile(world, now())) {
+        isWaiting = (await perform({ api, log, write, warned, deployer })) === 'later' || isWaiting;
+      }
     }
-    await Promise.race([woken, sleep(idlePassMs, undefined, { signal }).catch(() => undefined)]);
+    const idle = new AbortController();
+    const pause = isWaiting ? waitingPassMs : idlePassMs;
+    await Promise.race([
+      woken,
+      sleep(pause, undefined, { signal: AbortSignal.any([signal, idle.signal]) }).catch(() => undefined),
+    ]);
+    idle.abort();
     await sleep(settleMs);
   }
-  await Promise.all(followers);
+  await Promise.all([...followers, deployer.close()]);
 }
 
 /** Keeps a copy of all objects of one resource, by list and watch. */
@@ -83,12 +98,20 @@ async function perform(options: {
   log: (line: string) => void;
   write: Write;
   warned: Set<string>;
-}): Promise<void> {
-  const { api, log, write, warned } = options;
+  deployer: Deployer;
+}): Promise<'done' | 'later'> {
+  const { api, log, write, warned, deployer } = options;
   try {
     if (write.op === 'warn') {
       await warn(api, write, warned);
-      return;
+      return 'done';
+    }
+    if (write.op === 'deploy' || write.op === 'undeploy') {
+      const result = await deployer[write.op](write.description, write.cluster);
+      for (const { reason, message } of result.warnings) {
+        await warn(api, { op: 'warn', object: write.description, reason, message }, warned);
+      }
+      return result.later ? 'later' : 'done';
     }
     const name = write.op === 'create' ? write.object.metadata.name : write.name;
     const namespace = write.op === 'create' ? write.object.metadata.namespace : write.namespace;
@@ -106,11 +129,12 @@ async function perform(options: {
   } catch (error) {
     log(`${write.op}: ${(error as Error).message}`);
   }
+  return 'done';
 }
 
 async function send(
   api: KubeApi,
-  write: Exclude<Write, { op: 'warn' }>,
+  write: Exclude<Write, { op: 'warn' | 'deploy' | 'undeploy' }>,
   folder: string,
 ): Promise<{ status: number; body: unknown }> {
   switch (write.op) {

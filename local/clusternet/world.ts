@@ -36,7 +36,14 @@ export interface Override extends KubeObject {
     overridePolicy?: string;
     priority?: number;
     feed?: Feed;
-    overrides?: { name?: string; type: string; value: string; overrideChart?: boolean }[];
+    overrides?: {
+      name?: string;
+      type: string;
+      value: string;
+      overrideChart?: boolean;
+      fieldPath?: string;
+      fieldFormat?: string;
+    }[];
     clusterAffinity?: LabelSelector;
   };
 }
@@ -70,6 +77,7 @@ export interface ManagedCluster extends KubeObject {
   status?: {
     lastObservedTime?: string;
     conditions?: { type: string; status: string; lastTransitionTime: string }[];
+    apiserverURL?: string;
   };
 }
 
@@ -83,6 +91,11 @@ export interface World {
   bases: Base[];
   descriptions: Description[];
   managedclusters: ManagedCluster[];
+  /**
+   * Generation that each Description, by uid, was last dealt with at in a real child cluster. Like the real deployer,
+   * the simulator never looks again at what it has dealt with, so nothing there repairs drift.
+   */
+  handled?: ReadonlyMap<string, number>;
 }
 
 /** One change to make. */
@@ -98,5 +111,8 @@ export type Write =
       body: Record<string, unknown>;
     }
   | { op: 'delete'; resource: Resource; namespace?: string; name: string; uid: string }
+  /** Applies, or removes, what a Description holds in a real child cluster, and says so in its status or finalizers. */
+  | { op: 'deploy'; description: Description; cluster: ManagedCluster }
+  | { op: 'undeploy'; description: Description; cluster: ManagedCluster }
   /** A warning Event on an object. */
   | { op: 'warn'; object: KubeObject; reason: string; message: string };

@@ -8,6 +8,7 @@ const {
   CHART,
   CHECK,
   E2E,
+  FAILOVER,
   GLOBAL,
   HTTP,
   JOB,
@@ -20,6 +21,7 @@ const {
   STEPS,
   STOP,
   TARGET,
+  TRAPS,
   TRIES,
 } = FILES;
 
@@ -167,7 +169,11 @@ export const SEMANTICS_ACTIONS: readonly Chapter[] = [
     ['Job: suspend is refused', [`${JOB} > a template > %j is refused`]],
     [
       'Localization: an absent overridePolicy means ApplyNow, ApplyLater warns',
-      [`${NET} > Localization > takes effect at once by default, and is taken back`, `${CHECK} > rules > %s`],
+      [
+        `${NET} > Localization > takes effect at once by default, and is taken back`,
+        `${TRAPS} > ApplyLater > changes nothing in the cluster, and the action says so`,
+        `${CHECK} > rules > %s`,
+      ],
     ],
     [
       'Localization: Patch sends what is written; labels and finalizers stay',
@@ -195,15 +201,25 @@ export const SEMANTICS_ACTIONS: readonly Chapter[] = [
       [
         `${NET} > Subscription > does not take an old Success for the new spec`,
         `${NET} > Subscription > moves an application by a patch, waits for the new place only, and moves it back`,
+        `${TRAPS} > a Success that is older than the spec > is not believed: the action waits for what the cluster has`,
+        `${TRAPS} > a Description that stays empty > is waited for no longer than the timeout, and Replace gets the deployment going again`,
       ],
     ],
     [
       'Subscription: what would match no cluster is refused before sending',
-      [`${NET} > Subscription > refuses %s before anything is sent`],
+      [
+        `${NET} > Subscription > refuses %s before anything is sent`,
+        `${TRAPS} > clusterAffinity that matches no cluster > removes the feeds everywhere when it is sent, so it is refused`,
+      ],
     ],
     [
       'Subscription: a removal that a cluster out of reach cannot confirm is told',
-      [`${NET} > Subscription > warns when a cluster that is out of reach cannot confirm the stop`],
+      [
+        `${NET} > Subscription > warns when a cluster that is out of reach cannot confirm the stop`,
+        `${FAILOVER} > a failover > away from a cluster out of reach says StopUnconfirmed: a condition, an Event, and the workload runs on`,
+        `${TRAPS} > a removal > from a cluster out of reach leaves the workload running, on undo too`,
+        'crd-bridge/execution/projection.test.ts > a stop that a cluster did not confirm > is a condition as soon as it is known, and stays beyond the end',
+      ],
     ],
     [
       'KubernetesResource: several documents, namespace of the execution, Apply takes over and names the managers',
@@ -269,6 +285,38 @@ export const SEMANTICS_ACTIONS: readonly Chapter[] = [
         'test/authority/preflight.test.ts > says of every action how it would go, and leaves everything as it was',
         'test/authority/preflight.test.ts > shows what would be written without its secrets, for files that are not in the cluster yet',
         'test/authority/preflight.test.ts > stops a run that asks for it before anything is created',
+      ],
+    ],
+    [
+      'Subscription: waitReady looks into the member clusters where it can, and says where it could not',
+      [
+        `${FAILOVER} > a failover > moves an application and changes it, and a revert brings everything back`,
+        `${TRAPS} > a cluster that cannot be looked into > is judged by its Description alone, and the message says so and why`,
+        `${TRAPS} > drift, which nobody repairs > to no replicas at all is not ready, nor is a workload whose controller has not answered`,
+        `${TRAPS} > drift, which nobody repairs > is told, by place and without values`,
+        'activities/child-readiness.test.ts > readiness > %s is waited for',
+      ],
+    ],
+    [
+      'Subscription: a removal is confirmed by the cluster itself where it can be asked',
+      [
+        `${TRAPS} > a removal > that lags is waited for: the action ends when the cluster has let go`,
+        `${TRAPS} > a removal > that leaves the object in the cluster is not confirmed`,
+      ],
+    ],
+    [
+      'Localization: equal priority of another one on the hub or in the plan warns',
+      [
+        `${TRAPS} > Localizations of equal priority > are told: which of them wins is chance`,
+        'api/validate/static.test.ts > Localizations of one plan > warn when chance decides which of them wins',
+      ],
+    ],
+    [
+      'Localization: a JSONPatch whose path does not exist, and an override that cannot be read, are refused before sending',
+      [
+        `${TRAPS} > a JSONPatch whose path does not exist > is passed over without a word when it is sent, so it is refused`,
+        `${TRAPS} > an override that cannot be applied > is refused where an action would write it`,
+        `${TRAPS} > an override that cannot be applied > stops everything that goes to the cluster, and the wait says which one it is`,
       ],
     ],
   ]),

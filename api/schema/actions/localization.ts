@@ -26,12 +26,27 @@ export const localizationActionSchema = z
         z
           .object({
             name: z.string().min(1).describe('Name of the override.'),
-            type: z.string().min(1).describe('JSONPatch, MergePatch or Helm. May be a placeholder.'),
+            type: z
+              .string()
+              .min(1)
+              .describe(
+                'JSONPatch, MergePatch or Helm; FieldJSONPatch or FieldMergePatch where Clusternet has them. May be a placeholder.',
+              ),
             value: z.string().describe('Content of the override in YAML or JSON.'),
             overrideChart: z
               .boolean()
               .optional()
               .describe('Whether the HelmChart object is changed (type Helm only).'),
+            fieldPath: z
+              .string()
+              .max(1024)
+              .optional()
+              .describe('Field whose text is changed, such as /data/config (Field… types only).'),
+            fieldFormat: z
+              .string()
+              .max(64)
+              .optional()
+              .describe('YAML or JSON: what the field holds (Field… types only).'),
           })
           .describe('One change.'),
       )
