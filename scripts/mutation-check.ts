@@ -39,9 +39,7 @@ const MUTATIONS: readonly Mutation[] = [
     file: 'activities/marks.ts',
     from: 'return found !== undefined && withoutRound(found) === withoutRound(key);',
     to: 'return found === undefined && withoutRound(key) === "";',
-    guards: [
-      { kind: 'faults', args: ['--only', 'effect-job×worker', '--faults', '2', '--seconds', '240'] },
-    ],
+    guards: [{ kind: 'faults', args: ['--only', 'effect-job×worker', '--faults', '2', '--seconds', '240'] }],
   },
   {
     name: 'lock',

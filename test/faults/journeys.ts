@@ -20,7 +20,7 @@ export interface Surroundings {
 
 const NAMESPACE = 'faults';
 /** However many faults strike a run, it ends in so much time. */
-const RUN_MS = 300_000;
+const RUN_MS = 600_000;
 
 /** Takes a plan of a kind through its life. */
 export async function travel(
@@ -53,7 +53,7 @@ export async function travel(
     await eventually(
       `plan ${id} is Ready`,
       () => (objects.get<DRPlan>('DRPlan', id)?.status?.phase === 'Ready' ? true : undefined),
-      120_000,
+      300_000,
       () => JSON.stringify(objects.get<DRPlan>('DRPlan', id)?.status),
     );
   }
@@ -111,7 +111,7 @@ export async function travel(
     eventually(
       `${of} ${name} is gone`,
       () => (objects.life(of, name).exists ? undefined : true),
-      120_000,
+      300_000,
     ).then(() => undefined);
   const jobRuns = (): Promise<true> =>
     eventually(
@@ -220,7 +220,7 @@ export async function travel(
       await eventually(
         `plan ${id} is free`,
         () => (objects.get<DRPlan>('DRPlan', id)?.status?.currentExecution === undefined ? true : undefined),
-        120_000,
+        300_000,
         () => JSON.stringify(objects.get<DRPlan>('DRPlan', id)?.status),
       );
       await checkPlan(plant, id, uid, 'Cancelled', report);
