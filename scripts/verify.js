@@ -37,18 +37,6 @@ const STEPS = [
     limit: 60 * MINUTE,
     tests: true,
   },
-  { name: 'faults-build', command: ['tsc', '-p', 'tsconfig.faults.json'], limit: 3 * MINUTE },
-  {
-    name: 'faults',
-    command: [
-      process.execPath,
-      'dist/test/faults/main.js',
-      ...['--seed', '1', '--faults', '64', '--seconds', '210', '--pause', '10'],
-      ...['--report', join(results, 'faults.json')],
-    ],
-    limit: 15 * MINUTE,
-    tests: true,
-  },
 ];
 
 /** Runs one step with its output on the terminal; resolves to whether it ended well in time. */
