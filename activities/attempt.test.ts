@@ -330,6 +330,19 @@ describe('interruptions', () => {
     await ended;
   });
 
+  it.each([
+    ['a lost attempt', { attempt: 3, heartbeatDetails: { failures: 1, round: 0 } }],
+    ['an ambiguous failure', { attempt: 2, heartbeatDetails: { failures: 1, round: 0, effect: 'Unknown' } }],
+  ])('leaves to settle what %s may have left, when the cancel comes before it was seen', async (_, info) => {
+    const { environment } = attemptOn(info);
+    const handler = untilAborted(() => ({ kind: 'interrupted', effect: 'None' }));
+    const running = environment.run(runAction, taskOf(), handler, deps);
+    const ended = expect(running).rejects.toBeInstanceOf(CancelledFailure);
+    await vi.advanceTimersByTimeAsync(500);
+    environment.cancel();
+    await ended;
+  });
+
   it('counts a timeout as a failure that may have had its effect', async () => {
     const { environment, beats } = attemptOn({ scheduledTimestampMs: Date.now() });
     const running = environment.run(runAction, taskOf({ timeoutMs: 2000 }), untilAborted(interrupted), deps);

@@ -33,11 +33,12 @@ export function startPulse(options: { timeoutMs: number; details: () => unknown 
     if (!controller.signal.aborted) controller.abort(reason);
   };
 
-  let last = Date.now();
+  // One clock may be set back while the process stands still, the other stops while the machine sleeps.
+  let last = { wall: Date.now(), monotonic: performance.now() };
   let stale = false;
   const look = (): boolean => {
-    const now = Date.now();
-    stale ||= now - last > limit;
+    const now = { wall: Date.now(), monotonic: performance.now() };
+    stale ||= now.wall - last.wall > limit || now.monotonic - last.monotonic > limit;
     last = now;
     return stale;
   };

@@ -73,8 +73,11 @@ export function resumeSeries(task: ActionTask): Series {
       retryCount,
     };
   };
-  const cancelled = (result: Result<'retry' | 'interrupted'>): ActionOutcome =>
-    failed(
+  const cancelled = (result: Result<'retry' | 'interrupted'>): ActionOutcome => {
+    // What an earlier attempt has left behind and this one has not come to see is found by whoever settles.
+    const mayBeLeft = result.outputs === undefined && (lost || (progress.effect ?? 'None') !== 'None');
+    if (mayBeLeft) throw new CancelledFailure(result.message ?? 'cancelled while it ran');
+    return failed(
       {
         ...result,
         reason: 'Cancelled',
@@ -83,6 +86,7 @@ export function resumeSeries(task: ActionTask): Series {
       },
       progress.failures,
     );
+  };
 
   function totalTimeout(): ActionOutcome {
     const { failures, last } = progress;

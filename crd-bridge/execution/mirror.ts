@@ -80,10 +80,12 @@ export function createMirror(deps: MirrorDeps): Pick<BridgeActivities, 'mirror' 
     const result = await writer.status(
       caches.executions,
       { namespace: run.namespace, name: run.name, uid: run.uid },
-      ({ status }) => {
+      ({ status, metadata }) => {
         before = status;
         if (isTerminalExecution(status?.phase)) return undefined;
         if (status?.temporal === undefined) {
+          // Nobody records a start any more once the execution is being deleted: the run must not wait for it.
+          if (metadata.deletionTimestamp !== undefined) return undefined;
           throw new NotRecordedError(`the start of run ${run.namespace}/${run.name} is not recorded yet`);
         }
         return apply(status);
@@ -127,6 +129,7 @@ export function createMirror(deps: MirrorDeps): Pick<BridgeActivities, 'mirror' 
       });
     }
     if (found === undefined || found.metadata.uid !== run.uid) return false;
+    if (found.metadata.deletionTimestamp !== undefined) return false;
     return found.status?.temporal === undefined && !isTerminalExecution(found.status?.phase);
   }
 

@@ -175,6 +175,22 @@ describe('the end of a run, handled by a replica that has not seen the plan take
     expect(world.plan().status?.currentExecution).toBeUndefined();
   });
 
+  it('does so too for one that is being deleted before its start was recorded', async () => {
+    const { world, starter } = await started();
+    const { temporal: _, phase: __, ...status } = world.execution().status ?? {};
+    const execution = world.execution();
+    world.put({
+      ...execution,
+      metadata: { ...execution.metadata, deletionTimestamp: '2026-01-01T00:00:03Z' },
+      status,
+    });
+    starter.sync();
+    await starter.mirror.mirror({ run: finish.run, from: 'run', sequence: 1, stages: [] });
+    await starter.mirror.finish({ ...finish, phase: 'Cancelled' });
+    expect(world.plan().status).toMatchObject({ executionHistory: [{ phase: 'Cancelled' }] });
+    expect(world.plan().status?.currentExecution).toBeUndefined();
+  });
+
   it('does so too for a run that was terminated', async () => {
     const { world, other, run } = await started();
     await other.kind.closed(other.cached(), run);

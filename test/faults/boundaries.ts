@@ -48,8 +48,13 @@ export interface Passage {
   what: string;
 }
 
-/** What becomes of what passes: on as usual, the connection cut, or an error in place of the answer. */
-export type Ruling = { kind: 'pass' } | { kind: 'cut' } | { kind: 'answer'; status: number };
+/** What becomes of what passes: on as usual, the connection cut or half closed, or an error in place of the answer. */
+export type Ruling =
+  | { kind: 'pass' }
+  | { kind: 'cut' }
+  /** The side that answers says no more, but does not break the connection off. */
+  | { kind: 'half-close' }
+  | { kind: 'answer'; status: number };
 
 /** Decides about what passes. */
 export type Gate = (passage: Passage) => Promise<Ruling>;

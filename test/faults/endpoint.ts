@@ -43,6 +43,9 @@ export async function startEndpoint(gate: Gate): Promise<Endpoint> {
         case 'cut':
           response.destroy();
           return false;
+        case 'half-close':
+          response.socket?.end();
+          return false;
         case 'answer':
           response.writeHead(ruling.status).end();
           return false;

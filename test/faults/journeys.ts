@@ -20,7 +20,7 @@ export interface Surroundings {
 
 const NAMESPACE = 'faults';
 /** However many faults strike a run, it ends in so much time. */
-const RUN_MS = 300_000;
+const RUN_MS = 600_000;
 
 /** Takes a plan of a kind through its life. */
 export async function travel(
@@ -53,7 +53,7 @@ export async function travel(
     await eventually(
       `plan ${id} is Ready`,
       () => (objects.get<DRPlan>('DRPlan', id)?.status?.phase === 'Ready' ? true : undefined),
-      120_000,
+      300_000,
       () => JSON.stringify(objects.get<DRPlan>('DRPlan', id)?.status),
     );
   }
@@ -66,7 +66,7 @@ export async function travel(
     objects.get<DRPlanExecution>('DRPlanExecution', name);
 
   /** Waits for the end of an execution, and checks all that must hold from that moment on. */
-  async function ended(name: string, phase: string): Promise<DRPlanExecution> {
+  async function ended(name: string, phase?: string): Promise<DRPlanExecution> {
     await eventually(
       `execution ${name} has ended`,
       () => (isTerminalExecution(watched(name)?.status?.phase) ? true : undefined),
@@ -77,10 +77,12 @@ export async function travel(
       kube.get<DRPlanExecution>({ ...DR, kind: 'DRPlanExecution', namespace: NAMESPACE, name }),
     );
     if (found === undefined) throw new Error(`execution ${name} is gone`);
-    if (found.status?.phase !== phase) {
+    if (phase !== undefined && found.status?.phase !== phase) {
       throw new Error(`${name} is ${found.status?.phase} instead of ${phase}: ${found.status?.message}`);
     }
-    await checkPlan(plant, id, found.metadata.uid ?? '', found.status?.phase ?? '', report);
+    // One that was refused has never had the plan nor a run.
+    if (found.status?.temporal === undefined) return found;
+    await checkPlan(plant, id, found.metadata.uid ?? '', found.status.phase ?? '', report);
     await checkRun(plant, found, report);
     return found;
   }
@@ -109,7 +111,7 @@ export async function travel(
     eventually(
       `${of} ${name} is gone`,
       () => (objects.life(of, name).exists ? undefined : true),
-      120_000,
+      300_000,
     ).then(() => undefined);
   const jobRuns = (): Promise<true> =>
     eventually(
@@ -142,7 +144,11 @@ export async function travel(
   }
 
   await prepare();
-  await start(`${id}-x`, {});
+  await Promise.all([
+    start(`${id}-x`, {}),
+    // Both want the plan at the same time.
+    ...(kind === 'rivals' ? [start(`${id}-y`, {})] : []),
+  ]);
   switch (kind) {
     case 'switch': {
       await ended(`${id}-x`, 'Succeeded');
@@ -170,6 +176,14 @@ export async function travel(
       contents(`${id}-had`, ['a', 'b']);
       once('ConfigMap', `${id}-new`);
       break;
+    case 'rivals': {
+      const both = await Promise.all([ended(`${id}-x`), ended(`${id}-y`)]);
+      const phases = both.map(({ status }) => status?.phase).sort();
+      if (phases.join() !== 'Failed,Succeeded') report(`of two rivals one must win: ${phases.join(', ')}`);
+      checkEffects(endpoint, id, ['open'], report);
+      once('ConfigMap', `${id}-new`);
+      break;
+    }
     case 'cancel': {
       await jobRuns();
       await insist(() =>
@@ -206,7 +220,7 @@ export async function travel(
       await eventually(
         `plan ${id} is free`,
         () => (objects.get<DRPlan>('DRPlan', id)?.status?.currentExecution === undefined ? true : undefined),
-        120_000,
+        300_000,
         () => JSON.stringify(objects.get<DRPlan>('DRPlan', id)?.status),
       );
       await checkPlan(plant, id, uid, 'Cancelled', report);

@@ -176,6 +176,9 @@ function obey(ruling: Ruling, outgoing: ServerResponse): boolean {
     case 'cut':
       outgoing.socket?.destroy();
       return false;
+    case 'half-close':
+      outgoing.socket?.end();
+      return false;
     case 'answer': {
       const message = 'a fault was injected';
       outgoing.writeHead(ruling.status, {

@@ -1,7 +1,8 @@
 /** The fault harness: `npm run faults -- --help`. */
-import { mkdtemp, writeFile } from 'node:fs/promises';
+import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { mountSmallDisk } from './disk.js';
 import { readOptions } from './options.js';
 import { runSession } from './session.js';
 import { tables } from './table.js';
@@ -21,7 +22,15 @@ const abort = new AbortController();
 for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => abort.abort());
 
 const dataDir = options.dataDir ?? (await mkdtemp(join(tmpdir(), 'drover-faults-')));
-const verdict = await runSession({ ...options, dataDir }, log, abort.signal);
+await mkdir(dataDir, { recursive: true });
+const unmount = mountSmallDisk(dataDir);
+if (unmount === undefined) log('the disk is not filled: this user may not mount a small one');
+const verdict = await runSession(
+  { ...options, dataDir, disk: unmount !== undefined },
+  log,
+  abort.signal,
+).finally(() => unmount?.());
+await rm(dataDir, { recursive: true, force: true });
 const { struck, missed, violations, journeys, notes } = verdict;
 
 process.stdout.write(`\n${tables(struck)}\n\n`);

@@ -19,8 +19,6 @@ export interface SessionOptions {
   dataDir?: string;
   /** File for the counts, for `npm test`. */
   report?: string;
-  /** Also the set pieces. */
-  scenarios: boolean;
 }
 
 const HELP = `Runs plans while faults strike at every boundary, and checks that nothing was lost and nothing done twice.
@@ -32,7 +30,6 @@ const HELP = `Runs plans while faults strike at every boundary, and checks that 
   --replicas N            bridges and workers (1)
   --seconds N             no fault strikes later than that (3600)
   --pause N               seconds that a stopped process stands still (30)
-  --no-scenarios          without the set pieces: clock, disk, foreign Temporal, two clusters, …
   --data-dir DIR          where it is kept while it runs
   --report FILE           writes the counts there
 
@@ -53,7 +50,6 @@ export function readOptions(argv: readonly string[]): SessionOptions | { help: s
         replicas: { type: 'string', default: '1' },
         seconds: { type: 'string', default: '3600' },
         pause: { type: 'string', default: '30' },
-        'no-scenarios': { type: 'boolean', default: false },
         'data-dir': { type: 'string' },
         report: { type: 'string' },
         help: { type: 'boolean', default: false },
@@ -67,7 +63,6 @@ export function readOptions(argv: readonly string[]): SessionOptions | { help: s
       replicas: count('replicas', values.replicas, 1),
       seconds: count('seconds', values.seconds, 1),
       pause: count('pause', values.pause, 1),
-      scenarios: !values['no-scenarios'] && values.only === undefined,
       ...(values.only !== undefined && { only: cell(values.only) }),
       ...(values['data-dir'] !== undefined && { dataDir: values['data-dir'] }),
       ...(values.report !== undefined && { report: values.report }),

@@ -100,7 +100,7 @@ export async function checkRun(plant: Plant, execution: DRPlanExecution, report:
   const handle = plant.temporal.workflow.getHandle(workflowId);
   // Temporal is killed every now and then, and a query needs a worker.
   const ask = <T>(what: string, question: () => Promise<T>): Promise<T> =>
-    eventually(what, () => question().catch(() => undefined), 120_000);
+    eventually(what, () => question().catch(() => undefined), 300_000);
   const description = await eventually(
     `${workflowId} is closed`,
     () =>
@@ -108,7 +108,7 @@ export async function checkRun(plant: Plant, execution: DRPlanExecution, report:
         (found) => (found.status.name === 'RUNNING' ? undefined : found),
         () => undefined,
       ),
-    60_000,
+    300_000,
   );
   if (description.status.name !== 'COMPLETED') {
     report(`run ${workflowId} is ${description.status.name}`);

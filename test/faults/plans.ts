@@ -3,7 +3,7 @@ import type { Action, DRPlanSpec, DRWorkflowSpec } from '../../api/types.js';
 import type { Boundary } from './boundaries.js';
 
 /** What a journey goes through. */
-export type JourneyKind = 'switch' | 'short' | 'cancel' | 'delete' | 'rollback';
+export type JourneyKind = 'switch' | 'short' | 'cancel' | 'delete' | 'rollback' | 'rivals';
 
 /** Workflows and plan of a journey. */
 export interface Definition {
@@ -23,6 +23,7 @@ export const PASSES: Record<JourneyKind, readonly Boundary[]> = {
   cancel: ['cancel', 'effect-job', 'effect-http'],
   delete: ['cancel', 'finalizer', 'effect-job'],
   rollback: ['effect-http', 'effect-object', 'capture'],
+  rivals: ['lock', 'stamp', 'plan-end'],
 };
 
 /** What a journey of a kind runs. */
@@ -123,6 +124,7 @@ export function definitionOf(kind: JourneyKind, id: string, url: string): Defini
         plan: stages(['move', 'point']),
       };
     case 'short':
+    case 'rivals':
       return {
         workflows: { [`${id}-one`]: { actions: [open, patch, apply] } },
         plan: stages(['one']),

@@ -2,7 +2,7 @@
  * The system under test: a control plane, Temporal, bridges and workers as processes of their own, every connection of
  * a bridge or worker led through a proxy. What dies is started again, as a machine's own supervisor would.
  */
-import { readFile, rm } from 'node:fs/promises';
+import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Client, Connection } from '@temporalio/client';
@@ -23,6 +23,7 @@ import { checkTemporal } from '../../local/temporal-server.js';
 import type { Gate, Role } from './boundaries.js';
 import { startKubeProxy } from './kube-proxy.js';
 import type { KubeProxy, Upstream } from './kube-proxy.js';
+import { fillDisk } from './disk.js';
 import { superviseProcess } from './supervised.js';
 import type { Supervised } from './supervised.js';
 import { startTemporalProxy } from './temporal-proxy.js';
@@ -50,6 +51,10 @@ export interface Plant {
   instances: Instance[];
   /** Processes of a role; the one that is named first where it is one of them. */
   processes(role: Role, source?: string): Supervised[];
+  /** Sets how far the clocks of bridges or workers are ahead, in milliseconds. */
+  setClock(role: 'bridge' | 'worker', aheadMs: number): Promise<void>;
+  /** Leaves no space in the data directory for a time. */
+  fillDisk(ms: number): Promise<void>;
   /** Adds another bridge or worker. */
   add(role: 'bridge' | 'worker', env?: Record<string, string>): Promise<Instance>;
   remove(instance: Instance): Promise<void>;
@@ -113,7 +118,8 @@ export async function startPlant(options: PlantOptions): Promise<Plant> {
         running: state.processes[name],
         started: (record) => {
           state.processes[name] = record;
-          saving = saving.then(() => writeJson(paths.state, state));
+          // Not while the disk is full: what is written last counts.
+          saving = saving.then(() => writeJson(paths.state, state)).catch(() => undefined);
         },
       }),
     ]),
@@ -124,6 +130,7 @@ export async function startPlant(options: PlantOptions): Promise<Plant> {
     worker: await readUpstream(join(paths.pki, 'worker.kubeconfig')),
   };
   const instances: Instance[] = [];
+  const clockFile = (role: 'bridge' | 'worker'): string => join(paths.root, `clock-${role}`);
   const counts = { bridge: 0, worker: 0 };
 
   async function add(role: 'bridge' | 'worker', env: Record<string, string> = {}): Promise<Instance> {
@@ -141,7 +148,13 @@ export async function startPlant(options: PlantOptions): Promise<Plant> {
       {
         command: process.execPath,
         args: [role === 'bridge' ? 'dist/crd-bridge/main.js' : 'dist/worker/main.js'],
-        env: { ...(role === 'bridge' && BRIDGE_ENV), DROVER_SHUTDOWN_GRACE_SECONDS: '5', ...env },
+        env: {
+          ...(role === 'bridge' && BRIDGE_ENV),
+          DROVER_SHUTDOWN_GRACE_SECONDS: '5',
+          NODE_OPTIONS: `--import=${new URL('./clock.js', import.meta.url).href}`,
+          DROVER_FAULTS_CLOCK: clockFile(role),
+          ...env,
+        },
       },
       {
         kubeconfig: file,
@@ -187,6 +200,8 @@ export async function startPlant(options: PlantOptions): Promise<Plant> {
       const named = own.filter(({ name }) => name === source);
       return (named.length > 0 ? named : own).map((instance) => instance.process);
     },
+    setClock: (role, aheadMs) => writeWhole(clockFile(role), String(aheadMs)).catch(() => undefined),
+    fillDisk: (ms) => fillDisk(paths.root, ms),
     add,
     remove,
     async close() {
@@ -195,8 +210,8 @@ export async function startPlant(options: PlantOptions): Promise<Plant> {
       await Promise.all(instances.flatMap((instance) => [instance.kube.close(), instance.temporal.close()]));
       await connection.close();
       await saving;
+      await writeJson(paths.state, state);
       await down({ dataDir, progress: () => undefined });
-      await rm(dataDir, { recursive: true, force: true });
     },
   };
   try {

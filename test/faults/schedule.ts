@@ -11,8 +11,17 @@ export type Strike =
   | { kind: 'pause'; role: Role; ms: number }
   /** The sender gets an error instead of the answer. */
   | { kind: 'answer'; status: number }
-  /** The connection breaks instead of an answer. */
+  /** The connection breaks, or is closed by one side, instead of an answer. */
   | { kind: 'cut' }
+  | { kind: 'half-close' }
+  /** What passes is held up. Longer than its sender waits is as good as lost. */
+  | { kind: 'delay'; ms: number }
+  /** A bridge stands still with a write under way, which arrives when it goes on: long after others wrote. */
+  | { kind: 'stale'; ms: number }
+  /** The clock of bridges or workers jumps. */
+  | { kind: 'clock'; role: 'bridge' | 'worker'; ms: number }
+  /** No space is left for etcd and Temporal. */
+  | { kind: 'disk'; ms: number }
   | { kind: 'watch'; fault: WatchFault }
   /** A share of all requests of a bridge or worker fails for a time. */
   | { kind: 'weather'; status: number | 'cut'; ms: number }
@@ -61,6 +70,16 @@ export function nameOf(strike: Strike): string {
       return `answer ${strike.status}`;
     case 'cut':
       return 'connection cut';
+    case 'half-close':
+      return 'connection half closed';
+    case 'delay':
+      return `delay ${strike.ms / 1000} s`;
+    case 'stale':
+      return 'stale write of a bridge';
+    case 'clock':
+      return `clock of ${strike.role} ${strike.ms < 0 ? 'back' : 'forward'}`;
+    case 'disk':
+      return 'disk full';
     case 'watch':
       return `watch: ${strike.fault.kind}`;
     case 'weather':
@@ -78,10 +97,12 @@ export interface ScheduleOptions {
   only?: { boundary: Boundary; role: Role } | undefined;
   /** How long what stands still does so, in milliseconds. */
   pauseMs: number;
+  /** Whether the disk can be filled. */
+  disk: boolean;
 }
 
 /** Makes the faults of a session, in the order in which they want to strike. */
-export function schedule({ random, count, only, pauseMs }: ScheduleOptions): Fault[] {
+export function schedule({ random, count, only, pauseMs, disk }: ScheduleOptions): Fault[] {
   const skip = (): number => random.int(3);
   const kill = (boundary: Boundary, role: Role, side?: Side): Fault => ({
     boundary,
@@ -102,7 +123,22 @@ export function schedule({ random, count, only, pauseMs }: ScheduleOptions): Fau
       () => at(random.pick(KUBE), { kind: 'cut' }),
       () => at(random.pick(TEMPORAL), { kind: 'answer', status: 503 }),
       () => at(random.pick(TEMPORAL), { kind: 'cut' }),
-      () => at('effect-http', { kind: 'cut' }),
+      () => at('effect-http', { kind: random.pick(['cut', 'half-close'] as const) }),
+      () => at(random.pick([...KUBE, ...TEMPORAL]), { kind: 'half-close' }),
+      () => anywhere({ kind: 'delay', ms: random.pick([2000, 35_000]) }),
+      () => ({
+        boundary: random.pick<Boundary>(['status-write', 'lock', 'plan-end', 'run-end', 'start-recorded']),
+        side: 'before',
+        strike: { kind: 'stale', ms: pauseMs * 2 },
+        skip: skip(),
+      }),
+      () =>
+        anywhere({
+          kind: 'clock',
+          role: random.pick(['bridge', 'worker'] as const),
+          ms: random.pick([-60_000, 60_000]),
+        }),
+      ...(disk ? [() => anywhere({ kind: 'disk', ms: 5000 })] : []),
       () =>
         anywhere({
           kind: 'watch',
@@ -141,7 +177,7 @@ export function schedule({ random, count, only, pauseMs }: ScheduleOptions): Fau
     }));
   if (count < kills.length * 1.3) {
     // A short session: a share of the cells, and of everything else.
-    const share = Math.round(count * 0.7);
+    const share = Math.round(count * 0.5);
     return random.shuffle([...kills.slice(0, share), ...Array.from({ length: count - share }, others)]);
   }
   return random.shuffle([...kills, ...second, ...Array.from({ length: rest - second.length }, others)]);

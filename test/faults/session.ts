@@ -32,7 +32,7 @@ export interface Verdict {
 
 /** More of them tell no more. */
 const ENOUGH_VIOLATIONS = 20;
-const KINDS: readonly JourneyKind[] = ['switch', 'short', 'cancel', 'delete', 'rollback'];
+const KINDS: readonly JourneyKind[] = ['switch', 'short', 'cancel', 'delete', 'rollback', 'rivals'];
 /** Kinds for what every run passes: short ones pass it more often. */
 const COMMON: readonly JourneyKind[] = ['short', 'short', 'switch', 'rollback'];
 
@@ -47,7 +47,7 @@ export interface Stage {
 
 /** Runs a session in a data directory of its own. */
 export async function runSession(
-  options: SessionOptions & { dataDir: string },
+  options: SessionOptions & { dataDir: string; disk: boolean },
   log: (line: string) => void,
   abort: AbortSignal,
 ): Promise<Verdict> {
@@ -60,6 +60,7 @@ export async function runSession(
       count: options.faults,
       only: options.only,
       pauseMs: options.pause * 1000,
+      disk: options.disk,
     }),
     isLive: (journey) => live.has(journey),
     log,

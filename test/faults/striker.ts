@@ -45,12 +45,18 @@ export function createStriker({ faults, isLive, log, restMs }: StrikerOptions): 
       case 'kill':
       case 'term':
       case 'pause':
+      case 'clock':
         return !isBusy && Date.now() >= restUntil && isUp(on, strike.role, passage);
+      case 'stale':
+        return !isBusy && Date.now() >= restUntil && passage.source.startsWith('bridge-');
       case 'unreachable':
       case 'weather':
+      case 'disk':
         return !isBusy && Date.now() >= restUntil;
       case 'answer':
       case 'cut':
+      case 'half-close':
+      case 'delay':
       case 'watch':
         return true;
     }
@@ -82,7 +88,24 @@ export function createStriker({ faults, isLive, log, restMs }: StrikerOptions): 
       case 'answer':
         return { kind: 'answer', status: strike.status };
       case 'cut':
-        return { kind: 'cut' };
+      case 'half-close':
+        return { kind: strike.kind };
+      case 'delay':
+        await sleep(strike.ms);
+        return PASS;
+      case 'stale': {
+        const children = on.processes('bridge', passage.source);
+        for (const child of children) child.pause();
+        await sleep(strike.ms);
+        for (const child of children) child.resume();
+        return PASS;
+      }
+      case 'clock':
+        await on.setClock(strike.role, strike.ms);
+        return PASS;
+      case 'disk':
+        void on.fillDisk(strike.ms);
+        return PASS;
       case 'watch':
         for (const { kube } of on.instances) kube.strikeWatches(strike.fault);
         return PASS;
@@ -130,15 +153,14 @@ export function createStriker({ faults, isLive, log, restMs }: StrikerOptions): 
         return PASS;
       }
       pending.splice(index, 1);
-      const takesAway = !['answer', 'cut', 'watch'].includes(fault.strike.kind);
+      struck.push({ fault, journey: passage.journey, at: new Date() });
+      log(
+        `${String(struck.length).padStart(3)}  ${nameOf(fault.strike)} ${fault.side} ${fault.boundary} of ${passage.journey} (${passage.what})`,
+      );
+      const takesAway = TAKES_AWAY.has(fault.strike.kind);
       if (takesAway) isBusy = true;
       try {
-        const ruling = await execute(fault, on, passage);
-        struck.push({ fault, journey: passage.journey, at: new Date() });
-        log(
-          `${String(struck.length).padStart(3)}  ${nameOf(fault.strike)} ${fault.side} ${fault.boundary} of ${passage.journey} (${passage.what})`,
-        );
-        return ruling;
+        return await execute(fault, on, passage);
       } finally {
         if (takesAway) {
           isBusy = false;
@@ -148,6 +170,17 @@ export function createStriker({ faults, isLive, log, restMs }: StrikerOptions): 
     },
   };
 }
+
+/** Strikes that must be told apart in time. One that only holds its own passage up does not keep others waiting. */
+const TAKES_AWAY: ReadonlySet<Fault['strike']['kind']> = new Set([
+  'kill',
+  'term',
+  'pause',
+  'clock',
+  'disk',
+  'weather',
+  'unreachable',
+]);
 
 /** Whether what passes ends with the process, as one of the two who speak is gone. */
 function endsHere(role: Role, { boundary, source }: Passage): boolean {

@@ -162,6 +162,10 @@ function obey(ruling: Ruling, stream: ServerHttp2Stream): boolean {
     case 'cut':
       stream.session?.destroy();
       return false;
+    case 'half-close':
+      stream.close(constants.NGHTTP2_REFUSED_STREAM);
+      stream.session?.close();
+      return false;
     case 'answer':
       if (!stream.headersSent) {
         stream.respond(

@@ -1,0 +1,161 @@
+/**
+ * Breaks one promise at a time in a copy of the source, and looks whether something notices: `npm run mutation-check`.
+ * `npm run mutation-check -- NAME…` breaks only those. Ends with 1 when a break goes unnoticed.
+ */
+import { execFileSync, spawn } from 'node:child_process';
+import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+
+/** A promise, how it is broken, and who has to notice. */
+interface Mutation {
+  name: string;
+  breaks: string;
+  file: string;
+  /** Must stand in the file exactly once. */
+  from: string;
+  to: string;
+  guards: readonly Guard[];
+}
+
+/** Fails when it notices. */
+type Guard =
+  | { kind: 'tests'; files: readonly string[] }
+  /** The fault harness, with these arguments. */
+  | { kind: 'faults'; args: readonly string[] };
+
+const MUTATIONS: readonly Mutation[] = [
+  {
+    name: 'idempotency',
+    breaks: 'every attempt sends a key of its own',
+    file: 'activities/prepare.ts',
+    from: 'idempotencyKey({',
+    to: 'freshKey({',
+    guards: [{ kind: 'faults', args: ['--only', 'effect-http×worker', '--faults', '2', '--seconds', '240'] }],
+  },
+  {
+    name: 'adoption',
+    breaks: 'what an attempt has made is not known to the next',
+    file: 'activities/marks.ts',
+    from: 'return found !== undefined && withoutRound(found) === withoutRound(key);',
+    to: 'return found === undefined && withoutRound(key) === "";',
+    guards: [{ kind: 'faults', args: ['--only', 'effect-job×worker', '--faults', '2', '--seconds', '240'] }],
+  },
+  {
+    name: 'lock',
+    breaks: 'a plan is given to whoever asks',
+    file: 'crd-bridge/execution/plan-state.ts',
+    from: 'if (holder !== undefined && !holds(holder, execution)) return undefined;',
+    to: 'if (holder !== undefined && holder.name === "") return undefined;',
+    guards: [
+      { kind: 'tests', files: ['crd-bridge/execution/plan-state.test.ts'] },
+      { kind: 'faults', args: ['--only', 'lock×worker', '--faults', '4', '--seconds', '240'] },
+    ],
+  },
+  {
+    name: 'redaction',
+    breaks: 'secrets are not taken out of what is reported',
+    file: 'activities/redact.ts',
+    from: "clean.replaceAll(form, '[redacted]')",
+    to: "clean.replaceAll(form, form === '' ? '[redacted]' : form)",
+    guards: [{ kind: 'tests', files: ['activities/http.test.ts', 'activities/notify.test.ts'] }],
+  },
+  {
+    name: 'impersonation',
+    breaks: 'actions act as the controller, whatever account the plan names',
+    file: 'activities/identity.ts',
+    from: 'return { ok: true, kube: home.as({ user: identityName(run) }) };',
+    to: 'return { ok: true, kube: home };',
+    guards: [{ kind: 'tests', files: ['activities/attempt.test.ts'] }],
+  },
+];
+
+/** A copy of all that is versioned or about to be. */
+function copySource(): string {
+  const root = mkdtempSync(join(tmpdir(), 'drover-mutation-'));
+  const files = execFileSync('git', ['ls-files', '--cached', '--others', '--exclude-standard'], {
+    encoding: 'utf8',
+  });
+  for (const file of files.split('\n').filter((name) => name !== '')) {
+    mkdirSync(join(root, dirname(file)), { recursive: true });
+    cpSync(file, join(root, file));
+  }
+  symlinkSync(join(process.cwd(), 'node_modules'), join(root, 'node_modules'));
+  return root;
+}
+
+/** Applies a mutation, and gives back by which it is undone. */
+function mutate(root: string, { name, file, from, to }: Mutation): () => void {
+  const path = join(root, file);
+  const source = readFileSync(path, 'utf8');
+  if (source.split(from).length !== 2) {
+    throw new Error(
+      `mutation "${name}": ${file} does not have exactly one ${JSON.stringify(from)}; bring scripts/mutation-check.ts up to date`,
+    );
+  }
+  const helper = to.startsWith('freshKey')
+    ? '\nconst freshKey = (effect: Parameters<typeof idempotencyKey>[0]): string =>\n  `${idempotencyKey(effect)}-${process.pid}`;\n'
+    : '';
+  writeFileSync(path, source.replace(from, to) + helper);
+  return () => {
+    writeFileSync(path, source);
+  };
+}
+
+/** Runs a program; resolves to its exit code. */
+function run(root: string, program: string, args: readonly string[]): Promise<number> {
+  return new Promise((resolve, reject) => {
+    const child = spawn(program, args, { cwd: root, stdio: ['ignore', 'inherit', 'inherit'] });
+    child.once('error', reject);
+    child.once('exit', (code) => {
+      resolve(code ?? 1);
+    });
+  });
+}
+
+const bin = (name: string): string => join('node_modules', '.bin', name);
+
+async function notices(root: string, guard: Guard): Promise<boolean> {
+  switch (guard.kind) {
+    case 'tests':
+      return (await run(root, bin('vitest'), ['run', ...guard.files])) !== 0;
+    case 'faults': {
+      if ((await run(root, bin('tsc'), ['-p', 'tsconfig.build.json'])) !== 0) {
+        throw new Error('the broken source does not compile: a mutation must change what it does only');
+      }
+      if ((await run(root, process.execPath, ['dist/scripts/bundle.js'])) !== 0) throw new Error('no bundle');
+      if ((await run(root, bin('tsc'), ['-p', 'tsconfig.faults.json'])) !== 0) throw new Error('no harness');
+      return (await run(root, process.execPath, ['dist/test/faults/main.js', ...guard.args])) === 1;
+    }
+  }
+}
+
+const wanted = process.argv.slice(2);
+const unknown = wanted.filter((name) => !MUTATIONS.some((mutation) => mutation.name === name));
+if (unknown.length > 0) {
+  console.error(
+    `no mutation "${unknown.join('", "')}"; there are: ${MUTATIONS.map(({ name }) => name).join(', ')}`,
+  );
+  process.exit(2);
+}
+
+const root = copySource();
+const lines: string[] = [];
+let survived = 0;
+try {
+  for (const mutation of MUTATIONS.filter(({ name }) => wanted.length === 0 || wanted.includes(name))) {
+    const restore = mutate(root, mutation);
+    for (const guard of mutation.guards) {
+      const who = guard.kind === 'tests' ? guard.files.join(', ') : `faults ${guard.args.join(' ')}`;
+      console.log(`\n── ${mutation.name}: ${mutation.breaks}; looked for by ${who}`);
+      const noticed = await notices(root, guard);
+      if (!noticed) survived += 1;
+      lines.push(`${noticed ? 'noticed     ' : 'NOT NOTICED '} ${mutation.name.padEnd(14)} by ${who}`);
+    }
+    restore();
+  }
+} finally {
+  rmSync(root, { recursive: true, force: true });
+}
+console.log(`\n${lines.join('\n')}\n\n${survived} not noticed`);
+process.exit(survived === 0 ? 0 : 1);
