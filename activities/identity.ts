@@ -68,6 +68,7 @@ export function confirmed(
     raw: async (...call) => (await sure(), kube.raw(...call)),
     text: async (...call) => (await sure(), kube.text(...call)),
     as: (who) => kube.as(who),
+    behind: (path, options) => kube.behind(path, options),
   };
 }
 
