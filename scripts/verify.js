@@ -37,6 +37,18 @@ const STEPS = [
     limit: 60 * MINUTE,
     tests: true,
   },
+  { name: 'faults-build', command: ['tsc', '-p', 'tsconfig.faults.json'], limit: 5 * MINUTE },
+  {
+    name: 'faults',
+    command: [
+      process.execPath,
+      'dist/test/faults/main.js',
+      ...['--seed', '1', '--faults', '64', '--journeys', '5', '--seconds', '200', '--pause', '10'],
+      ...['--report', join(results, 'faults.json')],
+    ],
+    limit: 20 * MINUTE,
+    tests: true,
+  },
 ];
 
 /** Runs one step with its output on the terminal; resolves to whether it ended well in time. */
