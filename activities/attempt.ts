@@ -64,7 +64,7 @@ export async function captureAction(
   const pulse = startPulse({ timeoutMs: HELPER_TIMEOUT_MS, details: () => ({ ...series.progress }) });
   let result: AttemptResult | CaptureOutcome;
   try {
-    const { capture } = handler;
+    const capture = handler.capture.bind(handler);
     result = await byFreshPolicies(deps, async () => {
       const prepared = await prepare(task, 'capture', pulse, inherited(series), deps);
       return 'attempt' in prepared ? capture(prepared.attempt) : prepared;

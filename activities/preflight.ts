@@ -18,6 +18,7 @@ import { KubeError } from '../kube/error.js';
 import { describeKey } from '../kube/object.js';
 import type { KubeObject, ObjectKey } from '../kube/object.js';
 import type { ActionTask, RunIdentity } from '../workflows/contract.js';
+import { boundedSignal } from './bounded-signal.js';
 import { definitionOf } from './documents.js';
 import { dryRun } from './dry-run.js';
 import type { Finding } from './dry-run.js';
@@ -131,7 +132,6 @@ function attemptOf(
   { action, params }: { action: Action; params: RenderScope['params'] },
   { kube, identity, policy, signal }: PreflightOptions,
 ): Attempt {
-  const timeout = AbortSignal.timeout(ACTION_MS);
   return {
     task: {
       run,
@@ -156,7 +156,7 @@ function attemptOf(
     },
     key: idempotencyKey({ uid: run.uid, at, direction: 'forward', round: 0 }),
     round: 0,
-    signal: AbortSignal.any([signal, timeout]),
+    signal: boundedSignal(signal, ACTION_MS),
     deadline: Date.now() + ACTION_MS,
     kube,
     identity,

@@ -112,10 +112,8 @@ async function act(
     phases: {},
   };
   const run = action.type === 'HTTP' ? activities.http : activities.kubernetesResource;
-  return (await new MockActivityEnvironment({ scheduledTimestampMs: Date.now() }).run(
-    run,
-    task,
-  )) as ActionOutcome;
+  const environment = new MockActivityEnvironment({ scheduledTimestampMs: Date.now() });
+  return environment.run<[ActionTask], ActionOutcome>(run, task);
 }
 
 const create = (name: string): Action => ({

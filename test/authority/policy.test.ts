@@ -266,6 +266,6 @@ describe('a policy', () => {
     await expect(write({ namespaces: ['Shop'] })).rejects.toThrow('spec.namespaces');
     await expect(write({ allow: ['Everything'] })).rejects.toThrow('spec.allow');
     const editor = stack.kube.as({ user: 'nobody-special', groups: ['system:authenticated'] });
-    await expect(editor.create({ ...bad, spec: {} } as KubeObject)).rejects.toThrow('forbidden');
+    await expect(editor.create({ ...bad, spec: {} })).rejects.toThrow('forbidden');
   });
 });
