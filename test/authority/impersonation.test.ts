@@ -113,7 +113,8 @@ async function act(
   };
   const run = action.type === 'HTTP' ? activities.http : activities.kubernetesResource;
   const environment = new MockActivityEnvironment({ scheduledTimestampMs: Date.now() });
-  return environment.run<[ActionTask], ActionOutcome>(run, task);
+  const outcome: ActionOutcome = await environment.run(run, task);
+  return outcome;
 }
 
 const create = (name: string): Action => ({
