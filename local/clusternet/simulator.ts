@@ -43,11 +43,12 @@ export async function runSimulator(options: SimulatorOptions): Promise<void> {
       }
     }
     const idle = new AbortController();
+    const stop = (): void => idle.abort();
+    signal.addEventListener('abort', stop, { once: true });
+    if (signal.aborted) stop();
     const pause = isWaiting ? waitingPassMs : idlePassMs;
-    await Promise.race([
-      woken,
-      sleep(pause, undefined, { signal: AbortSignal.any([signal, idle.signal]) }).catch(() => undefined),
-    ]);
+    await Promise.race([woken, sleep(pause, undefined, { signal: idle.signal }).catch(() => undefined)]);
+    signal.removeEventListener('abort', stop);
     idle.abort();
     await sleep(settleMs);
   }
