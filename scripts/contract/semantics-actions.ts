@@ -7,10 +7,12 @@ const {
   ATTEMPT,
   CHART,
   CHECK,
+  CLUSTERS,
   E2E,
   GLOBAL,
   HTTP,
   JOB,
+  LANES,
   NAMING,
   NEST,
   NET,
@@ -204,6 +206,25 @@ export const SEMANTICS_ACTIONS: readonly Chapter[] = [
     [
       'Subscription: a removal that a cluster out of reach cannot confirm is told',
       [`${NET} > Subscription > warns when a cluster that is out of reach cannot confirm the stop`],
+    ],
+    [
+      'PerCluster: one Subscription for each cluster, exactly once, each with a state of its own, taken back by a revert',
+      [
+        `${CLUSTERS} > a Subscription per cluster > is written for each cluster, tells the state of each, and is taken back everywhere by a revert`,
+        `${CLUSTERS} > a Subscription per cluster > goes on where it was when the worker is killed in the middle, and repeats nothing that was done`,
+        `${CLUSTERS} > a Subscription per cluster > is deleted wherever it was written, and brought back by a revert`,
+        `${CLUSTERS} > one cluster of several > does not take over a Subscription of its name that is not its own`,
+      ],
+    ],
+    [
+      'PerCluster: rolls through the clusters of its beginning; a failure or a cancel starts no more',
+      [
+        `${LANES} > actions per cluster > roll through the clusters as many at once as is said, and start no more after a failure`,
+        `${LANES} > actions per cluster > take every cluster through what follows each other in order, whatever another cluster is at`,
+        `${LANES} > actions per cluster > are tried again by a person only where they did not succeed, in a new round`,
+        `${CLUSTERS} > a Subscription per cluster > stops rolling when it is cancelled, and a revert takes back what was begun`,
+        `${CLUSTERS} > a Subscription per cluster > keeps to the clusters of its beginning: one that goes is passed over, one that comes has to wait`,
+      ],
     ],
     [
       'KubernetesResource: several documents, namespace of the execution, Apply takes over and names the managers',
