@@ -3,7 +3,9 @@ import { defineConfig } from 'vitest/config';
 /** Unit tests: beside their files, fast, no servers. */
 export default defineConfig({
   test: {
-    include: ['{api,runtime,workflows,activities,worker,client,crd-bridge,kube,local,scripts,examples}/**/*.test.ts'],
+    include: [
+      '{api,runtime,workflows,activities,worker,client,crd-bridge,kube,local,scripts,examples}/**/*.test.ts',
+    ],
     exclude: ['**/node_modules/**', 'dist/**'],
   },
 });

@@ -2,9 +2,9 @@
  * The frame around every action activity: one call is one attempt. It gives signs of life, bounds times, turns cancel
  * and shutdown into the handler's signal, and leaves counting to the {@link Series}.
  */
-import type { ActionOutcome, ActionTask, CaptureOutcome } from '../workflows/contract.js';
+import type { ActionOutcome, ActionTask, CaptureOutcome, TargetsOutcome } from '../workflows/contract.js';
 import { StaleAttempt } from './handler.js';
-import type { AbortReason, AttemptResult, Handler } from './handler.js';
+import type { AbortReason, Attempt, AttemptResult, Handler } from './handler.js';
 import { dispatch, fromException, prepare } from './prepare.js';
 import type { AttemptDeps, Inherited } from './prepare.js';
 import { startPulse } from './pulse.js';
@@ -60,24 +60,56 @@ export async function captureAction(
   deps: AttemptDeps,
 ): Promise<CaptureOutcome> {
   if (handler.capture === undefined) return { kind: 'none' };
+  return prepareEffect(task, deps, {
+    look: async (attempt) => (await handler.capture?.(attempt)) ?? { kind: 'none' },
+    cut: 'interrupted before the state was recorded',
+  });
+}
+
+/** Finds the clusters of an action per cluster. */
+export async function targetsAction(
+  task: ActionTask,
+  handler: Handler,
+  deps: AttemptDeps,
+): Promise<TargetsOutcome> {
+  return prepareEffect(task, deps, {
+    look: (attempt) => {
+      if (handler.targets === undefined) throw new Error(`an action of type ${task.type} has no clusters`);
+      return handler.targets(attempt);
+    },
+    cut: 'interrupted before the clusters were known',
+  });
+}
+
+type Refused =
+  { kind: 'skipped'; reason: string; message: string } | { kind: 'failed'; reason: string; message: string };
+
+/** Does what comes before an effect and has none itself; `when` is evaluated first. */
+async function prepareEffect<T extends { kind: string }>(
+  task: ActionTask,
+  deps: AttemptDeps,
+  options: { look: (attempt: Attempt) => Promise<T>; cut: string },
+): Promise<T | Refused> {
   const series = resumeSeries(task);
   const pulse = startPulse({ timeoutMs: HELPER_TIMEOUT_MS, details: () => ({ ...series.progress }) });
-  let result: AttemptResult | CaptureOutcome;
+  let result: AttemptResult;
   try {
-    const capture = handler.capture.bind(handler);
-    result = await byFreshPolicies(deps, async () => {
+    let looked: T | undefined;
+    const done = await byFreshPolicies<{ kind: string; reason?: string; effect?: string }>(deps, async () => {
       const prepared = await prepare(task, 'capture', pulse, inherited(series), deps);
-      return 'attempt' in prepared ? capture(prepared.attempt) : prepared;
+      looked = undefined;
+      if (!('attempt' in prepared)) return prepared;
+      looked = await options.look(prepared.attempt);
+      return looked;
     });
+    if (looked !== undefined) return cutShort(looked);
+    result = done as AttemptResult;
   } catch (error) {
     result = readError(error, task, pulse, deps);
   } finally {
     pulse.stop();
   }
   switch (result.kind) {
-    case 'captured':
-    case 'none':
-      return result;
     case 'skipped':
     case 'failed':
       return { kind: result.kind, reason: result.reason, message: cutMessage(result.message) };
@@ -87,11 +119,14 @@ export async function captureAction(
       if (abortReason(pulse) === 'cancelled') {
         return { kind: 'failed', reason: 'Cancelled', message: 'cancelled before anything was changed' };
       }
-      throw tryAgain('Interrupted', 'interrupted before the state was recorded');
+      throw tryAgain('Interrupted', options.cut);
     case 'succeeded':
-      throw new Error('capture ended as if it were an action');
+      throw new Error('a preparation ended as if it were an action');
   }
 }
+
+const cutShort = <T extends { kind: string; message?: string }>(outcome: T): T =>
+  outcome.message === undefined ? outcome : { ...outcome, message: cutMessage(outcome.message) };
 
 interface Work {
   task: ActionTask;

@@ -9,6 +9,9 @@ export const CLUSTERS = 'clusters.clusternet.io/v1beta1';
 /** Label on Bases and Descriptions: uid of their Subscription. */
 export const SUBSCRIPTION_UID = 'apps.clusternet.io/subs.uid';
 
+/** Label that Clusternet gives a ManagedCluster: its clusterId. */
+export const CLUSTER_ID = 'clusters.clusternet.io/cluster-id';
+
 /** A member cluster. */
 export interface ManagedCluster extends KubeObject {
   spec?: { clusterId?: string };

@@ -4,7 +4,7 @@ import type { RenderScope } from '../api/render.js';
 import type { Action, ActionOutputs } from '../api/types.js';
 import type { KubeClient } from '../kube/client.js';
 import type { Leftover } from './clean-up.js';
-import type { ActionTask, CaptureOutcome } from '../workflows/contract.js';
+import type { ActionTask, CaptureOutcome, TargetsOutcome } from '../workflows/contract.js';
 import type { Refusal } from './object-action.js';
 import type { ObjectTask } from './object-effect.js';
 
@@ -17,6 +17,8 @@ export interface Attempt {
   custom?: boolean;
   /** Values for placeholders. */
   scope: RenderScope;
+  /** For what is written for one cluster: the name that the action gives all of it together, and the cluster. */
+  member?: { subscription: string; cluster: string; clusterId: string };
   /** Idempotency key of this round; the same for every lost or ambiguous attempt of it. */
   key: string;
   round: number;
@@ -120,6 +122,8 @@ export interface Handler {
    * became of it.
    */
   settle(attempt: Attempt): Promise<AttemptResult>;
+  /** Clusters of an action per cluster. Absent where nothing is carried out per cluster. */
+  targets?(attempt: Attempt): Promise<TargetsOutcome>;
   /** Records the state before the effect. Absent where nothing can be restored. */
   capture?(attempt: Attempt): Promise<CaptureOutcome>;
   /**

@@ -3,7 +3,7 @@ import type { ActionType } from '../api/types.js';
 import type { KubeClient } from '../kube/client.js';
 import { isStepType } from '../workflows/contract.js';
 import type { ActionTask, StepType, WorkerActivities } from '../workflows/contract.js';
-import { captureAction, runAction, settleAction } from './attempt.js';
+import { captureAction, runAction, settleAction, targetsAction } from './attempt.js';
 import { cleanUpAction } from './clean-up.js';
 import { decideStep } from './decide.js';
 import type { EgressPolicy } from './egress.js';
@@ -21,6 +21,7 @@ import { createPolicies } from './policies.js';
 import type { AttemptDeps } from './prepare.js';
 import { createSnapshotStore } from './snapshots.js';
 import { createSubscriptionHandler } from './subscription.js';
+import { perCluster } from './subscription-clusters.js';
 import { createTargets } from './target.js';
 import { waitHandler } from './wait.js';
 
@@ -46,7 +47,7 @@ export function createActivities(deps: ActivityDeps): WorkerActivities {
     Localization: createLocalizationHandler(),
     Globalization: createGlobalizationHandler(),
     HelmChart: createHelmChartHandler(),
-    Subscription: createSubscriptionHandler(),
+    Subscription: perCluster(createSubscriptionHandler()),
     KubernetesResource: createKubernetesResourceHandler(),
     Wait: waitHandler,
     Notify: createNotifyHandler(deps.egress),
@@ -76,6 +77,7 @@ export function createActivities(deps: ActivityDeps): WorkerActivities {
     wait: act('Wait'),
     notify: act('Notify'),
     decide: (task) => decideStep(task, frame.snapshots),
+    targets: (task) => targetsAction(task, handlerOf(task.type), frame),
     capture: (task) => captureAction(task, handlerOf(task.type), frame),
     cleanUp: (task) => cleanUpAction(task, handlerOf(task.type), frame),
     settle: (task) => settleAction(task, handlerOf(task.type), frame),

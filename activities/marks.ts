@@ -1,15 +1,16 @@
 /** Marks by which an action finds again what it made, and tells it from what is not its own (plan semantics, §3). */
 import { ANNOTATIONS, LABELS } from '../api/group.js';
-import { positionLabel } from '../api/naming.js';
+import { labelValue, positionLabel } from '../api/naming.js';
 import type { KubeObject } from '../kube/object.js';
 import type { Attempt } from './handler.js';
 
 /** Who an action is, as far as its marks go. */
-export type Marker = Pick<Attempt, 'key'> & { task: Pick<Attempt['task'], 'run' | 'at'> };
+export type Marker = Pick<Attempt, 'key' | 'member'> & { task: Pick<Attempt['task'], 'run' | 'at'> };
 
 /** A copy of the object that carries the marks of the action. */
 export function withMarks(object: KubeObject, marker: Marker): KubeObject {
   const { metadata } = object;
+  const { member } = marker;
   return {
     ...object,
     metadata: {
@@ -18,8 +19,16 @@ export function withMarks(object: KubeObject, marker: Marker): KubeObject {
         ...metadata.labels,
         [LABELS.execution]: marker.task.run.uid,
         [LABELS.action]: positionLabel(marker.task.at),
+        ...(member !== undefined && { [LABELS.subscription]: labelValue(member.subscription) }),
       },
-      annotations: { ...metadata.annotations, [ANNOTATIONS.key]: marker.key },
+      annotations: {
+        ...metadata.annotations,
+        [ANNOTATIONS.key]: marker.key,
+        ...(member !== undefined && {
+          [ANNOTATIONS.cluster]: member.cluster,
+          [ANNOTATIONS.clusterId]: member.clusterId,
+        }),
+      },
     },
   };
 }
@@ -28,8 +37,8 @@ export function withMarks(object: KubeObject, marker: Marker): KubeObject {
 export function withoutMarks(object: KubeObject): KubeObject {
   const { labels, annotations, ...metadata } = object.metadata;
   const kept = {
-    labels: without(labels, [LABELS.execution, LABELS.action]),
-    annotations: without(annotations, [ANNOTATIONS.key]),
+    labels: without(labels, [LABELS.execution, LABELS.action, LABELS.subscription]),
+    annotations: without(annotations, [ANNOTATIONS.key, ANNOTATIONS.cluster, ANNOTATIONS.clusterId]),
   };
   return {
     ...object,

@@ -42,11 +42,14 @@ export interface ObjectRules<Plan extends ObjectPlan> {
   beforeDelete?: (object: KubeObject, attempt: Attempt) => Promise<void>;
 }
 
+/** What such a handler always can. */
+export type ObjectHandler = Handler & Required<Pick<Handler, 'capture' | 'leftovers' | 'writes'>>;
+
 /** A handler that performs, captures, undoes and settles by the rules of a type. */
 export function createObjectHandler<Plan extends ObjectPlan>(
   rules: ObjectRules<Plan>,
   bounds: EffectBounds,
-): Handler & Required<Pick<Handler, 'capture' | 'leftovers' | 'writes'>> {
+): ObjectHandler {
   const { perform, beforeDelete } = rules;
   /** Everything is looked at before anything is written. */
   const render = async (attempt: Attempt): Promise<Rendered<Plan>> => {

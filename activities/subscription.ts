@@ -9,7 +9,7 @@ import { DRIFT_AFTER_MS } from './child-check.js';
 import { subscriptionSpec } from './clusternet-body.js';
 import { APPS, bindingOf, listClusters, missingKind } from './clusternet.js';
 import type { ManagedCluster } from './clusternet.js';
-import type { Attempt, AttemptResult, Handler } from './handler.js';
+import type { Attempt, AttemptResult } from './handler.js';
 import { isMarkedBy } from './marks.js';
 import { FINALIZER_WAIT_MS, undoAll } from './object-action.js';
 import type { ObjectHandlerOptions, Performed } from './object-action.js';
@@ -17,7 +17,7 @@ import { deleteObject } from './object-delete.js';
 import { carryOut } from './object-effect.js';
 import type { EffectBounds, ObjectEffect, ObjectTask } from './object-effect.js';
 import { createObjectHandler, invalid, joined, oneReference } from './object-handler.js';
-import type { ObjectPlan, Rendered } from './object-handler.js';
+import type { ObjectHandler, ObjectPlan, Rendered } from './object-handler.js';
 import { lookUp } from './objects.js';
 import { operationOf } from './operations.js';
 import type { Before } from './subscription-ready.js';
@@ -41,7 +41,7 @@ export interface SubscriptionHandlerOptions extends ObjectHandlerOptions {
  * until the old one is gone, and creates: Clusternet removes asynchronously, and a new Subscription of the same name is
  * refused before. It is also what gets a deployment going again that Clusternet has given up.
  */
-export function createSubscriptionHandler(options: Partial<SubscriptionHandlerOptions> = {}): Handler {
+export function createSubscriptionHandler(options: Partial<SubscriptionHandlerOptions> = {}): ObjectHandler {
   const bounds = { finalizerWaitMs: options.finalizerWaitMs ?? FINALIZER_WAIT_MS };
   const driftAfterMs = options.driftAfterMs ?? DRIFT_AFTER_MS;
   const handler = createObjectHandler<Plan>(

@@ -1,7 +1,7 @@
 /** Defaults of actions, filled in once when a run is compiled (seed: Action, RetryPolicy; plan semantics, §3). */
 import { parseDuration } from './duration.js';
 import { isObject } from './json.js';
-import type { Retry } from './run.js';
+import type { PerCluster, Retry } from './run.js';
 import { BLOCK_BY_TYPE } from './schema/actions/action.js';
 import type { Action, ActionType, RetryPolicy, RollbackAction } from './types.js';
 
@@ -89,6 +89,21 @@ export const OPERATIONS_BY_TYPE: Partial<Record<ActionType, readonly string[]>> 
   Subscription: ['Create', 'Apply', 'Patch', 'Delete', 'Replace'],
   KubernetesResource: ['Create', 'Apply', 'Patch', 'Replace', 'Delete'],
 };
+
+/** Values of `clusterExecutionMode` (the original). */
+export const CLUSTER_EXECUTION_MODES: readonly string[] = ['Global', 'PerCluster'];
+
+/**
+ * How an action is carried out in each cluster by itself; undefined when it is carried out once for all: that needs
+ * `clusterExecutionMode: PerCluster` on a Subscription that is waited for (the original). Hooks of one cluster do not
+ * wait for those of another, nor stop for their failure.
+ */
+export function perClusterOf(action: Action): PerCluster | undefined {
+  const { clusterExecutionMode: mode, type, waitReady, maxConcurrentClusters: limit } = action;
+  if (mode !== 'PerCluster' || type !== 'Subscription' || waitReady !== true) return undefined;
+  const isHook = Boolean(action.hookType) || action.hookCleanup !== undefined;
+  return { ...(limit !== undefined && { limit }), ...(isHook && { independent: true }) };
+}
 
 /** Types that can act on another cluster (plan semantics, §3 target). */
 export const TARGETABLE_TYPES: readonly ActionType[] = ['Job', 'KubernetesResource', 'Wait'];

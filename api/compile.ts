@@ -8,6 +8,7 @@ import {
   needsCapture,
   operationOf,
   OPERATIONS_BY_TYPE,
+  perClusterOf,
   retryOf,
   rollbackOf,
   timeoutOf,
@@ -276,6 +277,7 @@ function compileAction(action: Action, type: ActionType, uses: string[], body: A
     uses,
     body,
     ...compileStep(action, body.params),
+    ...compilePerCluster(action),
     ...(isOptional(action) && { optional: true }),
     ...compileCleanup(action),
     ...compileRollback(action, body.params),
@@ -295,6 +297,7 @@ function compileRollback(action: Action, params: Record<string, Scalar>): Pick<A
       ...(totalTimeoutMs !== undefined && { totalTimeoutMs }),
       retry: retryOf(rollback, type),
       ...compileStep({ ...rollback, type }, params),
+      ...compilePerCluster({ ...rollback, type }),
       ...(isOptional(rollback) && { optional: true }),
     },
   };
@@ -308,6 +311,11 @@ function compileCleanup({ hookCleanup = {}, type }: Action): Pick<ActionInput, '
     ...(onFailure === true && { onFailure }),
   };
   return CREATING_TYPES.includes(type) && Object.keys(cleanup).length > 0 ? { cleanup } : {};
+}
+
+function compilePerCluster(action: Action): Pick<ActionInput, 'perCluster'> {
+  const perCluster = perClusterOf(action);
+  return perCluster === undefined ? {} : { perCluster };
 }
 
 /** An approval and a nested plan are conditions of the workflow, a wait for a time its timer. The timer's length is known unless outputs or a condition decide. */

@@ -61,6 +61,18 @@ describe('mode Delete', () => {
     });
   });
 
+  it('deletes per cluster what was written per cluster', () => {
+    const spread = { clusterExecutionMode: 'PerCluster', waitReady: true, maxConcurrentClusters: 2 };
+    expect(deriveDeletion({ actions: [subscription('app', spread)] })?.spec.actions).toEqual([
+      {
+        name: 'delete-app',
+        type: 'Subscription',
+        subscription: { operation: 'Delete', name: 'app-sub', namespace: 'ns' },
+        ...spread,
+      },
+    ]);
+  });
+
   it('reverses the order in which a graph runs, not that of the list', () => {
     expect(names([subscription('late', { dependsOn: ['early'] }), subscription('early')])).toEqual([
       'delete-late',

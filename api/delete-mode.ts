@@ -2,7 +2,7 @@
  * Mode Delete: what a workflow does that says nothing about deletion itself (plan semantics, §1). Worked out when the
  * snapshot is taken, so that status, retries and a revert go by what was run.
  */
-import { operationOf } from './action-defaults.js';
+import { operationOf, perClusterOf } from './action-defaults.js';
 import { hookOf, topologicalOrder } from './hooks.js';
 import { findPlaceholders } from './placeholders.js';
 import type { Action, DRWorkflowSpec } from './types.js';
@@ -78,7 +78,8 @@ function deletionOf(action: Action, names: Set<string>): Action | undefined {
   const field = DERIVED[action.type];
   const block = blockOf(action);
   if (field === undefined || block === undefined || block.operation === 'Patch') return undefined;
-  const { type, timeout, totalTimeout, retryPolicy, interruptible, target } = action;
+  const { type, timeout, totalTimeout, retryPolicy, interruptible, target, waitReady } = action;
+  const { clusterExecutionMode, maxConcurrentClusters } = action;
   const name = uniqueName(`delete-${action.name}`, names);
   names.add(name);
   const deletion = {
@@ -95,6 +96,8 @@ function deletionOf(action: Action, names: Set<string>): Action | undefined {
     ...(retryPolicy !== undefined && { retryPolicy }),
     ...(interruptible !== undefined && { interruptible }),
     ...(target !== undefined && { target }),
+    // What was written for each cluster by itself is found and deleted in the same way.
+    ...(perClusterOf(action) !== undefined && { waitReady, clusterExecutionMode, maxConcurrentClusters }),
   };
 }
 

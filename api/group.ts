@@ -30,6 +30,8 @@ export const LABELS = {
   execution: `${GROUP}/execution`,
   /** On objects that an action made: `<stage>.<workflow>.<action>` position. */
   action: `${GROUP}/action`,
+  /** On Subscriptions for one cluster: the name that the action gives all of them together. */
+  subscription: `${GROUP}/subscription`,
   /** On snapshot revisions: the content digest, shortened to a label value. */
   snapshot: `${GROUP}/snapshot`,
   /** On namespaces: `disabled` keeps admission webhooks away from what is in them. */
@@ -50,6 +52,9 @@ export const ANNOTATIONS = {
   forceDelete: `${GROUP}/force-delete`,
   /** On objects that an action made: the full idempotency key. */
   key: `${GROUP}/key`,
+  /** On Subscriptions for one cluster: `namespace/name` of the ManagedCluster, and its clusterId. */
+  cluster: `${GROUP}/cluster`,
+  clusterId: `${GROUP}/cluster-id`,
   /** On executions, by admission: the user who created it. */
   requestedBy: `${GROUP}/requested-by`,
   /** On executions, by admission: the user who set the cancel annotation. */

@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import {
+  childSubscriptionName,
   clusterId,
   idempotencyKey,
   jobName,
@@ -75,6 +76,30 @@ describe('ids', () => {
   it('puts position, direction and round into the key', () => {
     expect(idempotencyKey({ uid: 'u-1', at, direction: 'forward', round: 0 })).toBe('u-1/s0/w1/a2/forward/0');
     expect(idempotencyKey({ uid: 'u-1', at, direction: 'undo', round: 3 })).toBe('u-1/s0/w1/a2/undo/3');
+  });
+});
+
+describe('Subscriptions per cluster', () => {
+  it('are told apart by the namespace of the cluster', () => {
+    expect(childSubscriptionName('web', 'clusternet-a/site-1')).toBe('web--clusternet-a.site-1');
+    expect(childSubscriptionName('web', 'a-b/c')).not.toBe(childSubscriptionName('web', 'a/b-c'));
+  });
+
+  it('have names that Clusternet can gather state by, different for different clusters', () => {
+    const long = childSubscriptionName('demo-app-db-migrate-subscription', 'clusternet-abcde/cluster-one');
+    const other = childSubscriptionName('demo-app-db-migrate-subscription', 'clusternet-abcdf/cluster-one');
+    expect(long.length).toBeLessThanOrEqual(57);
+    expect(long).not.toBe(other);
+    expect(long).toMatch(/^[a-z0-9]([-a-z0-9.]*[a-z0-9])?$/);
+  });
+
+  it('and what is kept for them have the cluster in their identity', () => {
+    const at = { stage: 0, workflow: 1, action: 2, cluster: 'ns/a' };
+    const key = idempotencyKey({ uid: 'u', at, direction: 'forward', round: 3 });
+    expect(key).toBe('u/s0/w1/a2@ns/a/forward/3');
+    const secret = (cluster: string) =>
+      priorSecretName({ executionName: 'run', uid: '12345678', at: { ...at, cluster } });
+    expect(secret('ns/a')).not.toBe(secret('ns/b'));
   });
 });
 

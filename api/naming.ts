@@ -70,6 +70,19 @@ export function runWorkflowId(execution: {
   return `dr/${execution.cluster}/${execution.namespace}/${name}/${execution.uid.slice(0, 8)}`;
 }
 
+/** Longest name of a Subscription: of a longer one Clusternet does not gather the state of its feeds. */
+const SUBSCRIPTION_NAME_MAX = 57;
+
+/**
+ * Name of the Subscription that an action per cluster writes for one cluster: another one for each cluster, whatever
+ * namespace it is in.
+ *
+ * @param cluster `namespace/name` of the ManagedCluster; a namespace has no dot, so that two never meet
+ */
+export function childSubscriptionName(name: string, cluster: string): string {
+  return fit(`${name}--${cluster.replace('/', '.')}`, SUBSCRIPTION_NAME_MAX, DNS_SUBDOMAIN);
+}
+
 /** Position of an action as a label value: `<stage>.<workflow>.<action>`. */
 export function positionLabel(at: ActionAddress): string {
   return `${at.stage}.${at.workflow}.${at.action}`;
@@ -77,7 +90,8 @@ export function positionLabel(at: ActionAddress): string {
 
 /**
  * Identity of one effect (plan semantics, §3 identity): `<uid>/s0/w1/a2/forward/0`. A lost or ambiguous attempt keeps
- * the round, and so the key; a definite failure or a person's retry raises it.
+ * the round, and so the key; a definite failure or a person's retry raises it. What belongs to one cluster names it:
+ * `<uid>/s0/w1/a2@namespace/name/forward/0`.
  */
 export function idempotencyKey(effect: {
   /** The execution's uid; for an undo the uid of the execution that is undone. */
@@ -87,7 +101,8 @@ export function idempotencyKey(effect: {
   round: number;
 }): string {
   const { uid, at, direction, round } = effect;
-  return `${uid}/s${at.stage}/w${at.workflow}/a${at.action}/${direction}/${round}`;
+  const action = at.cluster === undefined ? `a${at.action}` : `a${at.action}@${at.cluster}`;
+  return `${uid}/s${at.stage}/w${at.workflow}/${action}/${direction}/${round}`;
 }
 
 /**
@@ -137,6 +152,7 @@ export function snapshotPartName(name: string, index: number): string {
 
 /** Name of the Secret that keeps the state before an action. */
 export function priorSecretName(prior: { executionName: string; uid: string; at: ActionAddress }): string {
-  const { stage, workflow, action } = prior.at;
-  return `${shorten(prior.executionName, 63)}-${prior.uid.slice(0, 8)}-prior-${stage}-${workflow}-${action}`;
+  const { stage, workflow, action, cluster } = prior.at;
+  const part = cluster === undefined ? '' : `-${hashOf(cluster)}`;
+  return `${shorten(prior.executionName, 63)}-${prior.uid.slice(0, 8)}-prior-${stage}-${workflow}-${action}${part}`;
 }

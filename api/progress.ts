@@ -1,7 +1,13 @@
 import { formatDuration } from './duration.js';
 import { isTerminalItem } from './phase.js';
 import type { StageInput, WorkflowInput } from './run.js';
-import type { ActionStatus, ExecutionSummary, StageStatus, WorkflowExecutionStatus } from './types.js';
+import type {
+  ActionStatus,
+  ClusterActionStatus,
+  ExecutionSummary,
+  StageStatus,
+  WorkflowExecutionStatus,
+} from './types.js';
 
 /** The status of a stage that has not begun. Absent lists are left out, so that idle stages stay small. */
 export function pendingStage(stage: StageInput): StageStatus {
@@ -108,7 +114,17 @@ export function closeStage(stage: StageStatus, closing: Closing): StageStatus {
           {
             ...workflow,
             currentAction: undefined,
-            actionStatuses: workflow.actionStatuses?.map((action) => close(action, closing)),
+            actionStatuses: workflow.actionStatuses?.map((action) =>
+              close(
+                {
+                  ...action,
+                  ...(action.clusterStatuses !== undefined && {
+                    clusterStatuses: action.clusterStatuses.map((cluster) => close(cluster, closing)),
+                  }),
+                },
+                closing,
+              ),
+            ),
           },
           closing,
         ),
@@ -118,7 +134,10 @@ export function closeStage(stage: StageStatus, closing: Closing): StageStatus {
   );
 }
 
-function close<T extends ActionStatus | WorkflowExecutionStatus | StageStatus>(item: T, closing: Closing): T {
+function close<T extends ActionStatus | ClusterActionStatus | WorkflowExecutionStatus | StageStatus>(
+  item: T,
+  closing: Closing,
+): T {
   // What a revert has nothing to do with is Skipped from its start on, before there is a time to be had.
   if (isTerminalItem(item.phase)) {
     return item.completionTime === undefined ? { ...item, completionTime: closing.at } : item;

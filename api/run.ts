@@ -13,6 +13,16 @@ export interface ActionAddress {
   stage: number;
   workflow: number;
   action: number;
+  /** The part of an action per cluster that belongs to one cluster, by `namespace/name` of its ManagedCluster. */
+  cluster?: string;
+}
+
+/** How an action is carried out in each of its clusters by itself. */
+export interface PerCluster {
+  /** Clusters at once; absent: as many as there are, within bounds. */
+  limit?: number;
+  /** Every cluster goes on whatever happens in another one, also with FailFast (hooks). */
+  independent?: true;
 }
 
 /** Retry policy with every default filled in. */
@@ -54,6 +64,7 @@ export interface RollbackInput {
   retry: Retry;
   step?: StepInput;
   optional?: true;
+  perCluster?: PerCluster;
 }
 
 /** An action as workflow code sees it: what decides order, time and retries. */
@@ -75,6 +86,8 @@ export interface ActionInput {
   rollback?: RollbackInput;
   /** Absent: an activity carries it out. */
   step?: StepInput;
+  /** Absent: it is carried out once, for all clusters. */
+  perCluster?: PerCluster;
   /** Its failure is told and passed over: Skipped, `NotDelivered` (a Notify that is not required). */
   optional?: true;
   /** Where the action stands as a hook. */

@@ -37,6 +37,7 @@ export type {
 export type {
   ActionOutputs,
   ActionStatus,
+  ClusterActionStatus,
   DRPlanExecution,
   DRPlanExecutionSpec,
   DRPlanExecutionStatus,

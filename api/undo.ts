@@ -175,7 +175,8 @@ function withHooks(steps: readonly UndoStep[], hooks: ReadonlyMap<number, readon
 }
 
 /** Of what an action recorded, what its undo goes by: a large run has thousands of these in one input. */
-function recordOf({ name, type, phase, effect, order, round, outputs }: ActionStatus): ActionStatus {
+function recordOf(forward: ActionStatus): ActionStatus {
+  const { name, type, phase, effect, order, round, outputs, clusterStatuses } = forward;
   const { jobRef, created, priorRef, planExecutionRef } = outputs ?? {};
   return {
     name,
@@ -184,6 +185,11 @@ function recordOf({ name, type, phase, effect, order, round, outputs }: ActionSt
     ...(effect !== undefined && { effect }),
     ...(order !== undefined && { order }),
     ...(round !== undefined && { round }),
+    ...(clusterStatuses !== undefined && {
+      clusterStatuses: clusterStatuses.map(
+        ({ message: _m, startTime: _s, completionTime: _c, retryCount: _r, ...record }) => record,
+      ),
+    }),
     ...(outputs !== undefined && {
       outputs: {
         ...(jobRef !== undefined && { jobRef }),

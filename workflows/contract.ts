@@ -180,7 +180,22 @@ export interface ActionTask {
   prior?: PriorRef;
   /** Undo: what the forward run recorded. */
   forward?: ActionStatus;
+  /** With `at.cluster`: the clusterId of that ManagedCluster. */
+  clusterId?: string;
 }
+
+/** A cluster that an action is carried out in by itself. */
+export interface ClusterTarget {
+  /** `namespace/name` of the ManagedCluster. */
+  cluster: string;
+  clusterId: string;
+}
+
+/** Clusters of an action per cluster, or how the action ends without them. */
+export type TargetsOutcome =
+  | { kind: 'clusters'; clusters: ClusterTarget[]; message?: string }
+  | { kind: 'skipped'; reason: string; message: string }
+  | { kind: 'failed'; reason: string; message: string };
 
 /** Where prior state is kept: a key of a Secret owned by the execution. */
 export interface PriorRef {
@@ -264,6 +279,8 @@ export interface WorkerActivities {
   notify: (task: ActionTask) => Promise<ActionOutcome>;
   /** Evaluates `when` and fills in the placeholders of a step that workflow code carries out itself. */
   decide: (task: ActionTask) => Promise<Decision>;
+  /** Evaluates `when` of an action per cluster, and finds its clusters. */
+  targets: (task: ActionTask) => Promise<TargetsOutcome>;
   /** Records the state before the effect. */
   capture: (task: ActionTask) => Promise<CaptureOutcome>;
   /** Deletes what a hook leaves behind, before or after it (`hookCleanup`). */

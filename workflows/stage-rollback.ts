@@ -5,8 +5,9 @@ import type { ActionStatus } from '../api/types.js';
 import { executeAction } from './action.js';
 import type { Series } from './action.js';
 import { listenForCancel } from './cancel.js';
-import type { StageResult, StageRollbackInput } from './contract.js';
+import type { ActionOutcome, ActionTask, StageResult, StageRollbackInput } from './contract.js';
 import { followChanges } from './changes.js';
+import { runClusterBatch, undoInClusters } from './cluster-batch.js';
 import { startMirror } from './mirror.js';
 import { createNudges } from './nested-plan.js';
 import { resultOf } from './stage-result.js';
@@ -63,13 +64,19 @@ export async function drStageRollback(input: StageRollbackInput): Promise<StageR
       action.startTime = now();
       changes.mark(step.at.workflow, step.at.action);
       mirror.touch();
-      const say: Series['say'] = (message, outputs) => {
-        action.message = message;
-        if (outputs !== undefined) action.outputs = outputs;
+      const changed = (): void => {
         changes.mark(step.at.workflow, step.at.action);
         mirror.touch();
       };
-      applyOutcome(action, await steps.run(() => undoStep(input, step, { nudges, say })));
+      const say: Series['say'] = (message, outputs) => {
+        action.message = message;
+        if (outputs !== undefined) action.outputs = outputs;
+        changed();
+      };
+      applyOutcome(
+        action,
+        await steps.run(() => undoStep(input, step, { status: action, changed, nudges, say })),
+      );
       action.order = state.order += 1;
       if (ended(action) === 'Failed') failed = action;
       changes.mark(step.at.workflow, step.at.action);
@@ -130,67 +137,84 @@ export async function drStageRollback(input: StageRollbackInput): Promise<StageR
 /** The phase now: the compiler does not see that applying an outcome changed it. */
 const ended = (action: ActionStatus): string => action.phase;
 
-function undoStep(
-  input: StageRollbackInput,
-  step: UndoStep,
-  hooks: Pick<Series, 'nudges' | 'say'>,
-): ReturnType<typeof executeAction> {
-  if (step.hook === true) return runHook(input, step, hooks);
+/** Where a step shows how far it is, and what wakes it. */
+interface Shown extends Pick<Series, 'nudges' | 'say'> {
+  status: ActionStatus;
+  changed: () => void;
+}
+
+function undoStep(input: StageRollbackInput, step: UndoStep, shown: Shown): Promise<ActionOutcome> {
+  if (step.hook === true) return runHook(input, step, shown);
+  const { status, changed, ...hooks } = shown;
   // A custom rollback brings its own times and retries.
   const { rollback } = step.input;
   const rule =
     rollback === undefined
       ? step.input
-      : { ...step.input, totalTimeoutMs: undefined, step: undefined, optional: undefined, ...rollback };
-  return executeAction({
-    input: rule,
-    task: {
-      run: input.run,
-      at: step.at,
-      direction: 'undo',
-      round: 0,
-      name: step.input.name,
-      type: rule.type,
-      timeoutMs: rule.timeoutMs,
-      ...(rule.totalTimeoutMs !== undefined && { totalTimeoutMs: rule.totalTimeoutMs }),
-      retry: rule.retry,
-      ...(step.input.body !== undefined && { body: step.input.body }),
-      outputs: step.outputs,
-      phases: Object.fromEntries(Object.entries(step.outputs).map(([name, view]) => [name, view.phase])),
-      forward: step.forward,
-      ...(step.forward.outputs?.priorRef !== undefined && { prior: step.forward.outputs.priorRef }),
-    },
-    bounds: input.bounds,
-    totalMs: input.bounds.undoStepMs,
-    ...hooks,
-  });
+      : {
+          ...step.input,
+          totalTimeoutMs: undefined,
+          step: undefined,
+          optional: undefined,
+          perCluster: undefined,
+          ...rollback,
+        };
+  const { bounds } = input;
+  const { forward } = step;
+  const task: ActionTask = {
+    run: input.run,
+    at: step.at,
+    direction: 'undo',
+    round: 0,
+    name: step.input.name,
+    type: rule.type,
+    timeoutMs: rule.timeoutMs,
+    ...(rule.totalTimeoutMs !== undefined && { totalTimeoutMs: rule.totalTimeoutMs }),
+    retry: rule.retry,
+    ...(step.input.body !== undefined && { body: step.input.body }),
+    outputs: step.outputs,
+    phases: Object.fromEntries(Object.entries(step.outputs).map(([name, view]) => [name, view.phase])),
+    forward,
+    ...(forward.outputs?.priorRef !== undefined && { prior: forward.outputs.priorRef }),
+  };
+  const totalMs = bounds.undoStepMs;
+  return rule.perCluster !== undefined && forward.clusterStatuses !== undefined
+    ? undoInClusters({ input: rule, status, task, forward, bounds, totalMs, changed })
+    : executeAction({ input: rule, task, bounds, totalMs, ...hooks });
 }
 
 /** A hook around the undoing: carried out as it is written, in the name of the run that undoes. */
-function runHook(
+async function runHook(
   input: StageRollbackInput,
   step: UndoStep,
-  hooks: Pick<Series, 'nudges' | 'say'>,
-): ReturnType<typeof executeAction> {
+  { status, changed, ...hooks }: Shown,
+): Promise<ActionOutcome> {
   const { input: action, at, outputs } = step;
-  return executeAction({
-    input: action,
-    task: {
-      run: { ...input.run, mode: 'Rollback' },
-      at,
-      direction: 'forward',
-      round: 0,
-      name: action.name,
-      type: action.type,
-      timeoutMs: action.timeoutMs,
-      ...(action.totalTimeoutMs !== undefined && { totalTimeoutMs: action.totalTimeoutMs }),
-      retry: action.retry,
-      ...(action.body !== undefined && { body: action.body }),
-      outputs,
-      phases: Object.fromEntries(Object.entries(outputs).map(([name, view]) => [name, view.phase])),
-    },
-    bounds: input.bounds,
-    totalMs: input.bounds.undoStepMs,
-    ...hooks,
+  const { bounds } = input;
+  const task: ActionTask = {
+    run: { ...input.run, mode: 'Rollback' },
+    at,
+    direction: 'forward',
+    round: 0,
+    name: action.name,
+    type: action.type,
+    timeoutMs: action.timeoutMs,
+    ...(action.totalTimeoutMs !== undefined && { totalTimeoutMs: action.totalTimeoutMs }),
+    retry: action.retry,
+    ...(action.body !== undefined && { body: action.body }),
+    outputs,
+    phases: Object.fromEntries(Object.entries(outputs).map(([name, view]) => [name, view.phase])),
+  };
+  if (action.perCluster === undefined) {
+    return executeAction({ input: action, task, bounds, totalMs: bounds.undoStepMs, ...hooks });
+  }
+  let outcome: ActionOutcome | undefined;
+  await runClusterBatch({
+    actions: [{ input: action, status, task, changed, ended: (how) => (outcome = how) }],
+    bounds,
+    failFast: true,
+    interruption: () => ({ reason: 'Cancelled', message: 'the run was cancelled before it began' }),
   });
+  if (outcome === undefined) throw new Error(`hook "${action.name}" did not end`);
+  return outcome;
 }

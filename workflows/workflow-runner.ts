@@ -6,6 +6,7 @@ import type { ActionInput, OutputViews, WorkflowInput } from '../api/run.js';
 import type { ActionStatus, WorkflowExecutionStatus } from '../api/types.js';
 import { executeAction } from './action.js';
 import type { Approvals } from './approvals.js';
+import { runClusterBatch } from './cluster-batch.js';
 import type { ActionOutcome, ActionTask, RunBounds, RunIdentity } from './contract.js';
 import type { Nudges } from './nested-plan.js';
 
@@ -114,9 +115,12 @@ export async function runActions(runner: WorkflowRunner): Promise<void> {
       const decision = verdict(index, currentTurn);
       if (decision === 'wait') continue;
       if (decision === 'start') {
+        const batch = batchFrom(runner, index, graph);
+        const run = (): Promise<void> =>
+          batch.length === 0 ? runAction(runner, index, interruption) : runBatch(runner, batch, interruption);
         running.set(
           index,
-          scope.run(() => runAction(runner, index, interruption)).finally(() => running.delete(index)),
+          scope.run(run).finally(() => running.delete(index)),
         );
       } else {
         skip(action, decision);
@@ -135,24 +139,60 @@ export async function runActions(runner: WorkflowRunner): Promise<void> {
   }
 }
 
+/**
+ * The actions per cluster that are carried out together with this one, in list order those that follow it and do not
+ * read what it puts out. Empty when it is carried out once for all clusters.
+ */
+function batchFrom({ input, status }: WorkflowRunner, index: number, graph: boolean): number[] {
+  const batch: number[] = [];
+  const names = new Set<string>();
+  for (let next = index; next < input.actions.length; next += 1) {
+    const action = input.actions[next];
+    const own = status.actionStatuses?.[next];
+    if (own?.phase === 'Skipped' && isMeantSkip(own.reason)) continue;
+    if (action?.perCluster === undefined || own?.phase !== 'Pending') break;
+    // Hooks come all before what they are hooks of, or all after it.
+    if (rankOf(action) !== rankOf(input.actions[index] ?? action)) break;
+    if (action.uses.some((name) => names.has(name))) break;
+    batch.push(next);
+    names.add(action.name);
+    if (graph) break;
+  }
+  return batch;
+}
+
+async function runBatch(
+  runner: WorkflowRunner,
+  batch: readonly number[],
+  interruption: () => StopCause,
+): Promise<void> {
+  await runClusterBatch({
+    bounds: runner.bounds,
+    failFast: runner.input.failurePolicy === 'FailFast',
+    interruption,
+    actions: batch.map((index) => {
+      const { action, own, task } = begin(runner, index);
+      return {
+        input: action,
+        status: own,
+        task,
+        changed: () => runner.changed(index),
+        ended: (outcome) => finish(runner, index, outcome, interruption),
+      };
+    }),
+  });
+}
+
 async function runAction(
   runner: WorkflowRunner,
   index: number,
   interruption: () => StopCause,
 ): Promise<void> {
-  const { input, status } = runner;
-  const action = input.actions[index];
-  const own = status.actionStatuses?.[index];
-  if (action === undefined || own === undefined) throw new Error(`no action ${index}`);
-  own.phase = 'Running';
-  own.startTime = now();
-  delete own.completionTime;
-  status.currentAction = action.name;
-  runner.changed(index);
+  const { action, own, task } = begin(runner, index);
 
   const outcome = await executeAction({
     input: action,
-    task: taskOf(runner, index, action, own),
+    task,
     bounds: runner.bounds,
     approvals: runner.approvals,
     nudges: runner.nudges,
@@ -162,6 +202,34 @@ async function runAction(
       runner.changed(index);
     },
   });
+  finish(runner, index, outcome, interruption);
+}
+
+function begin(
+  runner: WorkflowRunner,
+  index: number,
+): { action: ActionInput; own: ActionStatus; task: ActionTask } {
+  const { input, status } = runner;
+  const action = input.actions[index];
+  const own = status.actionStatuses?.[index];
+  if (action === undefined || own === undefined) throw new Error(`no action ${index}`);
+  own.phase = 'Running';
+  own.startTime = now();
+  delete own.completionTime;
+  status.currentAction = action.name;
+  runner.changed(index);
+  return { action, own, task: taskOf(runner, index, action, own) };
+}
+
+function finish(
+  runner: WorkflowRunner,
+  index: number,
+  outcome: ActionOutcome,
+  interruption: () => StopCause,
+): void {
+  const { status } = runner;
+  const own = status.actionStatuses?.[index];
+  if (own === undefined) throw new Error(`no action ${index}`);
   applyOutcome(own, outcome);
   if (own.phase === 'Failed' && own.reason === 'Cancelled') own.reason = interruption().reason;
   if (outcome.phase !== 'Skipped') own.order = runner.nextOrder();

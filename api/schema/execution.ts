@@ -60,6 +60,16 @@ export const httpResponseSchema = z
   })
   .describe('Summary of an HTTP response.');
 
+const priorRefSchema = z
+  .object({
+    name: z
+      .string()
+      .describe('Name of the Secret. Empty in a status that had to be made smaller: it is derived.'),
+    key: z.string().describe('Key in the Secret.'),
+    digest: z.string().describe('SHA-256 of the content.'),
+  })
+  .describe('Where the state before the action is kept.');
+
 export const actionOutputsSchema = z
   .object({
     jobRef: objectReferenceSchema.optional().describe('The Job that was created.'),
@@ -67,6 +77,11 @@ export const actionOutputsSchema = z
     globalizationRef: objectReferenceSchema.optional().describe('The Globalization that was written.'),
     helmChartRef: objectReferenceSchema.optional().describe('The HelmChart that was written.'),
     subscriptionRef: objectReferenceSchema.optional().describe('The Subscription that was written.'),
+    subscriptionRefs: z
+      .array(objectReferenceSchema)
+      .max(256)
+      .optional()
+      .describe('PerCluster: the Subscriptions that were written, one for each cluster.'),
     resourceRef: objectReferenceSchema.optional().describe('The object that was written, when there is one.'),
     resourceRefs: z
       .array(objectReferenceSchema)
@@ -120,16 +135,7 @@ export const actionOutputsSchema = z
       })
       .optional()
       .describe('Plan: the nested execution.'),
-    priorRef: z
-      .object({
-        name: z
-          .string()
-          .describe('Name of the Secret. Empty in a status that had to be made smaller: it is derived.'),
-        key: z.string().describe('Key in the Secret.'),
-        digest: z.string().describe('SHA-256 of the content.'),
-      })
-      .optional()
-      .describe('Where the state before the action is kept.'),
+    priorRef: priorRefSchema.optional(),
   })
   .describe('What an action put out.');
 /** Outputs of an action (seed: ActionOutputs; `resourceRefs`, `created`, `stopUnconfirmed`, `priorRef` added). */
@@ -139,6 +145,24 @@ const itemTimes = {
   startTime: time('When it started.'),
   completionTime: time('When it ended.'),
 };
+
+export const clusterActionStatusSchema = z
+  .object({
+    cluster: z.string().describe('Namespace and name of the ManagedCluster.'),
+    clusterID: z.string().describe("The ManagedCluster's spec.clusterId."),
+    phase: z.string().describe('Pending, Running, Succeeded, Failed or Skipped.'),
+    ...itemTimes,
+    retryCount: z.int().optional().describe('Retries so far.'),
+    reason: z.string().optional().describe('Stable CamelCase reason of a failure or a skip.'),
+    message: z.string().optional().describe('What happened, for a person.'),
+    round: z.int().optional().describe('Round of the idempotency key that the outcome belongs to.'),
+    effect: z.enum(['Done', 'None', 'Unknown']).optional().describe('Whether there was an effect.'),
+    subscription: z.string().optional().describe('Name of the Subscription that was written.'),
+    priorRef: priorRefSchema.optional(),
+  })
+  .describe('State of an action in one cluster.');
+/** State of an action in one cluster (the original's ClusterActionStatus; all but the first six fields added). */
+export type ClusterActionStatus = z.infer<typeof clusterActionStatusSchema>;
 
 export const actionStatusSchema = z
   .object({
@@ -157,6 +181,11 @@ export const actionStatusSchema = z
       .describe('Whether the action had its effect. None is never undone, Unknown is.'),
     order: z.int().optional().describe('Rank of the action in the order of completion within its stage.'),
     outputs: actionOutputsSchema.optional(),
+    clusterStatuses: z
+      .array(clusterActionStatusSchema)
+      .max(256)
+      .optional()
+      .describe('PerCluster: state of the action in each cluster.'),
   })
   .describe('State of an action.');
 /** State of an action (seed: ActionStatus). */

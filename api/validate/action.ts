@@ -1,10 +1,12 @@
 import {
+  CLUSTER_EXECUTION_MODES,
   CREATING_TYPES,
   isActionType,
   isTargetable,
   MAX_RETRY_INTERVAL_MS,
   OPERATIONS_BY_TYPE,
   operationOf,
+  perClusterOf,
   rollbackOf,
   TARGETABLE_TYPES,
   timeoutOf,
@@ -31,10 +33,6 @@ import { checkWait } from './wait.js';
 /** Longest timeout: 30 days. Beyond it a typing mistake is likelier than a wish. */
 const MAX_TIMEOUT_MS = 30 * 24 * 3_600_000;
 const MAX_MULTIPLIER = 100;
-
-const UNSUPPORTED_FIELDS = {
-  clusterExecutionMode: 'execution per cluster',
-} as const satisfies Partial<Record<keyof Action, string>>;
 
 /** Checks one action with its custom rollback; names, order and references are the workflow's. */
 export function checkAction(action: Action, path: string): Problem[] {
@@ -78,7 +76,7 @@ export function checkCondition(when: string, path: string): Problem[] {
 function checkStep(action: Action, path: string): Problem[] {
   const { type } = action;
   const common = [
-    ...checkUnsupported(action, path),
+    ...checkPerCluster(action, path),
     ...checkTarget(action, `${path}.target`),
     ...checkTimes(action, path),
     ...checkRetry(action.retryPolicy, `${path}.retryPolicy`),
@@ -92,18 +90,26 @@ function checkUnknownType(type: string, path: string): Problem[] {
   return [error(`${path}.type`, 'InvalidField', message)];
 }
 
-function checkUnsupported(action: Action, path: string): Problem[] {
-  return Object.entries(UNSUPPORTED_FIELDS).flatMap(([field, what]) =>
-    isUnset(action[field as keyof typeof UNSUPPORTED_FIELDS])
-      ? []
-      : [
-          error(
-            `${path}.${field}`,
-            'UnsupportedField',
-            `is set, but ${what} is not supported yet; remove it`,
-          ),
-        ],
-  );
+/** Where a mode has no effect the original acts globally, and says nothing. */
+function checkPerCluster(action: Action, path: string): Problem[] {
+  const { clusterExecutionMode: mode, maxConcurrentClusters, type, waitReady } = action;
+  const problems: Problem[] = [];
+  const where = `${path}.clusterExecutionMode`;
+  if (!isUnset(mode) && !CLUSTER_EXECUTION_MODES.includes(mode ?? '')) {
+    const message = `is ${show(mode)}; allowed are ${CLUSTER_EXECUTION_MODES.join(', ')}`;
+    problems.push(error(where, 'InvalidField', message));
+  } else if (mode === 'PerCluster' && type !== 'Subscription') {
+    problems.push(warning(where, 'IgnoredField', 'has an effect on type Subscription only'));
+  } else if (mode === 'PerCluster' && waitReady !== true) {
+    const message =
+      'has an effect with waitReady: true only; without it one Subscription is written for all clusters';
+    problems.push(warning(where, 'IgnoredField', message));
+  }
+  if (maxConcurrentClusters !== undefined && perClusterOf(action) === undefined) {
+    const message = 'has an effect with clusterExecutionMode: PerCluster only';
+    problems.push(warning(`${path}.maxConcurrentClusters`, 'IgnoredField', message));
+  }
+  return problems;
 }
 
 function checkTarget({ target, type }: Action, path: string): Problem[] {

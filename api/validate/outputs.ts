@@ -16,6 +16,7 @@ const OWNED: Record<string, ActionType> = {
   globalizationRef: 'Globalization',
   helmChartRef: 'HelmChart',
   subscriptionRef: 'Subscription',
+  subscriptionRefs: 'Subscription',
   resourceRef: 'KubernetesResource',
   resourceRefs: 'KubernetesResource',
   approval: 'Approval',

@@ -595,6 +595,24 @@ describe('rules', () => {
       [localization({ operation: 'Patch' })],
       ['error MissingRollback spec.actions[0].localization.operation'],
     ],
+    [
+      'execution per cluster is for Subscriptions that are waited for',
+      [
+        subscription({}, { clusterExecutionMode: 'PerCluster', maxConcurrentClusters: 2 }),
+        subscription({}, { name: 'b', clusterExecutionMode: 'PerCluster', waitReady: false }),
+        http('c', { clusterExecutionMode: 'PerCluster', maxConcurrentClusters: 2 }),
+        http('d', { clusterExecutionMode: 'Rolling' }),
+        http('e', { clusterExecutionMode: '' }),
+        http('f', { clusterExecutionMode: 'Global' }),
+      ],
+      [
+        'warning IgnoredField spec.actions[1].clusterExecutionMode',
+        'warning IgnoredField spec.actions[2].clusterExecutionMode',
+        'warning IgnoredField spec.actions[2].maxConcurrentClusters',
+        'error InvalidField spec.actions[3].clusterExecutionMode',
+        'warning NotWaiting spec.actions[1].waitReady',
+      ],
+    ],
     // Globalization
     [
       'Create of a Globalization needs a feed, and its affinity is a selector',

@@ -53,6 +53,7 @@ export function addCheck(program: Command, perform: Perform): void {
     ['check clusternet --context parent', 'with the first two clusters that are Ready'],
     ['check clusternet --clusters site-a,site-b --yes -o json', 'for a program'],
   ]);
+  addExamples(group, [['check clusternet', 'what Drover relies on where Clusternet deploys']]);
   command.copyInheritedSettings(group);
 }
 

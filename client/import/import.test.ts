@@ -176,6 +176,27 @@ describe('stored defaults of Localizations', () => {
   });
 });
 
+describe('Subscriptions per cluster', () => {
+  it('have other names here', () => {
+    const action = {
+      name: 'app',
+      type: 'Subscription',
+      waitReady: true,
+      clusterExecutionMode: 'PerCluster',
+      subscription: {
+        name: 'app',
+        spec: {
+          feeds: [{ apiVersion: 'v1', kind: 'ConfigMap', name: 'web' }],
+          subscribers: [{ clusterAffinity: { matchLabels: { site: 'a' } } }],
+        },
+      },
+    };
+    expect(findings(object('DRWorkflow', 'w', workflow([action])))).toEqual([
+      'differs PerClusterNames spec.actions[0].clusterExecutionMode',
+    ]);
+  });
+});
+
 describe('HTTP actions', () => {
   const http = (more: Loose, url = 'https://x.example/'): Loose => ({
     name: 'h',

@@ -200,6 +200,19 @@ function importObject(action: Loose, at: Path, input: RuleInput, out: RuleOutput
       'subscribers hold placeholders, which are filled in here; the original left them as they were written',
     );
   }
+  if (
+    action.clusterExecutionMode === 'PerCluster' &&
+    action.type === 'Subscription' &&
+    action.waitReady === true
+  ) {
+    say(
+      out,
+      'differs',
+      'PerClusterNames',
+      [...at, 'clusterExecutionMode'],
+      'writes Subscriptions named <name>--<namespace>.<cluster>; those of the original, <name>--<cluster>, stay beside them: delete them once the new ones are there',
+    );
+  }
   if (action.type === 'Localization') importOverride(block, [...at, field], operation, input, out);
 }
 

@@ -34,6 +34,22 @@ describe('the tree of a run', () => {
     ]);
   });
 
+  it('has the clusters of an action per cluster', () => {
+    const one = stage('roll', 'Running', 1);
+    const action = one.workflowExecutions?.[0]?.actionStatuses?.[0];
+    Object.assign(action ?? {}, {
+      clusterStatuses: [
+        { cluster: 'ns/a', clusterID: '1', phase: 'Succeeded' },
+        { cluster: 'ns/b', clusterID: '2', phase: 'Failed', reason: 'ClusterGone' },
+      ],
+    });
+    const [node] = executionTree([one], NOW)[0]?.children[0]?.children ?? [];
+    expect(node?.children.map(({ label, phase, note }) => [label, phase, note])).toEqual([
+      ['ns/a', 'Succeeded', ''],
+      ['ns/b', 'Failed', 'ClusterGone'],
+    ]);
+  });
+
   it('tells reasons of failures and skips, messages, and retries', () => {
     expect(noteOf({ phase: 'Failed', reason: 'Timeout', message: 'after 5m', retryCount: 1 })).toBe(
       'Timeout: after 5m (1 retry)',

@@ -33,7 +33,14 @@ function actionNode(action: ActionStatus, now: number): TreeNode {
     kind: action.type ?? '',
     time: elapsed(action, now),
     note: noteOf(action),
-    children: [],
+    children: (action.clusterStatuses ?? []).map((cluster) => ({
+      phase: cluster.phase,
+      label: cluster.cluster,
+      kind: '',
+      time: elapsed(cluster, now),
+      note: noteOf(cluster),
+      children: [],
+    })),
   };
 }
 

@@ -3,6 +3,7 @@ import { priorSecretName } from '../../api/naming.js';
 import type {
   ActionOutputs,
   ActionStatus,
+  ClusterActionStatus,
   DRPlanExecution,
   DRPlanExecutionStatus,
   StageStatus,
@@ -15,7 +16,7 @@ export const STATUS_LIMIT_BYTES = 800 * 1024;
 export const HARD_LIMIT_BYTES = 1024 * 1024;
 const SHORT_MESSAGE = 120;
 
-type Item = ActionStatus | WorkflowExecutionStatus | StageStatus;
+type Item = ActionStatus | ClusterActionStatus | WorkflowExecutionStatus | StageStatus;
 
 /** One way of making a status smaller. */
 interface Reduction {
@@ -116,7 +117,13 @@ function withNote(status: DRPlanExecutionStatus, applied: ReadonlySet<Reduction>
 function reduce(status: DRPlanExecutionStatus, { item, action }: Reduction): DRPlanExecutionStatus {
   if (status.stageStatuses === undefined) return status;
   const each = <T extends Item>(one: T): T => (item === undefined ? one : (item(one) as T));
-  const stages = mapActions(status.stageStatuses, (one) => each(action === undefined ? one : action(one)));
+  const stages = mapActions(status.stageStatuses, (one) => {
+    const reduced = each(action === undefined ? one : action(one));
+    const { clusterStatuses } = reduced;
+    return clusterStatuses === undefined
+      ? reduced
+      : { ...reduced, clusterStatuses: clusterStatuses.map(each) };
+  });
   return {
     ...status,
     stageStatuses:

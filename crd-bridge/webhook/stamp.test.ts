@@ -83,8 +83,8 @@ it('lets nobody change or remove a stamp', async () => {
   expect(await stamped('UPDATE', { [requestedBy]: 'root' }, {})).toEqual({});
 });
 
-it('keeps what the bridge says about nested executions, and lets nobody else say it', () => {
-  expect(stamped('CREATE', { [nestedIn]: '{}', [key]: 'k' })).toEqual({ [requestedBy]: 'alice' });
+it('keeps what the bridge says about nested executions, and lets nobody else say it', async () => {
+  expect(await stamped('CREATE', { [nestedIn]: '{}', [key]: 'k' })).toEqual({ [requestedBy]: 'alice' });
   const before = { [requestedBy]: 'bob', [nestedIn]: '{}', [key]: 'k' };
-  expect(stamped('UPDATE', { [requestedBy]: 'bob', [nestedIn]: 'x' }, before)).toEqual(before);
+  expect(await stamped('UPDATE', { [requestedBy]: 'bob', [nestedIn]: 'x' }, before)).toEqual(before);
 });

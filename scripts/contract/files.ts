@@ -6,6 +6,8 @@ export const FILES = {
   BAD: 'test/e2e/bad-input.test.ts',
   BRIDGE: 'test/bridge/lifecycle.test.ts',
   CANCEL: 'test/e2e/cancel.test.ts',
+  CLUSTERS: 'test/actions/per-cluster.test.ts',
+  LANES: 'test/workflows/clusters.test.ts',
   CHART: 'test/actions/helm-chart.test.ts',
   CHECK: 'api/validate/workflow.test.ts',
   CLEANUP: 'test/e2e/hook-cleanup.test.ts',

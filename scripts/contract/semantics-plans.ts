@@ -48,7 +48,7 @@ export const SEMANTICS_PLANS: readonly Chapter[] = [
       ],
     ],
     [
-      'fields of later releases are refused with UnsupportedField, never dropped',
+      'fields of later releases do what they say, and what they cannot say is refused, never dropped',
       [`${BAD} > a workflow > %s is Invalid and says where`],
     ],
     [

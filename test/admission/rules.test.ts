@@ -81,8 +81,8 @@ describe('a workflow', () => {
       /"b"/,
     ],
     [
-      'a field of a later release',
-      { actions: [http('a', 'http://x/', { hookType: 'pre-install' })] },
+      'a hook that there is not',
+      { actions: [http('a', 'http://x/', { hookType: 'pre-flight' })] },
       /hookType/,
     ],
   ])('with %s is refused', async (_, spec, message) => {

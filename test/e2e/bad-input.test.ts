@@ -93,7 +93,12 @@ describe('a workflow', () => {
     ],
     ['that reads the output of no action', [http('a', 'http://x/{{ .outputs.nowhere.phase }}')], /nowhere/],
     ['with a condition that is no CEL', [http('a', 'http://x/', { when: 'outputs.' })], /actions\[0\]\.when/],
-    ['with a field of a later release', [http('a', 'http://x/', { hookType: 'pre-install' })], /hookType/],
+    ['with a hook that there is not', [http('a', 'http://x/', { hookType: 'pre-flight' })], /hookType/],
+    [
+      'with a mode of clusters that there is not',
+      [http('a', 'http://x/', { clusterExecutionMode: 'Rolling' })],
+      /clusterExecutionMode.*Global, PerCluster/s,
+    ],
   ])('%s is Invalid and says where', async (title, actions, message) => {
     const name = nameOf(title);
     await refused(gated.workflow(name, { actions }), message);

@@ -26,16 +26,22 @@ import type {
   RunInput,
   RunResult,
   StageUpdate,
+  TargetsOutcome,
   WorkerActivities,
 } from '../../workflows/contract.js';
 
 /**
  * What an action does: an outcome, or a function of the attempt. Unnamed actions succeed. `decide NAME` is what is
- * decided before a step of the workflow's own.
+ * decided before a step of the workflow's own, `targets NAME` the clusters of an action per cluster, whose parts are
+ * named `NAME@CLUSTER`.
  */
 export type Script = Record<
   string,
-  Partial<ActionOutcome> | CleanupOutcome | Decision | ((task: ActionTask) => Promise<Partial<ActionOutcome>>)
+  | Partial<ActionOutcome>
+  | CleanupOutcome
+  | Decision
+  | TargetsOutcome
+  | ((task: ActionTask) => Promise<Partial<ActionOutcome>>)
 >;
 
 /** What happened, in order. */
@@ -87,7 +93,9 @@ export async function startScriptedWorker(address: string, namespace: string): P
 
   async function act(task: ActionTask): Promise<ActionOutcome> {
     const { script, recording } = of(task.run.uid);
-    const label = task.direction === 'undo' ? `undo ${task.name}` : task.name;
+    const { cluster } = task.at;
+    const name = cluster === undefined ? task.name : `${task.name}@${cluster}`;
+    const label = task.direction === 'undo' ? `undo ${name}` : name;
     recording.events.push(`start ${label}`);
     const step = script[label];
     const ended = typeof step === 'function' ? await step(task) : (step ?? {});
@@ -116,6 +124,13 @@ export async function startScriptedWorker(address: string, namespace: string): P
       if (decision === undefined) throw new Error(`no decision for ${task.name}`);
       return Promise.resolve(decision as unknown as Decision);
     },
+    targets: (task): Promise<TargetsOutcome> => {
+      const { script, recording } = of(task.run.uid);
+      recording.events.push(`targets ${task.name}`);
+      const found = script[`targets ${task.name}`];
+      if (found === undefined) throw new Error(`no clusters for ${task.name}`);
+      return Promise.resolve(found as unknown as TargetsOutcome);
+    },
     capture: (task): Promise<CaptureOutcome> => {
       of(task.run.uid).recording.events.push(`capture ${task.name}`);
       return Promise.resolve({ kind: 'captured', prior: { name: 'prior', key: task.name, digest: 'd' } });
@@ -127,7 +142,9 @@ export async function startScriptedWorker(address: string, namespace: string): P
       return Promise.resolve((script[label] ?? { kind: 'done', message: 'removed it' }) as CleanupOutcome);
     },
     settle: (task): Promise<ActionOutcome> => {
-      of(task.run.uid).recording.events.push(`settle ${task.name}`);
+      const { cluster } = task.at;
+      const name = cluster === undefined ? task.name : `${task.name}@${cluster}`;
+      of(task.run.uid).recording.events.push(`settle ${name}`);
       return Promise.resolve({
         phase: 'Failed',
         reason: 'Interrupted',

@@ -93,7 +93,18 @@ const actionFields = {
       'Subscription: wait until every cluster has applied this very spec. HelmChart: wait until Clusternet has found the chart. Default false.',
     ),
   target: targetSchema.optional(),
-  clusterExecutionMode: z.string().optional().describe('Not supported yet: makes the workflow Invalid.'),
+  clusterExecutionMode: z
+    .string()
+    .optional()
+    .describe(
+      'Subscription with waitReady: Global (default) writes one Subscription for all clusters, PerCluster one for each of them, so that every cluster goes on by itself.',
+    ),
+  maxConcurrentClusters: z
+    .int()
+    .min(1)
+    .max(100)
+    .optional()
+    .describe('PerCluster: how many clusters are worked on at once (default and at most 100).'),
   hookType: z
     .string()
     .max(256)
