@@ -1,7 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { mergeParameters, unknownParameters } from './parameters.js';
 import type { Parameter } from './types.js';
-import { errorsOf } from './problem.js';
 
 const at = 'start' as const;
 const reasons = (problems: { reason: string; path: string; severity: string }[]) =>

@@ -267,7 +267,7 @@ export async function startBridge(options: BridgeOptions): Promise<Bridge> {
 
   const informers: Informer[] = [
     ...(Object.values(caches) as Informer[]),
-    policies as Informer,
+    policies,
     // Only where there is admission does it matter where there is none.
     ...(hasAdmission ? [unadmitted] : []),
   ];

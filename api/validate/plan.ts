@@ -15,7 +15,7 @@ import { error, readSpec, show, warning } from './fields.js';
 import { checkDependencies } from './graph.js';
 import { checkPriorities } from './localizations.js';
 import type { ActionUse } from './localizations.js';
-import { checkName, checkReferable, checkUnique } from './names.js';
+import { checkReferable, checkUnique } from './names.js';
 import { checkNesting } from './nesting.js';
 import type { PlanLookup } from './nesting.js';
 import { checkReachable } from './reachable.js';

@@ -107,7 +107,7 @@ describe('pods', () => {
     }[];
     for (const policy of policies) {
       await stack.kube.create(
-        { ...policy, metadata: { ...policy.metadata, namespace: stack.namespace } } as unknown as KubeObject,
+        { ...policy, metadata: { ...policy.metadata, namespace: stack.namespace } },
         { dryRun: true },
       );
     }
