@@ -251,8 +251,10 @@ describe('an execution', () => {
     expect(recorder.of('/required/b')).toHaveLength(1);
   });
 
-  it('with a mode that is none is refused, and one without a mode that is asked for is warned of', async () => {
-    await refused(stack.execute('required', { mode: 'install' as never }), /spec\.mode.*Install/s);
+  it('with a mode that is none, or a parameter of a reserved name, is refused', async () => {
+    await expect(stack.execute('required', { mode: 'install' as never })).rejects.toThrow(
+      /spec\.mode.*"install".*"Install"/s,
+    );
     const reserved = { params: [{ name: 'mode', value: 'install' }] };
     await refused(gated.execute('required', reserved), /reserved/);
     const ended = await stack.ended(await stack.execute('required', reserved));

@@ -217,12 +217,19 @@ describe('an approval', () => {
   });
 
   it('hears nothing that was said before it asked', async () => {
+    let goOn = (): void => undefined;
+    const before = new Promise<object>((resolve) => {
+      goOn = () => {
+        resolve({});
+      };
+    });
     const run = await scripted.run(
       { run: { requestedBy: 'alice' } as never, stages: one('a', approval()) },
-      { a: () => untilCancelled(1000), 'decide ok': asked({ timeoutMs: 1500 }) },
+      { a: () => Promise.race([untilCancelled(), before]), 'decide ok': asked({ timeoutMs: 1500 }) },
     );
     await shows(run, 'Running');
     await answer(run, 'bob', { id: 'early' });
+    goOn();
     await shows(run, 'waits for approval (0/');
     await answer(run, 'bob', { id: 'early' });
     expect(await ended(run)).toMatchObject({ phase: 'Failed', reason: 'ApprovalExpired' });
