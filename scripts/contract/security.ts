@@ -69,8 +69,13 @@ export const SECURITY: readonly Chapter[] = [
     ],
     [
       'a secret appears in nothing that is reported',
-      ['activities/http.test.ts > secrets > appear in nothing that is reported'],
-      'A canary through status, Events, logs, metrics and histories of a whole run.',
+      [
+        'activities/http.test.ts > secrets > appear in nothing that is reported',
+        'test/security/canary.test.ts > a value from a Secret > stands in no resource but the Secrets themselves',
+        'test/security/canary.test.ts > a value from a Secret > stands in no log and no metric',
+        'test/security/canary.test.ts > a value from a Secret > stands in no history',
+        'test/security/encryption.test.ts > an installation that encrypts > leaves nothing readable in the histories but types, search attributes and times',
+      ],
     ],
     [
       'no RBAC, webhooks, definitions, tokens or privileged pods unless a policy says so',
@@ -99,6 +104,14 @@ export const SECURITY: readonly Chapter[] = [
         'test/admission/stamp.test.ts > are stamped, whatever is claimed at create, in a patch or in a replace',
       ],
     ],
-    ['supply chain: audit, SBOM, signing, provenance, non-root image', [], 'Part of packaging.'],
+    [
+      'supply chain: pinned packages, bill of materials, pods without privilege',
+      [
+        'test/security/supply-chain.test.ts > packages > are pinned by version and digest, all of them',
+        'test/security/supply-chain.test.ts > packages > stand in the bill of materials',
+        'test/security/supply-chain.test.ts > pods > of the %s pass the restricted pod security standard',
+      ],
+      'audit, provenance and attestations are steps of the release, which runs elsewhere',
+    ],
   ]),
 ];
