@@ -2,7 +2,13 @@
  * The frame around every action activity: one call is one attempt. It gives signs of life, bounds times, turns cancel
  * and shutdown into the handler's signal, and leaves counting to the {@link Series}.
  */
-import type { ActionOutcome, ActionTask, CaptureOutcome, TargetsOutcome } from '../workflows/contract.js';
+import type {
+  ActionOutcome,
+  ActionTask,
+  CaptureOutcome,
+  NotBegun,
+  TargetsOutcome,
+} from '../workflows/contract.js';
 import { StaleAttempt } from './handler.js';
 import type { AbortReason, Attempt, AttemptResult, Handler } from './handler.js';
 import { dispatch, fromException, prepare } from './prepare.js';
@@ -81,15 +87,12 @@ export async function targetsAction(
   });
 }
 
-type Refused =
-  { kind: 'skipped'; reason: string; message: string } | { kind: 'failed'; reason: string; message: string };
-
 /** Does what comes before an effect and has none itself; `when` is evaluated first. */
 async function prepareEffect<T extends { kind: string }>(
   task: ActionTask,
   deps: AttemptDeps,
   options: { look: (attempt: Attempt) => Promise<T>; cut: string },
-): Promise<T | Refused> {
+): Promise<T | NotBegun> {
   const series = resumeSeries(task);
   const pulse = startPulse({ timeoutMs: HELPER_TIMEOUT_MS, details: () => ({ ...series.progress }) });
   let result: AttemptResult;
@@ -109,6 +112,16 @@ async function prepareEffect<T extends { kind: string }>(
   } finally {
     pulse.stop();
   }
+  return notBegun(result, pulse, options.cut);
+}
+
+/**
+ * How an activity without an effect ends that has not come to its purpose.
+ *
+ * @param cut what is said when it was interrupted
+ * @throws ApplicationFailure when it has to be tried again
+ */
+export function notBegun(result: AttemptResult, pulse: Pulse, cut: string): NotBegun {
   switch (result.kind) {
     case 'skipped':
     case 'failed':
@@ -119,7 +132,7 @@ async function prepareEffect<T extends { kind: string }>(
       if (abortReason(pulse) === 'cancelled') {
         return { kind: 'failed', reason: 'Cancelled', message: 'cancelled before anything was changed' };
       }
-      throw tryAgain('Interrupted', options.cut);
+      throw tryAgain('Interrupted', cut);
     case 'succeeded':
       throw new Error('a preparation ended as if it were an action');
   }
@@ -186,5 +199,5 @@ export const inherited = (series: Series): Inherited => ({
 });
 
 /** Why the signal was aborted, once it is. */
-export const abortReason = (pulse: Pulse): AbortReason | undefined =>
+const abortReason = (pulse: Pulse): AbortReason | undefined =>
   pulse.signal.aborted ? (pulse.signal.reason as AbortReason) : undefined;

@@ -3,14 +3,14 @@ import type { ActionOutputs, ObjectReference } from '../api/types.js';
 import { describeKey } from '../kube/object.js';
 import type { ObjectKey } from '../kube/object.js';
 import type { CleanupOutcome, CleanupTask } from '../workflows/contract.js';
-import { abortReason, HELPER_TIMEOUT_MS, inherited, readError } from './attempt.js';
+import { HELPER_TIMEOUT_MS, inherited, notBegun, readError } from './attempt.js';
 import type { Attempt, AttemptResult, Handler } from './handler.js';
 import { deleteObject } from './object-delete.js';
 import { keyIn } from './objects.js';
 import { prepare } from './prepare.js';
 import type { AttemptDeps } from './prepare.js';
 import { startPulse } from './pulse.js';
-import { cutMessage, resumeSeries, tryAgain } from './series.js';
+import { resumeSeries } from './series.js';
 
 /** Longest wait until a hook's object is gone (plan semantics, §5 Bounds). */
 const GONE_MS = 120_000;
@@ -20,6 +20,8 @@ export interface Leftover {
   key: ObjectKey;
   uid?: string | undefined;
 }
+
+type Done = Extract<CleanupOutcome, { kind: 'done' }>;
 
 /**
  * Deletes what a hook leaves behind (plan semantics, §1 hookCleanup). Before: whatever has the names that the action is
@@ -33,7 +35,7 @@ export async function cleanUpAction(
 ): Promise<CleanupOutcome> {
   const series = resumeSeries(task);
   const pulse = startPulse({ timeoutMs: HELPER_TIMEOUT_MS, details: () => ({ ...series.progress }) });
-  let result: AttemptResult | CleanupOutcome;
+  let result: AttemptResult | Done;
   try {
     // Whether its condition holds has been seen by who asks for the rest.
     const method = task.moment === 'before' ? 'capture' : 'settle';
@@ -44,29 +46,10 @@ export async function cleanUpAction(
   } finally {
     pulse.stop();
   }
-  switch (result.kind) {
-    case 'done':
-      return result;
-    case 'skipped':
-    case 'failed':
-      return { kind: result.kind, reason: result.reason, message: cutMessage(result.message) };
-    case 'retry':
-      throw tryAgain(result.reason, result.message, result.afterMs);
-    case 'interrupted':
-      if (abortReason(pulse) === 'cancelled') {
-        return { kind: 'failed', reason: 'Cancelled', message: 'cancelled before anything was changed' };
-      }
-      throw tryAgain('Interrupted', 'interrupted before it was cleaned up');
-    case 'succeeded':
-      throw new Error('a clean-up ended as if it were an action');
-  }
+  return result.kind === 'done' ? result : notBegun(result, pulse, 'interrupted before it was cleaned up');
 }
 
-async function cleanUp(
-  task: CleanupTask,
-  attempt: Attempt,
-  handler: Handler,
-): Promise<AttemptResult | CleanupOutcome> {
+async function cleanUp(task: CleanupTask, attempt: Attempt, handler: Handler): Promise<AttemptResult | Done> {
   const found = task.moment === 'before' ? await handler.leftovers?.(attempt) : madeBy(task.made);
   if (found === undefined) return { kind: 'done' };
   if ('kind' in found) return found;

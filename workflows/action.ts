@@ -13,6 +13,7 @@ import type { ActionOutcome, ActionTask, PriorRef, RunBounds } from './contract.
 import { innermost } from './failure.js';
 import type { Nudges } from './nested-plan.js';
 import { actionActivities, helperActivities } from './options.js';
+import { prepareEffect } from './preparation.js';
 import { carryOutStep } from './step.js';
 
 /** What one series of attempts is made of. */
@@ -30,6 +31,23 @@ export interface Series {
   /** Hears of changes of nested executions. */
   nudges?: Nudges;
 }
+
+/** What a task has from the action that it carries out. */
+export const taskPart = ({
+  name,
+  type,
+  timeoutMs,
+  totalTimeoutMs,
+  retry,
+  body,
+}: ActionInput): Pick<ActionTask, 'name' | 'type' | 'timeoutMs' | 'totalTimeoutMs' | 'retry' | 'body'> => ({
+  name,
+  type,
+  timeoutMs,
+  ...(totalTimeoutMs !== undefined && { totalTimeoutMs }),
+  retry,
+  ...(body !== undefined && { body }),
+});
 
 /**
  * Carries one action out: records prior state where the action changes what is there, attempts the effect, and settles
@@ -52,30 +70,16 @@ export async function executeAction(series: Series): Promise<ActionOutcome> {
 
 /** Deletes what is in the way of a hook; or how the action ends without having begun. */
 async function makeRoom({ task, bounds }: Series): Promise<ActionOutcome | undefined> {
-  const none = { round: task.round, retryCount: 0 };
-  try {
-    const outcome = await helperActivities(`make room: ${task.name}`, bounds).cleanUp({
-      ...task,
-      moment: 'before',
-    });
-    switch (outcome.kind) {
-      case 'done':
-        return undefined;
-      case 'skipped':
-        return { phase: 'Skipped', reason: outcome.reason, message: outcome.message, ...none };
-      case 'failed':
-        return { phase: 'Failed', reason: outcome.reason, message: outcome.message, effect: 'None', ...none };
-    }
-  } catch (error) {
-    if (!(error instanceof ActivityFailure) && !(error instanceof CancelledFailure)) throw error;
-    const why = isCancellation(error)
-      ? { reason: 'Cancelled', message: 'cancelled before the hook was created' }
-      : {
-          reason: 'HookCleanupFailed',
-          message: `what an earlier run has left is in the way and could not be removed: ${innermost(error)}`,
-        };
-    return { phase: 'Failed', ...why, effect: 'None', ...none };
-  }
+  const made = await prepareEffect(
+    task,
+    () => helperActivities(`make room: ${task.name}`, bounds).cleanUp({ ...task, moment: 'before' }),
+    {
+      cancelled: 'cancelled before the hook was created',
+      reason: 'HookCleanupFailed',
+      problem: 'what an earlier run has left is in the way and could not be removed',
+    },
+  );
+  return 'ended' in made ? made.ended : undefined;
 }
 
 /** Deletes what a hook has created, where its end asks for that. How it ended stays what it is. */
@@ -108,7 +112,7 @@ async function carryOut(series: Series): Promise<ActionOutcome> {
   let prior: PriorRef | undefined;
   if (input.capture && task.direction === 'forward') {
     const captured = await recordPrior(series);
-    if ('phase' in captured) return captured;
+    if ('ended' in captured) return captured.ended;
     prior = captured.prior;
   }
 
@@ -135,35 +139,21 @@ const run = <T>(fn: () => Promise<T>): Promise<T> => fn();
 const serverTotal = (input: ActionInput): number | undefined =>
   input.totalTimeoutMs === undefined ? undefined : input.totalTimeoutMs + 60_000;
 
-async function recordPrior(series: Series): Promise<ActionOutcome | { prior?: PriorRef }> {
-  const { task, bounds } = series;
-  const none = { round: task.round, retryCount: 0 };
-  try {
-    const outcome = await helperActivities(`record prior state: ${task.name}`, bounds).capture(task);
-    switch (outcome.kind) {
-      case 'captured':
-        return { prior: outcome.prior };
-      case 'none':
-        return {};
-      case 'skipped':
-        return { phase: 'Skipped', reason: outcome.reason, message: outcome.message, ...none };
-      case 'failed':
-        return { phase: 'Failed', reason: outcome.reason, message: outcome.message, effect: 'None', ...none };
-    }
-  } catch (error) {
-    if (!(error instanceof ActivityFailure) && !(error instanceof CancelledFailure)) throw error;
-    return {
-      phase: 'Failed',
-      ...(isCancellation(error)
-        ? { reason: 'Cancelled', message: 'cancelled before anything was changed' }
-        : {
-            reason: 'CaptureFailed',
-            message: `the state before the action could not be recorded, so nothing was changed: ${innermost(error)}`,
-          }),
-      effect: 'None',
-      ...none,
-    };
-  }
+async function recordPrior({
+  task,
+  bounds,
+}: Series): Promise<{ ended: ActionOutcome } | { prior: PriorRef | undefined }> {
+  const recorded = await prepareEffect(
+    task,
+    () => helperActivities(`record prior state: ${task.name}`, bounds).capture(task),
+    {
+      cancelled: 'cancelled before anything was changed',
+      reason: 'CaptureFailed',
+      problem: 'the state before the action could not be recorded, so nothing was changed',
+    },
+  );
+  if ('ended' in recorded) return recorded;
+  return { prior: recorded.ready.kind === 'captured' ? recorded.ready.prior : undefined };
 }
 
 /** An attempt that ended without an outcome may have had its effect: find it, stop it, say what became of it. */

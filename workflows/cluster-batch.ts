@@ -4,14 +4,14 @@
  * clusters. Which clusters there are is found out once, before the first of them is touched; each part is an activity of
  * its own, so that nothing that has ended is ever repeated.
  */
-import { ActivityFailure, CancellationScope, CancelledFailure, isCancellation } from '@temporalio/workflow';
+import { CancellationScope } from '@temporalio/workflow';
 import { isTerminalItem } from '../api/phase.js';
 import type { ActionInput } from '../api/run.js';
 import type { ActionOutputs, ActionStatus, ClusterActionStatus, ObjectReference } from '../api/types.js';
 import { executeAction } from './action.js';
-import type { ActionOutcome, ActionTask, ClusterTarget, RunBounds, TargetsOutcome } from './contract.js';
-import { innermost } from './failure.js';
+import type { ActionOutcome, ActionTask, ClusterTarget, RunBounds } from './contract.js';
 import { helperActivities } from './options.js';
+import { prepareEffect } from './preparation.js';
 
 /** Clusters that are worked on at once, unless an action says fewer: what waits holds a place in a worker. */
 const MAX_CLUSTERS_AT_ONCE = 100;
@@ -174,39 +174,25 @@ async function resolve(action: BatchAction, { bounds }: Batch): Promise<ActionOu
     action.changed();
     return undefined;
   }
-  const none = { round: task.round, retryCount: 0 };
-  let outcome: TargetsOutcome;
-  try {
-    outcome = await helperActivities(`find clusters: ${task.name}`, bounds).targets(task);
-  } catch (error) {
-    if (!(error instanceof ActivityFailure) && !(error instanceof CancelledFailure)) throw error;
-    return {
-      phase: 'Failed',
-      ...(isCancellation(error)
-        ? { reason: 'Cancelled', message: 'cancelled before anything was changed' }
-        : {
-            reason: 'ClustersUnknown',
-            message: `the clusters could not be found out, so nothing was changed: ${innermost(error)}`,
-          }),
-      effect: 'None',
-      ...none,
-    };
-  }
-  switch (outcome.kind) {
-    case 'skipped':
-      return { phase: 'Skipped', reason: outcome.reason, message: outcome.message, ...none };
-    case 'failed':
-      return { phase: 'Failed', reason: outcome.reason, message: outcome.message, effect: 'None', ...none };
-    case 'clusters':
-      if (outcome.message !== undefined) status.message = outcome.message;
-      status.clusterStatuses = outcome.clusters.map(({ cluster, clusterId }) => ({
-        cluster,
-        clusterID: clusterId,
-        phase: 'Pending',
-      }));
-      action.changed();
-      return undefined;
-  }
+  const found = await prepareEffect(
+    task,
+    () => helperActivities(`find clusters: ${task.name}`, bounds).targets(task),
+    {
+      cancelled: 'cancelled before anything was changed',
+      reason: 'ClustersUnknown',
+      problem: 'the clusters could not be found out, so nothing was changed',
+    },
+  );
+  if ('ended' in found) return found.ended;
+  const { clusters, message } = found.ready;
+  if (message !== undefined) status.message = message;
+  status.clusterStatuses = clusters.map(({ cluster, clusterId }) => ({
+    cluster,
+    clusterID: clusterId,
+    phase: 'Pending',
+  }));
+  action.changed();
+  return undefined;
 }
 
 async function runPart(action: BatchAction, status: ClusterActionStatus, batch: Batch): Promise<void> {

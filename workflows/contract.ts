@@ -191,11 +191,12 @@ export interface ClusterTarget {
   clusterId: string;
 }
 
+/** How an action ends that something kept from beginning. */
+export type NotBegun =
+  { kind: 'skipped'; reason: string; message: string } | { kind: 'failed'; reason: string; message: string };
+
 /** Clusters of an action per cluster, or how the action ends without them. */
-export type TargetsOutcome =
-  | { kind: 'clusters'; clusters: ClusterTarget[]; message?: string }
-  | { kind: 'skipped'; reason: string; message: string }
-  | { kind: 'failed'; reason: string; message: string };
+export type TargetsOutcome = { kind: 'clusters'; clusters: ClusterTarget[]; message?: string } | NotBegun;
 
 /** Where prior state is kept: a key of a Secret owned by the execution. */
 export interface PriorRef {
@@ -224,8 +225,7 @@ export type CaptureOutcome =
   | { kind: 'captured'; prior: PriorRef }
   /** Nothing to record: the rendered operation is Create. */
   | { kind: 'none' }
-  | { kind: 'skipped'; reason: string; message: string }
-  | { kind: 'failed'; reason: string; message: string };
+  | NotBegun;
 
 /** Input of `cleanUp`: a hook's objects are deleted. */
 export interface CleanupTask extends ActionTask {
@@ -236,8 +236,7 @@ export interface CleanupTask extends ActionTask {
 }
 
 /** How `cleanUp` ended. */
-export type CleanupOutcome =
-  { kind: 'done'; message?: string } | { kind: 'skipped' | 'failed'; reason: string; message: string };
+export type CleanupOutcome = { kind: 'done'; message?: string } | NotBegun;
 
 /** What has to be known before workflow code carries a step out itself; or how the action ends without it. */
 export type Decision =

@@ -2,7 +2,7 @@ import { CancellationScope } from '@temporalio/workflow';
 import { between, progressOf } from '../api/progress.js';
 import type { UndoStep } from '../api/run.js';
 import type { ActionStatus } from '../api/types.js';
-import { executeAction } from './action.js';
+import { executeAction, taskPart } from './action.js';
 import type { Series } from './action.js';
 import { listenForCancel } from './cancel.js';
 import type { ActionOutcome, ActionTask, StageResult, StageRollbackInput } from './contract.js';
@@ -196,12 +196,7 @@ async function runHook(
     at,
     direction: 'forward',
     round: 0,
-    name: action.name,
-    type: action.type,
-    timeoutMs: action.timeoutMs,
-    ...(action.totalTimeoutMs !== undefined && { totalTimeoutMs: action.totalTimeoutMs }),
-    retry: action.retry,
-    ...(action.body !== undefined && { body: action.body }),
+    ...taskPart(action),
     outputs,
     phases: Object.fromEntries(Object.entries(outputs).map(([name, view]) => [name, view.phase])),
   };

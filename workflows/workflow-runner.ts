@@ -4,7 +4,7 @@ import { isTerminalItem } from '../api/phase.js';
 import { between, progressOf } from '../api/progress.js';
 import type { ActionInput, OutputViews, WorkflowInput } from '../api/run.js';
 import type { ActionStatus, WorkflowExecutionStatus } from '../api/types.js';
-import { executeAction } from './action.js';
+import { executeAction, taskPart } from './action.js';
 import type { Approvals } from './approvals.js';
 import { runClusterBatch } from './cluster-batch.js';
 import type { ActionOutcome, ActionTask, RunBounds, RunIdentity } from './contract.js';
@@ -246,12 +246,7 @@ function taskOf(runner: WorkflowRunner, index: number, action: ActionInput, own:
     direction: 'forward',
     // A person's retry comes after a definite failure: it is a new round (plan semantics, §3 identity).
     round: own.round === undefined ? 0 : own.round + 1,
-    name: action.name,
-    type: action.type,
-    timeoutMs: action.timeoutMs,
-    ...(action.totalTimeoutMs !== undefined && { totalTimeoutMs: action.totalTimeoutMs }),
-    retry: action.retry,
-    ...(action.body !== undefined && { body: action.body }),
+    ...taskPart(action),
     outputs: viewsOf(seen),
     phases: Object.fromEntries(seen.map((other) => [other.name, other.phase])),
   };

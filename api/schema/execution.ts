@@ -146,16 +146,20 @@ const itemTimes = {
   completionTime: time('When it ended.'),
 };
 
+const attemptState = {
+  phase: z.string().describe('Pending, Running, Succeeded, Failed or Skipped.'),
+  ...itemTimes,
+  retryCount: z.int().optional().describe('Retries so far.'),
+  reason: z.string().optional().describe('Stable CamelCase reason of a failure or a skip.'),
+  message: z.string().optional().describe('What happened, for a person.'),
+  round: z.int().optional().describe('Round of the idempotency key that the outcome belongs to.'),
+};
+
 export const clusterActionStatusSchema = z
   .object({
     cluster: z.string().describe('Namespace and name of the ManagedCluster.'),
     clusterID: z.string().describe("The ManagedCluster's spec.clusterId."),
-    phase: z.string().describe('Pending, Running, Succeeded, Failed or Skipped.'),
-    ...itemTimes,
-    retryCount: z.int().optional().describe('Retries so far.'),
-    reason: z.string().optional().describe('Stable CamelCase reason of a failure or a skip.'),
-    message: z.string().optional().describe('What happened, for a person.'),
-    round: z.int().optional().describe('Round of the idempotency key that the outcome belongs to.'),
+    ...attemptState,
     effect: z.enum(['Done', 'None', 'Unknown']).optional().describe('Whether there was an effect.'),
     subscription: z.string().optional().describe('Name of the Subscription that was written.'),
     priorRef: priorRefSchema.optional(),
@@ -169,12 +173,7 @@ export const actionStatusSchema = z
     name: z.string().describe('Name of the action.'),
     type: z.string().optional().describe('Type of the action.'),
     hookType: z.string().optional().describe('Which hook the action is.'),
-    phase: z.string().describe('Pending, Running, Succeeded, Failed or Skipped.'),
-    ...itemTimes,
-    retryCount: z.int().optional().describe('Retries so far.'),
-    reason: z.string().optional().describe('Stable CamelCase reason of a failure or a skip.'),
-    message: z.string().optional().describe('What happened, for a person.'),
-    round: z.int().optional().describe('Round of the idempotency key that the outcome belongs to.'),
+    ...attemptState,
     effect: z
       .enum(['Done', 'None', 'Unknown'])
       .optional()

@@ -6,6 +6,7 @@ import type { LocalizationAction, SubscriptionAction } from '../../api/types.js'
 import type { KubeObject } from '../../kube/object.js';
 import { containing, openBench, startLife } from '../support/attempts.js';
 import type { Bench, Life } from '../support/attempts.js';
+import { configMapManifest, manifestName } from '../support/sites.js';
 
 const APPS = 'apps.clusternet.io/v1alpha1';
 const CLUSTERS = 'clusters.clusternet.io/v1beta1';
@@ -30,7 +31,7 @@ beforeAll(async () => {
       spec: { clusterId: randomUUID(), syncMode: 'Dual' },
     });
   }
-  for (const name of ['web', 'shop']) await bench.kube.create(manifest(name));
+  for (const name of ['web', 'shop']) await bench.kube.create(configMapManifest(id, name));
   await eventually(() => clusterReady('a'), 'True');
   await eventually(() => clusterReady('b'), 'True');
 });
@@ -47,7 +48,7 @@ afterAll(async () => {
       apiVersion: APPS,
       kind: 'Manifest',
       namespace: 'clusternet-reserved',
-      name: manifestName(name),
+      name: manifestName(id, name),
     });
   }
   for (const site of ['a', 'b']) {
@@ -62,32 +63,6 @@ async function eventually(read: () => Promise<unknown>, expected: unknown): Prom
 
 /** Feeds carry the run's own namespace, so that runs do not meet. */
 const feed = (name: string) => ({ apiVersion: 'v1', kind: 'ConfigMap', name, namespace: `app-${id}` });
-const manifestName = (name: string): string => `configmaps-${id}-${name}`;
-
-function manifest(name: string): KubeObject {
-  return {
-    apiVersion: APPS,
-    kind: 'Manifest',
-    metadata: {
-      name: manifestName(name),
-      namespace: 'clusternet-reserved',
-      labels: {
-        'apps.clusternet.io/config.group': '',
-        'apps.clusternet.io/config.version': 'v1',
-        'apps.clusternet.io/config.kind': 'ConfigMap',
-        'apps.clusternet.io/config.name': name,
-        'apps.clusternet.io/config.namespace': `app-${id}`,
-      },
-    },
-    template: {
-      apiVersion: 'v1',
-      kind: 'ConfigMap',
-      metadata: { name, namespace: `app-${id}` },
-      data: { mode: 'standby' },
-    },
-  };
-}
-
 const subscriptionKey = (name: string) => ({
   apiVersion: APPS,
   kind: 'Subscription',

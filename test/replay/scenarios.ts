@@ -3,14 +3,10 @@
  * after a change that is meant to break replay; until a release has run anywhere that is every change.
  */
 import { planUndo } from '../../api/undo.js';
-import { action, stages, untilCancelled, workflow } from '../support/scripted.js';
+import { action, stages, untilCancelled, workflow, until } from '../support/scripted.js';
 import type { ScriptedRun, ScriptedWorker } from '../support/scripted.js';
 
 const job = (name: string) => action(name, { type: 'Job' });
-
-async function until(run: ScriptedRun, event: string): Promise<void> {
-  while (!run.recording.events.includes(event)) await new Promise((resolve) => setTimeout(resolve, 25));
-}
 
 const SCENARIOS: Record<string, (scripted: ScriptedWorker) => Promise<ScriptedRun>> = {
   async succeeded(scripted) {

@@ -298,6 +298,15 @@ export const stages = (...list: (Partial<StageInput> & { name: string })[]): Sta
     ...stage,
   }));
 
+/** Waits until a run has recorded an event; says what it has recorded when it never does. */
+export async function until(run: ScriptedRun, event: string): Promise<void> {
+  for (let i = 0; i < 400; i += 1) {
+    if (run.recording.events.includes(event)) return;
+    await new Promise((resolve) => setTimeout(resolve, 25));
+  }
+  throw new Error(`never: ${event}; saw ${run.recording.events.join(', ')}`);
+}
+
 /** Waits in an activity until it is cancelled or the time is over, as a well-behaved handler does. */
 export async function untilCancelled(ms = 30_000): Promise<Partial<ActionOutcome>> {
   const context = Context.current();

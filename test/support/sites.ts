@@ -45,6 +45,32 @@ export interface Sites {
   close(): Promise<void>;
 }
 
+/** Name of the Manifest of a ConfigMap that can be deployed. */
+export const manifestName = (id: string, name: string): string => `configmaps-${id}-${name}`;
+
+/** What Clusternet deploys for a feed of a ConfigMap in namespace `app-<id>`. */
+export const configMapManifest = (id: string, name: string): KubeObject => ({
+  apiVersion: APPS,
+  kind: 'Manifest',
+  metadata: {
+    name: manifestName(id, name),
+    namespace: 'clusternet-reserved',
+    labels: {
+      'apps.clusternet.io/config.group': '',
+      'apps.clusternet.io/config.version': 'v1',
+      'apps.clusternet.io/config.kind': 'ConfigMap',
+      'apps.clusternet.io/config.name': name,
+      'apps.clusternet.io/config.namespace': `app-${id}`,
+    },
+  },
+  template: {
+    apiVersion: 'v1',
+    kind: 'ConfigMap',
+    metadata: { name, namespace: `app-${id}` },
+    data: { mode: 'standby' },
+  },
+});
+
 /** Brings up member clusters and the sources `feeds`. */
 export async function openSites(
   kube: KubeClient,
@@ -65,7 +91,6 @@ export async function openSites(
     namespace: namespaceOf(site),
     name: `site-${site}`,
   });
-  const manifestName = (name: string): string => `configmaps-${id}-${name}`;
   const readiness = async (site: string): Promise<string | undefined> => {
     const cluster = await kube.get<{ status?: { conditions?: { type: string; status: string }[] } }>(
       clusterKey(site),
@@ -135,7 +160,7 @@ export async function openSites(
           apiVersion: APPS,
           kind: 'Manifest',
           namespace: 'clusternet-reserved',
-          name: manifestName(name),
+          name: manifestName(id, name),
         });
       }
       for (const site of ids.keys()) {
@@ -145,27 +170,7 @@ export async function openSites(
   };
   for (const site of options.sites) await sites.add(site);
   for (const name of options.feeds) {
-    await kube.create({
-      apiVersion: APPS,
-      kind: 'Manifest',
-      metadata: {
-        name: manifestName(name),
-        namespace: 'clusternet-reserved',
-        labels: {
-          'apps.clusternet.io/config.group': '',
-          'apps.clusternet.io/config.version': 'v1',
-          'apps.clusternet.io/config.kind': 'ConfigMap',
-          'apps.clusternet.io/config.name': name,
-          'apps.clusternet.io/config.namespace': `app-${id}`,
-        },
-      },
-      template: {
-        apiVersion: 'v1',
-        kind: 'ConfigMap',
-        metadata: { name, namespace: `app-${id}` },
-        data: { mode: 'standby' },
-      },
-    });
+    await kube.create(configMapManifest(id, name));
   }
   return sites;
 }

@@ -8,6 +8,7 @@ import {
   startScriptedWorker,
   untilCancelled,
   workflow,
+  until,
 } from '../support/scripted.js';
 import type { Script, ScriptedRun, ScriptedWorker } from '../support/scripted.js';
 
@@ -16,14 +17,6 @@ beforeAll(async () => {
   scripted = await startScriptedWorker(inject('temporal'), inject('temporalNamespace'));
 });
 afterAll(() => scripted.close());
-
-async function until(run: ScriptedRun, event: string): Promise<void> {
-  for (let i = 0; i < 400; i += 1) {
-    if (run.recording.events.includes(event)) return;
-    await new Promise((resolve) => setTimeout(resolve, 25));
-  }
-  throw new Error(`never: ${event}; saw ${run.recording.events.join(', ')}`);
-}
 
 const clusters = (...names: string[]): Script[string] => ({
   kind: 'clusters',

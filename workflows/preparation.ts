@@ -1,0 +1,38 @@
+import { ActivityFailure, CancelledFailure, isCancellation } from '@temporalio/workflow';
+import type { ActionOutcome, ActionTask, NotBegun } from './contract.js';
+import { innermost } from './failure.js';
+
+/**
+ * Asks an activity for what has to be there before an effect: that, or how the action ends without having begun.
+ *
+ * @param words.cancelled what is said when a cancel came first
+ * @param words.reason reason of an action for which it could not be had
+ * @param words.problem what could not be had; the cause is put behind it
+ */
+export async function prepareEffect<T extends { kind: string }>(
+  { round }: Pick<ActionTask, 'round'>,
+  ask: () => Promise<T | NotBegun>,
+  words: { cancelled: string; reason: string; problem: string },
+): Promise<{ ready: T } | { ended: ActionOutcome }> {
+  const none = { round, retryCount: 0 };
+  try {
+    const outcome = await ask();
+    if (!isNotBegun(outcome)) return { ready: outcome };
+    const { kind, reason, message } = outcome;
+    return {
+      ended:
+        kind === 'skipped'
+          ? { phase: 'Skipped', reason, message, ...none }
+          : { phase: 'Failed', reason, message, effect: 'None', ...none },
+    };
+  } catch (error) {
+    if (!(error instanceof ActivityFailure) && !(error instanceof CancelledFailure)) throw error;
+    const why = isCancellation(error)
+      ? { reason: 'Cancelled', message: words.cancelled }
+      : { reason: words.reason, message: `${words.problem}: ${innermost(error)}` };
+    return { ended: { phase: 'Failed', ...why, effect: 'None', ...none } };
+  }
+}
+
+const isNotBegun = (outcome: { kind: string }): outcome is NotBegun =>
+  outcome.kind === 'skipped' || outcome.kind === 'failed';
