@@ -392,8 +392,8 @@ export const ORIGINAL: readonly Chapter[] = [
     [
       'a cancel reaches the running action within seconds',
       [
-        `${BRIDGE} > a running execution > is cancelled by the annotation in under two seconds`,
-        `${TRIES} > attempts on a real server > stop within two seconds of a cancel, with an outcome`,
+        `${BRIDGE} > a running execution > is cancelled by the annotation, long before its call would end`,
+        `${TRIES} > attempts on a real server > stop at once with a cancel, and have an outcome`,
       ],
     ],
     [

@@ -172,7 +172,7 @@ export const SEMANTICS_EXECUTIONS: readonly Chapter[] = [
       [
         `${CANCEL} > cancel > by %s stops the running call and says so in status`,
         `${STOP} > cancel > by %s interrupts what runs, skips the rest, and says who asked`,
-        `${BRIDGE} > a running execution > is cancelled by the annotation in under two seconds`,
+        `${BRIDGE} > a running execution > is cancelled by the annotation, long before its call would end`,
       ],
     ],
     [

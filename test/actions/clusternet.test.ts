@@ -58,7 +58,7 @@ afterAll(async () => {
 });
 
 async function eventually(read: () => Promise<unknown>, expected: unknown): Promise<void> {
-  await vi.waitFor(async () => expect(await read()).toEqual(expected), { timeout: 15_000, interval: 50 });
+  await vi.waitFor(async () => expect(await read()).toEqual(expected), { timeout: 60_000, interval: 50 });
 }
 
 /** Feeds carry the run's own namespace, so that runs do not meet. */

@@ -63,12 +63,12 @@ const phases = (execution: DRPlanExecution, action = 0): string[] =>
       `${cluster.split('site-').at(-1) ?? ''} ${phase}${reason === undefined ? '' : ` ${reason}`}`,
   );
 const shown = (execution: DRPlanExecution, expected: string[], action = 0) =>
-  stack.until(execution, (now) => phases(now, action).join() === expected.join(), 40_000);
+  stack.until(execution, (now) => phases(now, action).join() === expected.join());
 
 describe('a Subscription per cluster', () => {
   it('is written for each cluster, tells the state of each, and is taken back everywhere by a revert', async () => {
     await stack.simplePlan('each', [roll('each')]);
-    const execution = await stack.ended(await stack.execute('each'), 60_000);
+    const execution = await stack.ended(await stack.execute('each'));
     expect(execution.status?.phase).toBe('Succeeded');
     expect(phases(execution)).toEqual(['a Succeeded', 'b Succeeded', 'c Succeeded']);
     const status = actionAt(execution, 0, 0, 0);
@@ -94,7 +94,7 @@ describe('a Subscription per cluster', () => {
     ]);
     expect(await sites.deployed('b')).toEqual({ web: { mode: 'standby' } });
 
-    const revert = await stack.ended(await stack.revert(execution), 60_000);
+    const revert = await stack.ended(await stack.revert(execution));
     expect(condition(revert, 'FullyReverted')).toMatchObject({ status: 'True' });
     expect(phases(revert)).toEqual(['a Succeeded', 'b Succeeded', 'c Succeeded']);
     for (const site of ['a', 'b', 'c']) expect(await child('each', site)).toBeUndefined();
@@ -111,7 +111,7 @@ describe('a Subscription per cluster', () => {
     await kill('worker');
     await sites.fail('b', null);
     await heal();
-    const ended = await stack.ended(execution, 60_000);
+    const ended = await stack.ended(execution);
     expect(ended.status?.phase).toBe('Succeeded');
     expect([await uidOf('killed', 'a'), await uidOf('killed', 'b')]).toEqual(before);
     expect((await child('killed', 'a'))?.metadata.generation).toBe(1);
@@ -120,7 +120,7 @@ describe('a Subscription per cluster', () => {
       { namespace: stack.namespace },
     );
     expect(items.filter(({ metadata }) => metadata.name.startsWith('killed'))).toHaveLength(3);
-    await stack.ended(await stack.revert(ended), 60_000);
+    await stack.ended(await stack.revert(ended));
   });
 
   it('stops rolling when it is cancelled, and a revert takes back what was begun', async () => {
@@ -139,12 +139,12 @@ describe('a Subscription per cluster', () => {
       { metadata: { annotations: { [ANNOTATIONS.cancel]: 'true' } } },
       { kind: 'merge' },
     );
-    const ended = await stack.ended(execution, 60_000);
+    const ended = await stack.ended(execution);
     await sites.fail('b', null);
     expect(ended.status?.phase).toBe('Cancelled');
     expect(phases(ended)).toEqual(['a Succeeded', 'b Failed Cancelled', 'c Skipped Cancelled']);
     expect(await child('stopped', 'c')).toBeUndefined();
-    const revert = await stack.ended(await stack.revert(ended), 60_000);
+    const revert = await stack.ended(await stack.revert(ended));
     expect(condition(revert, 'FullyReverted')).toMatchObject({ status: 'True' });
     expect(phases(revert)).toEqual(['a Succeeded', 'b Succeeded']);
     for (const site of ['a', 'b']) expect(await child('stopped', site)).toBeUndefined();
@@ -162,17 +162,17 @@ describe('a Subscription per cluster', () => {
     await sites.remove('d');
     await sites.add('e');
     await sites.fail('a', null);
-    const ended = await stack.ended(execution, 60_000);
+    const ended = await stack.ended(execution);
     expect(phases(ended)).toEqual(['a Succeeded', 'd Skipped ClusterGone']);
     expect(phases(ended, 1)).toEqual(['a Succeeded', 'd Skipped ClusterGone']);
     expect(await child('changed', 'e')).toBeUndefined();
     expect(ended.status?.phase).toBe('Succeeded');
-    await stack.ended(await stack.revert(ended), 60_000);
+    await stack.ended(await stack.revert(ended));
   });
 
   it('is deleted wherever it was written, and brought back by a revert', async () => {
     await stack.simplePlan('kept', [roll('kept', {}, {}, ['a', 'b'])]);
-    await stack.ended(await stack.execute('kept'), 60_000);
+    await stack.ended(await stack.execute('kept'));
     const old = await uidOf('kept', 'a');
     await stack.simplePlan('removal', [
       {
@@ -180,10 +180,10 @@ describe('a Subscription per cluster', () => {
         subscription: { name: 'kept', operation: 'Delete' },
       },
     ]);
-    const removal = await stack.ended(await stack.execute('removal'), 60_000);
+    const removal = await stack.ended(await stack.execute('removal'));
     expect(phases(removal)).toEqual(['a Succeeded', 'b Succeeded']);
     expect(await child('kept', 'a')).toBeUndefined();
-    await stack.ended(await stack.revert(removal), 60_000);
+    await stack.ended(await stack.revert(removal));
     const now = await child('kept', 'a');
     expect(now?.metadata.uid).not.toBe(old);
     expect(now?.spec.feeds).toEqual([sites.feed('web')]);

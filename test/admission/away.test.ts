@@ -68,7 +68,7 @@ it('creates are refused, all else passes, and up heals', async () => {
   expect(await stack.kube.delete(key('DRWorkflow', spare))).toBe(true);
 
   await heal();
-  const ended = await stack.ended(execution, 45_000);
+  const ended = await stack.ended(execution);
   expect(['Cancelled', 'Succeeded']).toContain(ended.status?.phase);
   await stack.simplePlan(unique('back'), [http('a', 'http://x/')]);
 });
@@ -82,7 +82,6 @@ it('a namespace goes even then', async () => {
   await poll(
     () => stack.kube.get({ apiVersion: 'v1', kind: 'Namespace', name: going.namespace }),
     (namespace) => namespace === undefined,
-    45_000,
   );
   await heal();
 });

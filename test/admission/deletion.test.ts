@@ -56,6 +56,5 @@ it('a namespace goes with everything that is in use in it, and with its running 
   await poll(
     () => stack.kube.get({ apiVersion: 'v1', kind: 'Namespace', name: going.namespace }),
     (namespace) => namespace === undefined,
-    60_000,
   );
 });

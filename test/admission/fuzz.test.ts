@@ -164,7 +164,6 @@ async function holds(kind: Kind, spec: unknown, excused: readonly string[]): Pro
     async () =>
       (await stack.kube.get<DRPlan | DRWorkflow>(key)) ?? ({ metadata: { name: id } } as DRWorkflow),
     ({ status }) => status?.phase !== undefined,
-    10_000,
   );
   const ready = condition(object, 'Ready');
   if (!excused.includes(ready?.reason ?? '')) expect({ spec, ...ready }).toMatchObject({ status: 'True' });

@@ -124,7 +124,6 @@ describe('a workflow', () => {
           (error: unknown) => String(error),
         ),
       (answer) => answer.includes('denied the request'),
-      10_000,
     );
     await ungated.kube.patch(odd, { metadata: { labels: { a: 'b' } } }, { kind: 'merge' });
     await change('HTTP');
@@ -307,7 +306,6 @@ it('status is not asked about', async () => {
   await poll(
     () => stack.getPlan('status'),
     (now) => condition(now, 'Ready')?.status === 'False',
-    5000,
   );
   await stack.kube.patch(
     key('DRPlan', plan.metadata.name),

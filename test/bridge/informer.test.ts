@@ -39,7 +39,6 @@ const seen = (name: string, value: string | undefined) =>
   poll(
     () => Promise.resolve(cached(name)),
     (found) => found?.data?.value === value,
-    5000,
   );
 
 it('holds what was there, and follows what comes, changes and goes', async () => {
@@ -52,7 +51,6 @@ it('holds what was there, and follows what comes, changes and goes', async () =>
   await poll(
     () => Promise.resolve(cached('later')),
     (found) => found === undefined,
-    5000,
   );
   const story = changes.filter((change) => change.object.metadata.name === 'later');
   expect(story.map((change) => change.kind)).toEqual(['set', 'set', 'gone']);
@@ -78,7 +76,6 @@ it('does not bring back what is deleted when the answer of a write comes late', 
   await poll(
     () => Promise.resolve(cached('ghost')),
     (found) => found === undefined,
-    5000,
   );
   informer.learn(late);
   expect(cached('ghost')).toBeUndefined();

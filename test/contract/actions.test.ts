@@ -69,7 +69,7 @@ async function runAll(plan: string, rows: readonly Row[]): Promise<DRPlanExecuti
   await stack.simplePlan(plan, [first, ...actions.map((action) => ({ ...action, dependsOn: ['first'] }))], {
     workflow: { failurePolicy: 'Continue' },
   });
-  const ended = await stack.ended(await stack.execute(plan), 60_000);
+  const ended = await stack.ended(await stack.execute(plan));
   await expectWhole(stack, ended);
   return ended;
 }
@@ -86,7 +86,7 @@ function expectRows(ended: DRPlanExecution, rows: readonly Row[]): void {
 }
 
 describe('requests', () => {
-  it('succeed, are retried or fail by their answer, and keep it', { timeout: 90_000 }, async () => {
+  it('succeed, are retried or fail by their answer, and keep it', async () => {
     const succeeded = { phase: 'Succeeded' };
     const failed = { phase: 'Failed', reason: 'HTTPStatus' };
     const rows: Row[] = [
@@ -222,7 +222,7 @@ describe('requests', () => {
 });
 
 describe('timeouts', () => {
-  it('bound one attempt of every type, and the outputs so far survive', { timeout: 90_000 }, async () => {
+  it('bound one attempt of every type, and the outputs so far survive', async () => {
     await stack.create({
       apiVersion: 'v1',
       kind: 'ConfigMap',
@@ -282,7 +282,7 @@ describe('timeouts', () => {
       const took = Date.parse(completionTime) - Date.parse(startTime);
       // A wait for finalizers ends a little early, so that it can say what it waited for.
       expect(took, row.name).toBeGreaterThan(row.name === 'delete' ? 500 : 1500);
-      expect(took, row.name).toBeLessThan(row.name === 'http-twice' ? 12_000 : 10_000);
+      expect(took, row.name).toBeLessThan(18_000);
     }
     const ref = actionAt(ended, 0, 0, 3)?.outputs?.jobRef;
     expect(ref).toMatchObject({ name: expect.any(String), uid: expect.any(String) });

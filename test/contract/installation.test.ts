@@ -42,36 +42,32 @@ const workerPid = async (): Promise<number> => {
 };
 
 describe('kubectl', () => {
-  it(
-    'installs the definitions with a plain apply, and shows and explains the kinds',
-    { timeout: 120_000 },
-    async () => {
-      expect(await kubectl('apply', '-f', 'deploy/crds')).toMatch(
-        /(drplans\S* (configured|unchanged|created)[\s\S]*)/,
-      );
-      await stack.simplePlan('shown', [http('a', `${recorder.url}/shown`)]);
-      const ended = await stack.ended(await stack.execute('shown'));
-      const [plans, executions, workflows, all, explained] = await Promise.all([
-        kubectl('get', 'drp', '-n', stack.namespace),
-        kubectl('get', 'drpx', '-n', stack.namespace),
-        kubectl('get', 'drwf', '-n', stack.namespace),
-        kubectl('get', 'dr', '-n', stack.namespace, '-o', 'name'),
-        kubectl('explain', 'drplan.spec.stages.failurePolicy'),
-      ]);
-      expect(plans).toMatch(/^NAME.*(PHASE|READY)/m);
-      expect(plans).toMatch(/^shown .*Executed/m);
-      expect(executions).toMatch(new RegExp(`^${ended.metadata.name} +shown +Execute +Succeeded`, 'm'));
-      expect(workflows).toMatch(/^shown .*Ready/m);
-      expect(all.split('\n').filter(Boolean).sort()).toEqual(
-        [
-          `drplanexecution.dr.bkbcs.tencent.com/${ended.metadata.name}`,
-          'drplan.dr.bkbcs.tencent.com/shown',
-          'drworkflow.dr.bkbcs.tencent.com/shown',
-        ].sort(),
-      );
-      expect(explained.replaceAll(/\s+/g, ' ')).toContain('let running workflows finish');
-    },
-  );
+  it('installs the definitions with a plain apply, and shows and explains the kinds', async () => {
+    expect(await kubectl('apply', '-f', 'deploy/crds')).toMatch(
+      /(drplans\S* (configured|unchanged|created)[\s\S]*)/,
+    );
+    await stack.simplePlan('shown', [http('a', `${recorder.url}/shown`)]);
+    const ended = await stack.ended(await stack.execute('shown'));
+    const [plans, executions, workflows, all, explained] = await Promise.all([
+      kubectl('get', 'drp', '-n', stack.namespace),
+      kubectl('get', 'drpx', '-n', stack.namespace),
+      kubectl('get', 'drwf', '-n', stack.namespace),
+      kubectl('get', 'dr', '-n', stack.namespace, '-o', 'name'),
+      kubectl('explain', 'drplan.spec.stages.failurePolicy'),
+    ]);
+    expect(plans).toMatch(/^NAME.*(PHASE|READY)/m);
+    expect(plans).toMatch(/^shown .*Executed/m);
+    expect(executions).toMatch(new RegExp(`^${ended.metadata.name} +shown +Execute +Succeeded`, 'm'));
+    expect(workflows).toMatch(/^shown .*Ready/m);
+    expect(all.split('\n').filter(Boolean).sort()).toEqual(
+      [
+        `drplanexecution.dr.bkbcs.tencent.com/${ended.metadata.name}`,
+        'drplan.dr.bkbcs.tencent.com/shown',
+        'drworkflow.dr.bkbcs.tencent.com/shown',
+      ].sort(),
+    );
+    expect(explained.replaceAll(/\s+/g, ' ')).toContain('let running workflows finish');
+  });
 
   it('waits for Finished on failure too', async () => {
     await stack.simplePlan('bad', [http('a', `${recorder.url}/bad?status=400`)]);
@@ -96,7 +92,7 @@ describe('metrics', () => {
 });
 
 describe('search attributes', () => {
-  it('that cannot be registered are gone without', { timeout: 90_000 }, async () => {
+  it('that cannot be registered are gone without', async () => {
     const connection = await Connection.connect({ address: inject('temporal') });
     const namespace = unique('full');
     await connection.workflowService.registerNamespace({
@@ -113,7 +109,6 @@ describe('search attributes', () => {
           (error: unknown) => String(error),
         ),
       (answer) => answer === 'added' || /already exists/.test(answer),
-      60_000,
     );
     await connection.close();
     const lines: string[] = [];
@@ -132,55 +127,46 @@ describe('search attributes', () => {
 });
 
 describe('a worker', () => {
-  it(
-    'that stands still is taken for lost, and nothing has its effect twice',
-    { timeout: 120_000 },
-    async () => {
-      await stack.simplePlan('frozen', [
-        http('one', `${recorder.url}/frozen-one?delay=3000`),
-        http('two', `${recorder.url}/frozen-two`),
-      ]);
-      const execution = await stack.execute('frozen');
-      await poll(
-        () => Promise.resolve(recorder.of('/frozen-one').length),
-        (count) => count === 1,
-        20_000,
-      );
-      const pid = await workerPid();
-      process.kill(pid, 'SIGSTOP');
-      // Longer than the server waits for a heartbeat.
-      await new Promise((resolve) => setTimeout(resolve, 12_000));
-      process.kill(pid, 'SIGCONT');
-      const ended = await stack.ended(execution, 60_000);
-      expect(ended.status?.phase).toBe('Succeeded');
-      expect(actionAt(ended, 0, 0, 0)?.retryCount).toBeUndefined();
-      expect(recorder.effects('/frozen-one')).toBe(1);
-      expect(recorder.of('/frozen-two')).toHaveLength(1);
-      await expectWhole(stack, ended);
-    },
-  );
+  it('that stands still is taken for lost, and nothing has its effect twice', async () => {
+    await stack.simplePlan('frozen', [
+      http('one', `${recorder.url}/frozen-one?delay=3000`),
+      http('two', `${recorder.url}/frozen-two`),
+    ]);
+    const execution = await stack.execute('frozen');
+    await poll(
+      () => Promise.resolve(recorder.of('/frozen-one').length),
+      (count) => count === 1,
+    );
+    const pid = await workerPid();
+    process.kill(pid, 'SIGSTOP');
+    // Longer than the server waits for a heartbeat.
+    await new Promise((resolve) => setTimeout(resolve, 12_000));
+    process.kill(pid, 'SIGCONT');
+    const ended = await stack.ended(execution);
+    expect(ended.status?.phase).toBe('Succeeded');
+    expect(actionAt(ended, 0, 0, 0)?.retryCount).toBeUndefined();
+    expect(recorder.effects('/frozen-one')).toBe(1);
+    expect(recorder.of('/frozen-two')).toHaveLength(1);
+    await expectWhole(stack, ended);
+  });
 
-  it(
-    'that is not there for 30 s is missed, and the run goes on when it is back',
-    { timeout: 180_000 },
-    async () => {
-      await stack.simplePlan('alone', [http('a', `${recorder.url}/alone`)]);
-      process.kill(await workerPid(), 'SIGKILL');
-      const execution = await stack.execute('alone');
-      const missed = await stack.until(
-        execution,
-        (now) => condition(now, 'Progressing')?.reason === 'NoWorker',
-        90_000,
-      );
-      expect(condition(missed, 'Progressing')).toMatchObject({
-        status: 'False',
-        message: expect.stringMatching(/no worker has taken a task/),
-      });
-      expect(missed.status?.phase).toBe('Running');
-      await heal();
-      const ended = await stack.ended(execution, 60_000);
-      expect(ended.status?.phase).toBe('Succeeded');
-      await expectWhole(stack, ended);
-    },
-  );
+  it('that is not there for 30 s is missed, and the run goes on when it is back', async () => {
+    await stack.simplePlan('alone', [http('a', `${recorder.url}/alone`)]);
+    process.kill(await workerPid(), 'SIGKILL');
+    const execution = await stack.execute('alone');
+    const missed = await stack.until(
+      execution,
+      (now) => condition(now, 'Progressing')?.reason === 'NoWorker',
+      90_000,
+    );
+    expect(condition(missed, 'Progressing')).toMatchObject({
+      status: 'False',
+      message: expect.stringMatching(/no worker has taken a task/),
+    });
+    expect(missed.status?.phase).toBe('Running');
+    await heal();
+    const ended = await stack.ended(execution);
+    expect(ended.status?.phase).toBe('Succeeded');
+    await expectWhole(stack, ended);
+  });
 });

@@ -54,14 +54,13 @@ describe('samples', () => {
   it.each([
     ['first-generation.yaml', 'first'],
     ['later-generation.yaml', 'later'],
-  ])('of %s are taken as they are, run, and are reverted', { timeout: 90_000 }, async (file, plan) => {
+  ])('of %s are taken as they are, run, and are reverted', async (file, plan) => {
     await apply(file);
     await poll(
       () => stack.getPlan(plan),
       ({ status }) => status?.phase === 'Ready',
-      20_000,
     );
-    const execution = await stack.ended(await stack.execute(plan), 60_000);
+    const execution = await stack.ended(await stack.execute(plan));
     expect(execution.status?.message).toMatch(/^\d stages? completed$/);
     await expectWhole(stack, execution);
     if (plan === 'first') {
@@ -75,13 +74,12 @@ describe('samples', () => {
       expect(recorder.of('/samples/later')).toHaveLength(1);
       expect((await localization(1, 'shop-tuned'))?.spec).toMatchObject({ priority: 800 });
     }
-    const revert = await stack.ended(await stack.revert(execution), 60_000);
+    const revert = await stack.ended(await stack.revert(execution));
     expect(revert.status?.phase).toBe('Succeeded');
     const name = plan === 'first' ? 'first-on' : 'shop-tuned';
     await poll(
       () => localization(1, name),
       (found) => found === undefined,
-      20_000,
     );
     if (plan === 'first') expect(recorder.of('/samples/undo-tell')).toHaveLength(1);
   });

@@ -95,7 +95,7 @@ data:
         },
       ],
     });
-    const ended = await stack.ended(await stack.execute('hostile'), 60_000);
+    const ended = await stack.ended(await stack.execute('hostile'));
     expect(ended.status?.message).toBe('1 stage completed');
     for (const [n, value] of HOSTILE.entries()) {
       const [request] = recorder.requests.filter(({ path }) => path.startsWith(`/hostile/${n}/`));

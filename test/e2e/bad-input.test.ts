@@ -51,7 +51,6 @@ const settled = (kind: 'DRWorkflow' | 'DRPlan', name: string): Promise<DRWorkflo
       return found;
     },
     (object) => object.status?.phase !== undefined,
-    10_000,
   );
 
 /** A test's title as a name of an object. */
@@ -166,7 +165,6 @@ describe('a plan', () => {
     const plan = await poll(
       () => settled('DRPlan', name),
       (now) => message.test(condition(now, 'Ready')?.message ?? ''),
-      10_000,
     );
     expect(plan.status?.phase).toBe('Invalid');
     expect(condition(plan, 'Ready')).toMatchObject({ status: 'False' });
@@ -182,7 +180,6 @@ describe('a plan', () => {
     const plan = await poll(
       () => gated.getPlan('early'),
       (now) => now.status?.phase !== undefined,
-      10_000,
     );
     expect(plan.status?.phase).toBe('Invalid');
     expect(condition(plan, 'Ready')?.message).toMatch(/stages\[0\]\.workflows\[0\].*nowhere/s);
@@ -201,7 +198,6 @@ describe('a plan', () => {
     await poll(
       () => stack.getPlan('follows'),
       (plan) => plan.status?.phase === 'Ready',
-      10_000,
     );
     await stack.kube.delete({
       apiVersion: API_VERSION,
@@ -212,7 +208,6 @@ describe('a plan', () => {
     const plan = await poll(
       () => stack.getPlan('follows'),
       (now) => now.status?.phase === 'Invalid',
-      10_000,
     );
     expect(condition(plan, 'Ready')?.message).toContain('late');
   });
@@ -351,7 +346,7 @@ describe('an execution', () => {
       workflow: { parameters: [{ name: 'ns', default: stack.namespace }] },
       plan: restricted ? { serviceAccountName: 'nobody' } : {},
     });
-    const ended = await stack.ended(await stack.execute(name), 45_000);
+    const ended = await stack.ended(await stack.execute(name));
     expect(ended.status?.phase).toBe('Failed');
     const failed = actionAt(ended, 0, 0, 0);
     expect(failed?.phase).toBe('Failed');

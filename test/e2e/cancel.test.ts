@@ -55,7 +55,6 @@ async function waiting(name: string): Promise<DRPlanExecution> {
   await poll(
     () => Promise.resolve(recorder.of(`/${name}`).length),
     (count) => count === 1,
-    15_000,
   );
   return execution;
 }
@@ -111,9 +110,9 @@ describe('cancel', () => {
     const execution = await waiting(name);
     const begun = Date.now();
     await cancel(execution);
-    const ended = await stack.ended(execution, 15_000);
+    const ended = await stack.ended(execution);
     // Far below the twenty seconds that the call would take; the figure itself is the benchmark's business.
-    expect(Date.now() - begun).toBeLessThan(10_000);
+    expect(Date.now() - begun).toBeLessThan(15_000);
     expect(ended.status).toMatchObject({ phase: 'Cancelled', cancelRequest: { via } });
     expect(actionAt(ended, 0, 0, 0)).toMatchObject({ phase: 'Failed', reason: 'Cancelled' });
     expect(actionAt(ended, 0, 0, 1)).toMatchObject({ phase: 'Skipped', reason: 'Cancelled' });
@@ -121,7 +120,6 @@ describe('cancel', () => {
     await poll(
       () => Promise.resolve(recorder.of(`/${name}`)[0]?.aborted),
       (aborted) => aborted === true,
-      5000,
     );
     expect(recorder.of(`/${name}-never`)).toHaveLength(0);
     const plan = await stack.getPlan(name);
@@ -174,12 +172,10 @@ describe('delete', () => {
     await poll(
       () => stack.kube.get(key),
       (found) => found === undefined,
-      20_000,
     );
     const plan = await poll(
       () => stack.getPlan('delete'),
       (now) => now.status?.currentExecution === undefined,
-      10_000,
     );
     expect(plan.status?.executionHistory?.[0]).toMatchObject({
       uid: execution.metadata.uid,
@@ -205,7 +201,6 @@ describe('delete', () => {
     await poll(
       () => stack.kube.get(key),
       (found) => found === undefined,
-      10_000,
     );
     expect(recorder.of('/gone-undo')).toHaveLength(0);
     expect((await stack.getPlan('gone')).status?.executionHistory).toHaveLength(1);

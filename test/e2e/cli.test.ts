@@ -57,7 +57,6 @@ describe('drover', () => {
     await poll(
       () => stack.getPlan('hello'),
       (plan) => plan.status?.phase === 'Ready',
-      15_000,
     );
     const run = await drover(...inNamespace('run', 'hello', '--watch', '--yes')).ended;
     expect(run.code, run.err).toBe(0);
@@ -79,7 +78,6 @@ describe('drover', () => {
     await poll(
       () => Promise.resolve(recorder.of('/slow').length),
       (count) => count > 0,
-      30_000,
     );
     const cancelled = await drover(...inNamespace('cancel', 'slow-1', '--reason', 'test is over', '--yes'))
       .ended;
@@ -95,7 +93,6 @@ describe('drover', () => {
     await poll(
       () => Promise.resolve(recorder.of('/slow').length),
       (count) => count > 1,
-      30_000,
     );
     run.interrupt();
     const ended = await run.ended;

@@ -207,7 +207,6 @@ describe('a nested plan that runs', () => {
     await poll(
       () => Promise.resolve(recorder.of(`/${path}`).length),
       (count) => count === 1,
-      15_000,
     );
     return { ...plans, path, execution: outer, child };
   };
@@ -246,7 +245,6 @@ describe('a nested plan that runs', () => {
       await poll(
         () => stack.kube.get(keyOf(metadata.name)),
         (found) => found === undefined,
-        30_000,
       );
     }
     for (const name of [inner, outer]) {
@@ -294,7 +292,6 @@ describe('plans that nest each other', () => {
     poll(
       () => stack.getPlan(name),
       (plan) => condition(plan, 'Ready')?.status === status,
-      15_000,
     );
 
   it('are Invalid until the nested one is there, and keep it from being deleted', async () => {
@@ -311,7 +308,6 @@ describe('plans that nest each other', () => {
     await poll(
       () => stack.kube.delete(key).catch((error: unknown) => error),
       (result) => result === true,
-      5000,
     );
   });
 
@@ -366,10 +362,10 @@ describe('plans that nest each other', () => {
       workflow: { parameters: [{ name: 'stem' }] },
     });
     const params = [{ name: 'stem', value: stem }];
-    const fits = await stack.ended(await stack.execute(`${stem}-1`, { params }), 60_000);
+    const fits = await stack.ended(await stack.execute(`${stem}-1`, { params }));
     expect(fits.status?.phase).toBe('Succeeded');
-    await stack.ended(await stack.revert(fits), 60_000);
-    const deep = await stack.ended(await stack.execute(`${stem}-0`, { params }), 60_000);
+    await stack.ended(await stack.revert(fits));
+    const deep = await stack.ended(await stack.execute(`${stem}-0`, { params }));
     expect(deep.status?.phase).toBe('Failed');
     expect(deep.status?.message).toContain('at most 5 are allowed');
     expect(recorder.effects(`/${stem}`)).toBe(1);

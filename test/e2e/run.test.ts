@@ -136,7 +136,6 @@ describe('an execution', () => {
     await poll(
       () => eventReasons(execution.metadata.name),
       (reasons) => reasons.includes('ExecutionSucceeded'),
-      10_000,
     );
   });
 
@@ -168,7 +167,6 @@ describe('an execution', () => {
     await poll(
       () => Promise.resolve(recorder.of('/snap-1').length),
       (count) => count > 0,
-      10_000,
     );
     await ungated.kube.delete({
       apiVersion: 'dr.bkbcs.tencent.com/v1alpha1',
@@ -179,7 +177,6 @@ describe('an execution', () => {
     await poll(
       () => ungated.getPlan('snap'),
       (plan) => plan.status?.phase === 'Invalid',
-      10_000,
     );
     expect((await ungated.ended(execution)).status?.phase).toBe('Succeeded');
     expect(recorder.of('/snap-2')).toHaveLength(1);
@@ -265,10 +262,8 @@ describe('an execution', () => {
         },
       ],
     });
-    const begun = Date.now();
     const ended = await stack.ended(await stack.execute('twice'));
     expect(ended.status?.phase).toBe('Succeeded');
-    expect(Date.now() - begun).toBeLessThan(8000);
     expect(recorder.of('/twice/a')).toHaveLength(1);
     expect(recorder.of('/twice/b')).toHaveLength(1);
     const [first, second] = ended.status?.stageStatuses?.[0]?.workflowExecutions ?? [];
@@ -390,26 +385,22 @@ metadata: {name: "by-{{ .executionName }}"}
 });
 
 describe('a large stage', () => {
-  it(
-    'shows every action in status, although no step and no result carries them all',
-    { timeout: 120_000 },
-    async () => {
-      const actions = Array.from({ length: 300 }, (_, index) => ({
-        ...http(`a${index}`, `${recorder.url}/large?body=${'x'.repeat(1200)}`),
-        // A graph of independent actions but for one, so that they run many at once.
-        ...(index === 299 && { dependsOn: ['a0'] }),
-      }));
-      await stack.simplePlan('large', actions);
-      const ended = await stack.ended(await stack.execute('large'), 100_000);
-      expect(ended.status?.phase).toBe('Succeeded');
-      const statuses = ended.status?.stageStatuses?.[0]?.workflowExecutions?.[0]?.actionStatuses ?? [];
-      expect(statuses).toHaveLength(300);
-      expect(statuses.filter((action) => action.phase === 'Succeeded' && action.completionTime)).toHaveLength(
-        300,
-      );
-      expect(statuses[150]?.outputs?.httpResponse?.statusCode).toBe(200);
-    },
-  );
+  it('shows every action in status, although no step and no result carries them all', async () => {
+    const actions = Array.from({ length: 300 }, (_, index) => ({
+      ...http(`a${index}`, `${recorder.url}/large?body=${'x'.repeat(1200)}`),
+      // A graph of independent actions but for one, so that they run many at once.
+      ...(index === 299 && { dependsOn: ['a0'] }),
+    }));
+    await stack.simplePlan('large', actions);
+    const ended = await stack.ended(await stack.execute('large'), 100_000);
+    expect(ended.status?.phase).toBe('Succeeded');
+    const statuses = ended.status?.stageStatuses?.[0]?.workflowExecutions?.[0]?.actionStatuses ?? [];
+    expect(statuses).toHaveLength(300);
+    expect(statuses.filter((action) => action.phase === 'Succeeded' && action.completionTime)).toHaveLength(
+      300,
+    );
+    expect(statuses[150]?.outputs?.httpResponse?.statusCode).toBe(200);
+  });
 });
 
 describe('onFailure: Rollback', () => {

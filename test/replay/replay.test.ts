@@ -18,7 +18,7 @@ interface RecordedHistory {
   events: [{ workflowExecutionStartedEventAttributes: { workflowId: string } }];
 }
 
-it('replays every recorded history', { timeout: 120_000 }, async () => {
+it('replays every recorded history', async () => {
   if (process.env.DROVER_RECORD === '1') {
     const scripted = await startScriptedWorker(inject('temporal'), inject('temporalNamespace'));
     const cli = inject('endpoints').temporalCli ?? 'temporal';

@@ -125,7 +125,6 @@ async function runPlan(): Promise<DRPlanExecution> {
         name: 'sealed-run',
       }))!,
     ({ status }) => status?.completionTime !== undefined,
-    60_000,
   );
 }
 
@@ -210,7 +209,6 @@ describe('an installation that encrypts', () => {
     const allowed = await poll(
       () => ask(token.status.token),
       ({ status }) => status === 200,
-      10_000,
     );
     const { payloads } = JSON.parse(allowed.text) as { payloads: { data: string }[] };
     expect(Buffer.from(payloads[0]!.data, 'base64').toString()).toContain(CANARY);

@@ -31,7 +31,6 @@ export async function startSecondTemporal(): Promise<SecondTemporal> {
   await poll(
     () => checkTemporal(address, namespace),
     (problem) => problem === undefined,
-    30_000,
   );
   return {
     address,

@@ -50,6 +50,9 @@ export interface Stack {
   close(): Promise<void>;
 }
 
+/** How long a test waits for what takes a second or two on an idle machine: one that is busy may take long. */
+const PATIENCE_MS = 60_000;
+
 export const unique = (prefix: string): string => `${prefix}-${randomBytes(4).toString('hex')}`;
 
 /**
@@ -104,7 +107,6 @@ export async function openStack(prefix = 't', options: { admission?: 'disabled' 
       return poll(
         () => stack.getPlan(name),
         (plan) => plan.status?.phase === 'Ready',
-        15_000,
       );
     },
     async simplePlan(name, actions, more = {}) {
@@ -135,8 +137,8 @@ export async function openStack(prefix = 't', options: { admission?: 'disabled' 
       if (found === undefined) throw new Error(`plan ${name} is gone`);
       return found;
     },
-    until: (execution, what, timeoutMs = 30_000) => poll(() => stack.get(execution), what, timeoutMs),
-    ended: (execution, timeoutMs = 30_000) =>
+    until: (execution, what, timeoutMs = PATIENCE_MS) => poll(() => stack.get(execution), what, timeoutMs),
+    ended: (execution, timeoutMs = PATIENCE_MS) =>
       poll(
         () => stack.get(execution),
         (now) => isTerminalExecution(now.status?.phase),
@@ -154,7 +156,7 @@ export async function openStack(prefix = 't', options: { admission?: 'disabled' 
 export async function poll<T>(
   read: () => Promise<T>,
   done: (value: T) => boolean,
-  timeoutMs: number,
+  timeoutMs = PATIENCE_MS,
 ): Promise<T> {
   const end = Date.now() + timeoutMs;
   for (;;) {

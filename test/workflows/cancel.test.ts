@@ -183,7 +183,7 @@ describe('pause', () => {
     const run = await scripted.run({ onFailure: 'Pause', stages: list() }, flaky());
     await paused(run);
     await expect
-      .poll(() => run.recording.mirrors.at(-1)?.paused?.reminder, { timeout: 10_000 })
+      .poll(() => run.recording.mirrors.at(-1)?.paused?.reminder, { timeout: 60_000 })
       .toBeGreaterThanOrEqual(2);
     await run.handle.signal('abort');
     await run.result();

@@ -103,7 +103,7 @@ describe('revert', () => {
   it('can be cancelled, and what is left can be undone later', async () => {
     const statuses = await executed();
     const run = await revert(statuses, { 'undo b': () => untilCancelled() });
-    await expect.poll(() => run.recording.events, { timeout: 10_000 }).toContain('start undo b');
+    await expect.poll(() => run.recording.events, { timeout: 60_000 }).toContain('start undo b');
     await run.handle.signal('cancel');
     const result = await run.result();
     expect(result.phase).toBe('Cancelled');
