@@ -57,6 +57,8 @@ export const ANNOTATIONS = {
   clusterId: `${GROUP}/cluster-id`,
   /** On executions, by admission: the user who created it. */
   requestedBy: `${GROUP}/requested-by`,
+  /** On executions, by admission: all that the API server knows of who asked, for questions asked later, JSON. */
+  requester: `${GROUP}/requester`,
   /** On executions, by admission: the user who set the cancel annotation. */
   cancelRequestedBy: `${GROUP}/cancel-requested-by`,
   /** On executions, by admission: whom its requester may have it act as. */

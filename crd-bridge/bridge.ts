@@ -34,6 +34,7 @@ import { createPlanKind } from './kinds/dr-plan.js';
 import { createWorkflowKind } from './kinds/dr-workflow.js';
 import { createNestedPlans } from './nested/nested-plans.js';
 import { createNudge } from './nested/nudge.js';
+import { createAuthority } from './webhook/authority.js';
 import { setUpWebhook } from './webhook/setup.js';
 import type { AdmissionWebhook } from './webhook/webhook.js';
 
@@ -285,7 +286,10 @@ export async function startBridge(options: BridgeOptions): Promise<Bridge> {
     connection: options.connection,
     namespace: options.temporal.namespace,
     taskQueue: taskQueues(cluster).bridge,
-    activities: { ...mirror, ...createNestedPlans(deps) },
+    activities: {
+      ...mirror,
+      ...createNestedPlans({ ...deps, authority: createAuthority(kube, config.authorization) }),
+    },
     dataConverter: options.temporal.dataConverter,
     maxConcurrentActivityTaskExecutions: config['mirror-concurrency'],
     shutdownGraceTime: '10s',

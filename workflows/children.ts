@@ -1,4 +1,5 @@
 import {
+  CancellationScope,
   ChildWorkflowFailure,
   isCancellation,
   ParentClosePolicy,
@@ -8,7 +9,15 @@ import {
 import type { ChildWorkflowHandle } from '@temporalio/workflow';
 import { WorkflowExecutionAlreadyStartedError } from '@temporalio/common';
 import type { StageStatus } from '../api/types.js';
-import type { CancelRecord, Resolution, StageResult, StageRollbackInput, StageRunInput } from './contract.js';
+import { cancelSignal } from './cancel.js';
+import type {
+  CancelRecord,
+  CancelRequest,
+  Resolution,
+  StageResult,
+  StageRollbackInput,
+  StageRunInput,
+} from './contract.js';
 import type { RunContext } from './run-context.js';
 import { abortSignal, retrySignal, skipSignal } from './pause.js';
 
@@ -23,8 +32,13 @@ export interface ChildrenSetup {
   onCancelled: (record: CancelRecord) => void;
 }
 
+interface Force {
+  /** Tells children that a cancel is meant for rollbacks too: Temporal's own request cannot say so. */
+  force: (record: CancelRecord | undefined) => void;
+}
+
 /** Starts stages as child workflows and passes a person's decisions on to them. */
-export function createChildren(setup: ChildrenSetup): Pick<RunContext, 'runChild'> {
+export function createChildren(setup: ChildrenSetup): Pick<RunContext, 'runChild'> & Force {
   const { stages } = setup;
   const running = new Map<number, ChildWorkflowHandle<Child>>();
   for (const signal of [retrySignal, skipSignal, abortSignal]) {
@@ -38,6 +52,18 @@ export function createChildren(setup: ChildrenSetup): Pick<RunContext, 'runChild
   }
 
   return {
+    force(record) {
+      const { reason, requestedBy } = record ?? {};
+      const request: CancelRequest = {
+        ...(reason !== undefined && { reason }),
+        ...(requestedBy !== undefined && { requestedBy }),
+        force: true,
+      };
+      void CancellationScope.nonCancellable(() =>
+        // One that has just ended has no nested plan any more.
+        Promise.allSettled([...running.values()].map((child) => child.signal(cancelSignal, request))),
+      );
+    },
     async runChild({ type, workflowId, index, input }) {
       try {
         const child = await startChild<Child>(type, {

@@ -384,6 +384,8 @@ export interface NestedTask {
   known?: NestedRef;
   /** Makes nothing new, and ends what there is. */
   stop?: true;
+  /** With `stop`: a rollback that is under way is ended too. */
+  force?: true;
 }
 
 /** What a look at a nested plan has found. */

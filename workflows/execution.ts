@@ -63,20 +63,6 @@ export async function drPlanExecution(input: RunInput): Promise<RunResult> {
         outbox.acknowledge(content.stages);
       },
     });
-    const cancellation = listenForCancel(root, ({ forced, record }) => {
-      cancelRequest = record;
-      forward.cancel();
-      if (forced) rollback.cancel();
-      message = `cancelling${record?.reason === undefined ? '' : `: ${record.reason}`}`;
-      mirror.touch();
-    });
-    setHandler(progressQuery, () => ({
-      phase,
-      startTime,
-      ...(message !== undefined && { message }),
-      stages,
-      ...(cancelRequest !== undefined && { cancelRequest }),
-    }));
     const children = createChildren({
       plan: run.plan.name,
       stages,
@@ -87,6 +73,23 @@ export async function drPlanExecution(input: RunInput): Promise<RunResult> {
         );
       },
     });
+    const cancellation = listenForCancel(root, ({ forced, record }) => {
+      cancelRequest = record;
+      forward.cancel();
+      if (forced) {
+        rollback.cancel();
+        children.force(record);
+      }
+      message = `cancelling${record?.reason === undefined ? '' : `: ${record.reason}`}`;
+      mirror.touch();
+    });
+    setHandler(progressQuery, () => ({
+      phase,
+      startTime,
+      ...(message !== undefined && { message }),
+      stages,
+      ...(cancelRequest !== undefined && { cancelRequest }),
+    }));
     const settle: RunContext['settle'] = (index, status, detail) => {
       stages[index] = status;
       outbox.put({

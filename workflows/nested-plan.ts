@@ -19,18 +19,30 @@ import { innermost } from './failure.js';
 /** Says that an execution which a nested plan runs in has changed. */
 export const lookSignal = defineSignal(SIGNALS.look);
 
-/** How often a stage was told to look at its nested executions. */
+/** What a stage was told about its nested executions. */
 export interface Nudges {
+  /** How often it was told to look. */
   count: () => number;
+  /** Whether a cancel is meant for rollbacks too. */
+  forced: () => boolean;
+  /** Says so. */
+  force: () => void;
 }
 
 /** Listens for changes of nested executions. They are hints only: who misses one looks again a while later. */
 export function createNudges(): Nudges {
-  let count = 0;
+  const state = { count: 0, forced: false };
   setHandler(lookSignal, () => {
-    count += 1;
+    state.count += 1;
   });
-  return { count: () => count };
+  return {
+    count: () => state.count,
+    forced: () => state.forced,
+    force: () => {
+      state.forced = true;
+      state.count += 1;
+    },
+  };
 }
 
 /** Looks become rarer with time, so that a run of many days stays below the limits of a history. */
@@ -55,9 +67,7 @@ export async function carryOutPlan(
   const counts = { round: task.round, retryCount: 0 };
   const outer = CancellationScope.current();
   if (outer.consideredCancelled) return { ...ended('Cancelled', 'cancelled before it began'), ...counts };
-  // An inverse is no attempt of the action: only a rollback that was written has a time of its own.
-  const isInverse = task.direction === 'undo' && input.rollback === undefined;
-  const timeoutMs = isInverse ? undefined : step.timeoutMs;
+  const timeoutMs = timeOf(series, step);
 
   return CancellationScope.nonCancellable(async () => {
     const clock = new CancellationScope();
@@ -99,6 +109,7 @@ export async function carryOutPlan(
             task,
             ...(known !== undefined && { known }),
             ...(asked !== undefined && { stop: true }),
+            ...(asked !== undefined && nudges?.forced() === true && { force: true }),
           }),
         );
       } catch (error) {
@@ -126,6 +137,18 @@ export async function carryOutPlan(
       });
     }
   });
+}
+
+/**
+ * An inverse is no attempt of the action: a plan that was given a minute may still take the time of any undo to be undone.
+ * One without a time takes as long as it takes either way.
+ */
+function timeOf(
+  { input, task, bounds }: Series,
+  { timeoutMs }: Extract<StepInput, { kind: 'plan' }>,
+): number | undefined {
+  const isInverse = task.direction === 'undo' && input.rollback === undefined;
+  return isInverse && timeoutMs !== undefined ? Math.max(timeoutMs, bounds.undoStepMs) : timeoutMs;
 }
 
 /** Quick, and never given up: while the bridge is away the run waits for it. */

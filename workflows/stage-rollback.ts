@@ -34,8 +34,9 @@ export async function drStageRollback(input: StageRollbackInput): Promise<StageR
       collect: () => (shown ? { stages: [changes.take()] } : undefined),
     });
     const nudges = createNudges();
-    const cancellation = listenForCancel(root, () => {
+    const cancellation = listenForCancel(root, ({ forced }) => {
       state.cancelled = true;
+      if (forced) nudges.force();
       steps.cancel();
     });
 

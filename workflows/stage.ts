@@ -119,8 +119,9 @@ export async function drStage(input: StageRunInput): Promise<StageResult> {
       !forward.consideredCancelled &&
       !state.stopping;
 
-    const cancellation = listenForCancel(root, () => {
+    const cancellation = listenForCancel(root, ({ forced }) => {
       state.cancelled = true;
+      if (forced) nudges.force();
       forward.cancel();
     });
 

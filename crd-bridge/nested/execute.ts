@@ -18,19 +18,21 @@ export async function lookAtExecute(
   action: Action,
   scope: RenderScope,
 ): Promise<NestedState> {
-  const { task, known, stop = false } = look;
+  const { task, known } = look;
+  const how = stopOf(look);
+  const { stop } = how;
   const { run } = task;
   const key = idempotencyKey({ uid: run.uid, at: task.at, direction: task.direction, round: task.round });
   const name = nestedExecutionName({ executionName: run.name, actionName: task.name, key });
   const found = await objects.find(run, name);
-  if (found !== undefined && isOurs(found, run, key)) return follow(objects, run, found, stop);
-  if (known?.uid !== undefined) return gone(objects, run, { ...known, uid: known.uid }, stop);
+  if (found !== undefined && isOurs(found, run, key)) return follow(objects, run, found, how);
+  if (known?.uid !== undefined) return gone(objects, run, { ...known, uid: known.uid }, how);
   if (found !== undefined) return failed(nameTaken(name));
 
   const spec = specOf(action, scope, task);
   const uid = await objects.remembered(run, spec.planRef, name);
   // Made by an attempt that was lost, and deleted since: a plan is never run twice for one action.
-  if (uid !== undefined) return gone(objects, run, { name, uid, plan: spec.planRef, phase: 'Unknown' }, stop);
+  if (uid !== undefined) return gone(objects, run, { name, uid, plan: spec.planRef, phase: 'Unknown' }, how);
   if (stop) return failed({ reason: 'Cancelled', message: 'no execution was made' });
   const refusal = checkRequest(run, spec) ?? checkNesting(task, spec.planRef);
   if (refusal !== undefined) return failed(refusal);
@@ -44,15 +46,22 @@ export async function lookAtExecute(
   return 'reason' in made ? failed(made) : waiting(made);
 }
 
+/** Whether a look is to end what it finds, and a rollback in it too. */
+type Stop = ReturnType<typeof stopOf>;
+const stopOf = ({ stop, force }: NestedTask): { stop: boolean; force: boolean } => ({
+  stop: stop === true,
+  force: stop === true && force === true,
+});
+
 /** Ends what is to be stopped, and says how far it is. */
 async function follow(
   objects: NestedObjects,
   run: RunIdentity,
   execution: DRPlanExecution,
-  stop: boolean,
+  { stop, force }: Stop,
 ): Promise<NestedState> {
   if (isTerminalExecution(execution.status?.phase)) return { kind: 'ended', outcome: executed(execution) };
-  if (stop) await objects.cancel(run, execution);
+  if (stop) await objects.cancel(run, execution, { force });
   return waiting(execution);
 }
 
@@ -61,10 +70,10 @@ async function gone(
   objects: NestedObjects,
   run: RunIdentity,
   ref: NestedRef & { uid: string },
-  stop: boolean,
+  how: Stop,
 ): Promise<NestedState> {
   const what = `execution "${ref.name}" of plan "${ref.plan}" was deleted`;
-  if (await objects.isOpen(run, ref, { stop })) {
+  if (await objects.isOpen(run, ref, how)) {
     return {
       kind: 'waiting',
       ref: { ...ref, phase: 'Deleted' },

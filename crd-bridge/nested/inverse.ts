@@ -39,6 +39,7 @@ const lastRound = ({ task }: NestedTask): number => task.forward?.round ?? 0;
 
 async function undoRound(objects: NestedObjects, look: NestedTask, round: number): Promise<Undo> {
   const { task, stop = false } = look;
+  const force = stop && look.force === true;
   const { run, at, forward } = task;
   const origin = run.target ?? { name: run.name, uid: run.uid };
   const key = idempotencyKey({ uid: origin.uid, at, direction: 'forward', round });
@@ -54,7 +55,7 @@ async function undoRound(objects: NestedObjects, look: NestedTask, round: number
     return { kind: 'gone', message };
   }
   if (!isTerminalExecution(nested.status?.phase)) {
-    await objects.cancel(run, nested);
+    await objects.cancel(run, nested, { force });
     return { kind: 'state', state: waiting(nested) };
   }
   const own = await findRevert(objects, look, round);
@@ -72,7 +73,7 @@ async function undoRound(objects: NestedObjects, look: NestedTask, round: number
     return { kind: 'state', state: 'reason' in made ? failed(made, 'Unknown') : waiting(made) };
   }
   if (!isTerminalExecution(own.revert.status?.phase)) {
-    if (stop) await objects.cancel(run, own.revert);
+    if (stop) await objects.cancel(run, own.revert, { force });
     return { kind: 'state', state: waiting(own.revert) };
   }
   return judge(nested, own.revert);

@@ -7,17 +7,16 @@ import type { DRPlanExecution, DRPlanExecutionSpec } from '../../api/types.js';
 import { positionOf } from '../../api/undo.js';
 import { isAlreadyExists, isRetryable, KubeError } from '../../kube/error.js';
 import type { KubeObject } from '../../kube/object.js';
-import type { ActionTask, RunIdentity } from '../../workflows/contract.js';
+import type { ActionTask, CancelRequest, RunIdentity } from '../../workflows/contract.js';
 import { findPlan } from '../execution/find-plan.js';
 import type { Refusal } from '../execution/gates.js';
 import { refOf } from '../execution/identity.js';
 import type { CachedExecution, DrDeps } from '../execution/types.js';
+import { mayRun } from './permission.js';
+import type { Permission, PermissionDeps } from './permission.js';
 
 /** What nested plans are built from. */
-export type NestedDeps = Pick<
-  DrDeps,
-  'kube' | 'caches' | 'writer' | 'runs' | 'snapshots' | 'events' | 'log' | 'cluster'
->;
+export type NestedDeps = Pick<DrDeps, 'writer' | 'runs' | 'log' | 'cluster'> & PermissionDeps;
 
 /** What becomes a nested execution. */
 export interface NestedRequest {
@@ -32,13 +31,13 @@ export interface NestedObjects {
   find(run: Pick<RunIdentity, 'namespace'>, name: string): Promise<CachedExecution | undefined>;
   /** Makes the execution, owned by the run's own; or says why it may not be made. */
   create(task: ActionTask, request: NestedRequest): Promise<CachedExecution | Refusal>;
-  /** Asks for its cancel; done before, it has no effect. */
-  cancel(run: RunIdentity, execution: CachedExecution): Promise<void>;
+  /** Asks for its cancel; done before, it has no effect. With `force` a rollback that it is in is aborted too. */
+  cancel(run: RunIdentity, execution: CachedExecution, options: { force: boolean }): Promise<void>;
   /** Whether the run of an execution that is gone goes on, after asking it to end where that is wanted. */
   isOpen(
     run: RunIdentity,
     execution: { name: string; uid: string },
-    options: { stop: boolean },
+    options: { stop: boolean; force: boolean },
   ): Promise<boolean>;
   /** Uid of an execution of that name that its plan remembers. */
   remembered(run: RunIdentity, plan: string, name: string): Promise<string | undefined>;
@@ -52,6 +51,8 @@ export const isOurs = ({ metadata }: CachedExecution, run: RunIdentity, key: str
 /** Nested executions over the API server and Temporal. */
 export function createNestedObjects(deps: NestedDeps): NestedObjects {
   const { kube, caches, runs } = deps;
+  const workflowIdOf = ({ namespace }: RunIdentity, { name, uid = '' }: { name: string; uid?: string }) =>
+    runWorkflowId({ cluster: deps.cluster, namespace, name, uid });
   const find: NestedObjects['find'] = ({ namespace }, name) =>
     kube.get<CachedExecution>({ apiVersion: API_VERSION, kind: 'DRPlanExecution', namespace, name });
 
@@ -61,11 +62,13 @@ export function createNestedObjects(deps: NestedDeps): NestedObjects {
       const { run } = task;
       const parent = await find(run, run.name);
       const refusal = checkParent(run, parent);
-      if (refusal !== undefined) return refusal;
+      if (refusal !== undefined || parent === undefined) return refusal ?? executionGone(run);
+      const permission = await mayRun(deps, run, parent, request.spec);
+      if ('reason' in permission) return permission;
       try {
-        const made = await kube.create<CachedExecution>(nestedExecution(task, request));
+        const made = await kube.create<CachedExecution>(nestedExecution(task, request, permission));
         caches.executions.learn(made);
-        deps.events.record(parent as CachedExecution, {
+        deps.events.record(parent, {
           type: 'Normal',
           reason: 'NestedExecutionCreated',
           action: 'Execute',
@@ -87,7 +90,7 @@ export function createNestedObjects(deps: NestedDeps): NestedObjects {
         };
       }
     },
-    async cancel(run, execution) {
+    async cancel(run, execution, { force }) {
       await deps.writer.metadata(caches.executions, refOf(execution), ({ metadata, status }) => {
         const { annotations } = metadata;
         if (annotations?.[ANNOTATIONS.cancel] === 'true' || isTerminalExecution(status?.phase))
@@ -100,14 +103,13 @@ export function createNestedObjects(deps: NestedDeps): NestedObjects {
           },
         };
       });
+      // An annotation cannot force.
+      if (force) await runs.signalCancel(workflowIdOf(run, execution.metadata), stopOf(run, force));
     },
-    async isOpen(run, { name, uid }, { stop }) {
-      const workflowId = runWorkflowId({ cluster: deps.cluster, namespace: run.namespace, name, uid });
+    async isOpen(run, execution, { stop, force }) {
+      const workflowId = workflowIdOf(run, execution);
       if ((await runs.describe(workflowId))?.state !== 'Running') return false;
-      if (stop) {
-        const reason = `execution "${run.name}", which it is part of, was stopped`;
-        await runs.signalCancel(workflowId, { via: 'Delete', reason });
-      }
+      if (stop) await runs.signalCancel(workflowId, { ...stopOf(run, force), via: 'Delete' });
       return true;
     },
     async remembered(run, planName, name) {
@@ -118,11 +120,21 @@ export function createNestedObjects(deps: NestedDeps): NestedObjects {
   };
 }
 
+const stopOf = ({ namespace, name }: RunIdentity, force: boolean): CancelRequest => ({
+  reason: `execution "${name}", which it is part of, was stopped`,
+  requestedBy: `DRPlanExecution ${namespace}/${name}`,
+  via: 'Signal',
+  ...(force && { force }),
+});
+
+const executionGone = ({ name }: RunIdentity): Refusal => ({
+  reason: 'ExecutionGone',
+  message: `execution "${name}" is not there any more`,
+});
+
 /** Nothing new is made for a run whose execution has ended or goes away. */
 function checkParent(run: RunIdentity, parent: DRPlanExecution | undefined): Refusal | undefined {
-  if (parent === undefined || parent.metadata.uid !== run.uid) {
-    return { reason: 'ExecutionGone', message: `execution "${run.name}" is not there any more` };
-  }
+  if (parent === undefined || parent.metadata.uid !== run.uid) return executionGone(run);
   if (parent.metadata.deletionTimestamp !== undefined) {
     return { reason: 'ExecutionGone', message: `execution "${run.name}" is being deleted` };
   }
@@ -150,7 +162,11 @@ export function nestingOf({ run, at }: Pick<ActionTask, 'run' | 'at'>): Nesting 
   };
 }
 
-function nestedExecution(task: ActionTask, { name, key, spec }: NestedRequest): KubeObject {
+function nestedExecution(
+  task: ActionTask,
+  { name, key, spec }: NestedRequest,
+  { stamps }: Permission,
+): KubeObject {
   const { run, at } = task;
   return {
     apiVersion: API_VERSION,
@@ -166,6 +182,7 @@ function nestedExecution(task: ActionTask, { name, key, spec }: NestedRequest): 
       annotations: {
         [ANNOTATIONS.key]: key,
         [ANNOTATIONS.nestedIn]: JSON.stringify(nestingOf(task)),
+        ...stamps,
         // Whoever asked for the whole has asked for its parts.
         ...(run.requestedBy !== undefined && { [ANNOTATIONS.requestedBy]: run.requestedBy }),
       },

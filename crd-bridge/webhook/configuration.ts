@@ -52,10 +52,13 @@ export function webhookConfigurations(options: ConfigurationOptions): WebhookCon
     name: 'not-being-deleted',
     expression: '!has(object.metadata.deletionTimestamp)',
   };
-  const { approve, reject, approvals, authorizedAs, requestedBy, cancelRequestedBy, nestedIn, key } =
-    ANNOTATIONS;
+  const { approve, reject, approvals, authorizedAs, requestedBy, requester } = ANNOTATIONS;
+  const { cancelRequestedBy, nestedIn, key } = ANNOTATIONS;
   // An answer to an approval counts only once it is stamped, so it fails closed too.
-  const stamps = [requestedBy, authorizedAs, cancelRequestedBy, nestedIn, key, approvals, approve, reject]
+  const stamps = [
+    ...[requestedBy, requester, authorizedAs, cancelRequestedBy, nestedIn, key],
+    ...[approvals, approve, reject],
+  ]
     .map(differs)
     .join(' || ');
   const validating = [

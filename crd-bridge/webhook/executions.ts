@@ -28,6 +28,7 @@ import { actingOf } from './acting.js';
 import { subjectOf, withAuthority } from './authority.js';
 import type { Authority } from './authority.js';
 import type { Lookups } from './lookups.js';
+import { nestedWarnings } from './nested-authority.js';
 import { allowed, refusedBy, verdictOn } from './review.js';
 import type { ReviewedObject, ReviewRequest, Verdict } from './review.js';
 
@@ -65,7 +66,11 @@ export async function reviewExecution(
   // Before anything that tells about the plan.
   const unauthorized = await checkAuthority(deps, request, execution, known);
   if (unauthorized !== undefined && deps.authority.mode === 'Enforce') return refusedBy(unauthorized);
-  return withAuthority(deps.authority.mode, unauthorized, await reviewStart(deps, execution, known, checked));
+  const verdict = await reviewStart(deps, execution, known, checked);
+  if (verdict.allowed && deps.authority.mode === 'Enforce' && execution.spec.operationType === 'Execute') {
+    verdict.warnings.unshift(...(await nestedWarnings(deps, subjectOf(request), execution, known)));
+  }
+  return withAuthority(deps.authority.mode, unauthorized, verdict);
 }
 
 /** What the bridge itself will say about the start. */

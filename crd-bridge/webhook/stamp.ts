@@ -7,6 +7,7 @@ import { stampAnswer } from './answers.js';
 import { subjectOf } from './authority.js';
 import type { Authority } from './authority.js';
 import type { Lookups } from './lookups.js';
+import { writeRequester } from './requester.js';
 import { refusedBy } from './review.js';
 import type { JsonPatch, ReviewedObject, ReviewRequest, Verdict } from './review.js';
 
@@ -52,6 +53,11 @@ export async function stamp(deps: StampDeps, request: ReviewRequest): Promise<Ve
   const wanted: Record<string, string | undefined> = {
     ...answered.stamps,
     [ANNOTATIONS.requestedBy]: isCreate ? user : before?.[ANNOTATIONS.requestedBy],
+    [ANNOTATIONS.requester]: !isCreate
+      ? before?.[ANNOTATIONS.requester]
+      : deps.authority.mode === 'Off'
+        ? undefined
+        : writeRequester(subjectOf(request)),
     [ANNOTATIONS.authorizedAs]: isCreate
       ? await authorizedAs(deps, request, object)
       : before?.[ANNOTATIONS.authorizedAs],

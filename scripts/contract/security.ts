@@ -26,6 +26,8 @@ export const SECURITY: readonly Chapter[] = [
         `${VERBS} > a plan > is executed and reverted by those who have the verb and may use its account`,
         `${VERBS} > a plan > acts only as an account that its author may use`,
         `${VERBS} > a run whose account was swapped after its admission does not start`,
+        `${VERBS} > a plan that runs another > is run through by those only who may run both, by their groups too`,
+        `${VERBS} > a plan that runs another > whose account the requester may not use is not run for them`,
         `${POLICY} > a policy > limits kinds, operations and namespaces, makes plans Invalid that were not, and lets them be again`,
         `${POLICY} > a policy > limits hosts, accounts and clusters, also those that are known only in a run`,
         `${IMPERSONATION} > an account without rights may do nothing`,

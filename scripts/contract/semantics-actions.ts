@@ -294,6 +294,8 @@ export const SEMANTICS_ACTIONS: readonly Chapter[] = [
         `${NEST} > a nested plan > runs in an execution of its own, for whoever asked for the whole, with its values, and is undone with it`,
         `${NEST} > a nested plan that runs > is cancelled with the run that it is part of, before that has ended, and can be undone`,
         `${NEST} > a nested plan that runs > goes when the whole is deleted, and leaves no lock behind`,
+        `${NEST} > a nested plan that runs > and rolls back goes on with that when the whole is cancelled, until that is forced`,
+        `${STEPS} > a nested plan > is undone within its time or that of any undo, whichever is longer`,
         `${NEST} > plans that nest each other > are refused when they lead back, and Invalid when a workflow makes them`,
         `${NEST} > plans that nest each other > five deep run, six deep do not, whatever their names come from`,
         `${STEPS} > a nested plan > is ended by a cancel, which waits for that`,

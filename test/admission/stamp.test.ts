@@ -7,7 +7,7 @@ import type { Recorder } from '../support/recorder.js';
 import { http, openStack, unique } from '../support/stack.js';
 import type { Stack } from '../support/stack.js';
 
-const { authorizedAs, cancel, cancelRequestedBy, requestedBy } = ANNOTATIONS;
+const { authorizedAs, cancel, cancelRequestedBy, requestedBy, requester } = ANNOTATIONS;
 let stack: Stack;
 let recorder: Recorder;
 beforeAll(async () => {
@@ -45,16 +45,25 @@ it('are stamped, whatever is claimed at create, in a patch or in a replace', asy
   });
   expect(execution.metadata.annotations).toEqual({
     [requestedBy]: 'alice',
+    [requester]: expect.stringContaining('"groups":["system:masters","system:authenticated"]'),
     [authorizedAs]: 'controller',
     note: 'kept',
   });
 
   const forged = await as('bob').patch<DRPlanExecution>(
     keyOf(execution),
-    { metadata: { annotations: { [requestedBy]: 'bob', [cancelRequestedBy]: 'carol' } } },
+    {
+      metadata: {
+        annotations: { [requestedBy]: 'bob', [requester]: '{"user":"bob"}', [cancelRequestedBy]: 'carol' },
+      },
+    },
     { kind: 'merge' },
   );
-  expect(forged.metadata.annotations).toMatchObject({ [requestedBy]: 'alice', note: 'kept' });
+  expect(forged.metadata.annotations).toMatchObject({
+    [requestedBy]: 'alice',
+    [requester]: execution.metadata.annotations?.[requester],
+    note: 'kept',
+  });
   expect(forged.metadata.annotations).not.toHaveProperty([cancelRequestedBy]);
   const removed = await as('bob').patch<DRPlanExecution>(
     keyOf(execution),

@@ -9,10 +9,10 @@ import type { KubeClient } from '../../kube/client.js';
 import type { KubeObject } from '../../kube/object.js';
 import { createAccount, grant } from '../support/accounts.js';
 import type { Rule } from '../support/accounts.js';
-import { openStack, unique } from '../support/stack.js';
+import { actionAt, openStack, unique } from '../support/stack.js';
 import type { Stack } from '../support/stack.js';
 
-const { approve, approvals, authorizedAs, cancel, cancelRequestedBy, requestedBy } = ANNOTATIONS;
+const { approve, approvals, authorizedAs, cancel, cancelRequestedBy, requestedBy, requester } = ANNOTATIONS;
 const DR = [GROUP];
 const WRITE: Rule = { apiGroups: DR, resources: ['drplanexecutions'], verbs: ['get', 'create', 'patch'] };
 const onPlans = (...verbs: string[]): Rule => ({ apiGroups: DR, resources: ['drplans'], verbs });
@@ -155,6 +155,62 @@ describe('a plan', () => {
 
   it.each(['', ' ', 'a b', 'a:b', 'A'])('is refused with an account called %j', async (name) => {
     await expect(plan([pause('10ms')], name)).rejects.toThrow('spec.serviceAccountName');
+  });
+});
+
+describe('a plan that runs another', () => {
+  const outerOf = async (inner: string, more: Partial<Action> = {}) =>
+    plan([{ name: 'inner', type: 'Plan', plan: { name: inner }, ...more }]);
+  const actionOf = (execution: DRPlanExecution) => actionAt(execution, 0, 0, 0);
+
+  it('is run through by those only who may run both, by their groups too', async () => {
+    const inner = await plan([pause('10ms')]);
+    const outer = await outerOf(inner);
+    const { kube, namespace } = stack;
+    const only = { ...onPlans('execute', 'revert'), resourceNames: [outer] };
+    await grant(kube, { namespace, name: 'half' }, [WRITE, only, USE], { kind: 'User', name: 'half' });
+    const on = { ...onPlans('execute', 'revert'), resourceNames: [inner] };
+    await grant(kube, { namespace, name: 'inside' }, [on], { kind: 'Group', name: 'inside' });
+
+    const refused = await stack.ended(await create('half', outer));
+    expect(refused.status?.phase).toBe('Failed');
+    expect(actionOf(refused)).toMatchObject({ phase: 'Failed', reason: 'NotAuthorized', effect: 'None' });
+    expect(actionOf(refused)?.message).toContain(
+      `user "half" may not execute plan "${namespace}/${inner}"; an administrator can grant the verb "execute"`,
+    );
+    expect((await stack.getPlan(inner)).status?.executionHistory ?? []).toEqual([]);
+
+    const both = kube.as({ user: 'half', groups: ['inside'] });
+    const spec = { planRef: outer, operationType: 'Execute' };
+    const made = await both.create<DRPlanExecution>({
+      apiVersion: API_VERSION,
+      kind: 'DRPlanExecution',
+      metadata: { name: unique('run'), namespace },
+      spec,
+    });
+    const ended = await stack.ended(made);
+    expect(ended.status?.phase).toBe('Succeeded');
+    const name = actionOf(ended)?.outputs?.planExecutionRef?.name ?? '';
+    const nested = await stack.get({ metadata: { name } } as DRPlanExecution);
+    expect(nested.metadata.annotations).toMatchObject({
+      [requestedBy]: 'half',
+      [requester]: made.metadata.annotations?.[requester],
+      [authorizedAs]: `system:serviceaccount:${namespace}:acts`,
+    });
+
+    const undo = await stack.ended(
+      await create('half', outer, { operationType: 'Revert', revertExecutionRef: made.metadata.name }),
+    );
+    expect(undo.status?.phase).not.toBe('Succeeded');
+  });
+
+  it('whose account the requester may not use is not run for them', async () => {
+    const inner = await plan([pause('10ms')], 'mighty');
+    const ended = await stack.ended(await create('runner', await outerOf(inner)));
+    expect(actionOf(ended)).toMatchObject({ phase: 'Failed', reason: 'NotAuthorized', effect: 'None' });
+    expect(actionOf(ended)?.message).toContain(
+      `user "runner" may not use service account "${stack.namespace}/mighty", which plan "${inner}" acts as`,
+    );
   });
 });
 

@@ -198,6 +198,28 @@ describe('a nested plan', () => {
   });
 });
 
+it('may be a hook around a revert, once for each', async () => {
+  const stem = unique('hook');
+  await stack.simplePlan(`${stem}-inner`, [call('call', `${stem}-inner`)]);
+  await stack.simplePlan(`${stem}-outer`, [
+    call('call', stem),
+    nested('before', { name: `${stem}-inner` }, { hookType: 'pre-rollback' }),
+  ]);
+  for (const times of [1, 2]) {
+    const ended = await stack.ended(await stack.execute(`${stem}-outer`));
+    expect(actionAt(ended, 0, 0, 1)).toMatchObject({ phase: 'Skipped', reason: 'OtherMode' });
+    const revert = await stack.ended(await stack.revert(ended));
+    expect(revert.status).toMatchObject({ phase: 'Succeeded' });
+    expect(recorder.effects(`/${stem}-inner`)).toBe(times);
+    expect(recorder.effects(`/${stem}-undo`)).toBe(times);
+    const hook = await childOf(revert, 1);
+    expect(hook).toMatchObject({
+      metadata: { ownerReferences: [{ uid: revert.metadata.uid }] },
+      spec: { operationType: 'Execute', mode: 'Rollback' },
+    });
+  }
+});
+
 describe('a nested plan that runs', () => {
   const running = async (action: Partial<Action> = {}) => {
     const path = unique('stop');
@@ -236,6 +258,37 @@ describe('a nested plan that runs', () => {
     expect(actionAt(ended, 0, 0, 0)).toMatchObject({ phase: 'Failed', reason: 'Timeout' });
     expect(actionAt(ended, 0, 0, 0)?.message).toContain('no end within its timeout of 3s');
     expect((await stack.get(child)).status?.phase).toBe('Cancelled');
+  });
+
+  it('and rolls back goes on with that when the whole is cancelled, until that is forced', async () => {
+    const stem = unique('force');
+    await stack.simplePlan(
+      `${stem}-inner`,
+      [
+        call('done', `${stem}-done`, {
+          rollback: { http: { url: `${recorder.url}/${stem}-undo?delay=60000`, method: 'POST' } },
+        }),
+        call('bad', `${stem}-bad?status=400`),
+      ],
+      { plan: { onFailure: 'Rollback' } },
+    );
+    await stack.simplePlan(`${stem}-outer`, [nested('inner', { name: `${stem}-inner` })]);
+    const outer = await stack.execute(`${stem}-outer`);
+    const child = await childOf(outer);
+    await poll(
+      () => Promise.resolve(recorder.of(`/${stem}-undo`).length),
+      (count) => count > 0,
+      60_000,
+    );
+    await cancel(outer);
+    const cancelled = await stack.until(child, (now) => now.status?.cancelRequest !== undefined, 60_000);
+    expect(cancelled.status?.phase).toBe('Running');
+    const { workflowId = '' } = (await stack.get(outer)).status?.temporal ?? {};
+    await stack.temporal.workflow.getHandle(workflowId).signal('cancel', { force: true });
+    // Long before the undo is over.
+    const stopped = await stack.ended(child);
+    expect(condition(stopped, 'RolledBack')).toMatchObject({ status: 'False' });
+    expect((await stack.ended(outer)).status?.phase).toBe('Cancelled');
   });
 
   it('goes when the whole is deleted, and leaves no lock behind', async () => {

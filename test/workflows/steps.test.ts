@@ -1,18 +1,19 @@
 /** Actions that are conditions of the workflow itself: timers, approvals, nested plans. */
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
 import type { ApprovalAnswer } from '../../api/approval.js';
-import type { ActionInput } from '../../api/run.js';
+import type { ActionInput, StageInput } from '../../api/run.js';
 import { planUndo } from '../../api/undo.js';
 import {
   action,
   phasesOf,
   stages,
   startScriptedWorker,
+  until,
   untilCancelled,
   workflow,
 } from '../support/scripted.js';
-import type { ScriptedRun, ScriptedWorker } from '../support/scripted.js';
-import type { NestedTask } from '../../workflows/contract.js';
+import type { Script, ScriptedRun, ScriptedWorker } from '../support/scripted.js';
+import type { NestedTask, RunInput } from '../../workflows/contract.js';
 
 let scripted: ScriptedWorker;
 beforeAll(async () => {
@@ -364,6 +365,27 @@ describe('a nested plan', () => {
     expect(phasesOf((await run.result()).stages)[0]).toContain('sub=Failed/StageFailed');
   });
 
+  it('is told of a cancel with force, also of one that comes after another', async () => {
+    let forced = 0;
+    const run = await scripted.run(
+      { stages: one(nested(), 'b') },
+      {
+        'look sub': (task) => {
+          const { force } = task as unknown as NestedTask;
+          if (force === true) forced += 1;
+          return Promise.resolve((force === true ? cut : waits('Running')) as never);
+        },
+      },
+    );
+    await shows(run, 'child is Running');
+    await run.handle.cancel();
+    await until(run, 'look sub stop');
+    expect(forced).toBe(0);
+    await run.handle.signal('cancel', { force: true });
+    expect((await run.result()).phase).toBe('Cancelled');
+    expect(forced).toBe(1);
+  });
+
   it('may be let go on by a cancel', async () => {
     const run = await scripted.run(
       { stages: one(nested({ interruptible: false }), 'b') },
@@ -376,19 +398,45 @@ describe('a nested plan', () => {
     ]);
   });
 
-  it('is undone in its turn, shown meanwhile, and without the time of the action', async () => {
-    const list = one('a', nested({ step: { kind: 'plan', timeoutMs: 500 } }), action('z', { type: 'Job' }));
+  /** A revert of a run of these actions, in which the nested plan has succeeded. */
+  async function reverted(list: StageInput[], script: Script, more: Partial<RunInput> = {}) {
     const target = await scripted.run({ stages: list }, { 'look sub': looks([succeeded]) });
     const { stages: statuses } = await target.result();
     const undo = planUndo({ stages: list, statuses, undone: [] });
-    const run = await scripted.run(
+    return scripted.run(
       {
         run: { operation: 'Revert', target: { name: 'target', uid: 'uid' } } as never,
         undo,
         undoStatuses: undo.map((item) => item.status),
+        ...more,
       },
-      { 'look undo sub': looks([waits('Running'), succeeded], [cut]) },
+      script,
     );
+  }
+
+  it('is undone within its time or that of any undo, whichever is longer', async () => {
+    const bounds = { undoStepMs: 1000, settleMs: 60_000, pauseReminderMs: 500 };
+    const list = one(nested({ step: { kind: 'plan', timeoutMs: 500 } }));
+    const run = await reverted(list, { 'look undo sub': looks([waits('Running')], [cut]) }, { bounds });
+    const result = await run.result();
+    expect(result.phase).toBe('Failed');
+    expect(result.stages[0]?.workflowExecutions?.[0]?.actionStatuses?.[0]).toMatchObject({
+      phase: 'Failed',
+      reason: 'Timeout',
+      message: 'no end within its timeout of 1s; was cancelled',
+    });
+  });
+
+  it('that is being undone is stopped by a cancel', async () => {
+    const run = await reverted(one(nested()), { 'look undo sub': looks([waits('Running')], [cut]) });
+    await shows(run, 'child is Running');
+    await run.handle.signal('cancel');
+    expect((await run.result()).phase).toBe('Cancelled');
+  });
+
+  it('is undone in its turn, shown meanwhile, and without the time of the action', async () => {
+    const list = one('a', nested({ step: { kind: 'plan', timeoutMs: 500 } }), action('z', { type: 'Job' }));
+    const run = await reverted(list, { 'look undo sub': looks([waits('Running'), succeeded], [cut]) });
     await shows(run, 'child is Running');
     const result = await run.result();
     expect(result.phase).toBe('Succeeded');
