@@ -34,7 +34,7 @@ function execution(
       ownerReferences: [{ apiVersion: API_VERSION, kind: 'DRPlanExecution', name: of.name, uid: owner }],
     },
     spec: { planRef: 'inner', operationType: direction === 'undo' ? 'Revert' : 'Execute' },
-    status: status as DRPlanExecutionStatus,
+    status: status,
   };
 }
 
@@ -140,7 +140,7 @@ describe('the undo of a nested plan', () => {
   });
 
   it('takes what somebody else has undone for undone', async () => {
-    const by = execution(TARGET, 'forward', { ...DONE, revertedBy: { name: 'theirs', uid: 'x' } as never });
+    const by = execution(TARGET, 'forward', { ...DONE, revertedBy: { name: 'theirs', uid: 'x' } });
     const already = { kind: 'ended', outcome: { phase: 'Skipped', reason: 'AlreadyUndone' } };
     expect(await look([by])).toMatchObject({ state: already, did: [] });
     const raced = own({ phase: 'Failed', reason: 'AlreadyReverted', message: 'by theirs' });

@@ -43,7 +43,7 @@ export async function mayRun(
   if (authority.mode === 'Off' || !isVerified || requester === undefined) return { stamps: {} };
   const stamps = { [ANNOTATIONS.requester]: annotations?.[ANNOTATIONS.requester] ?? '' };
   const plan = await findPlan(deps, run.namespace, spec.planRef);
-  const acting = plan && (await actingOf(deps, { metadata: { name: '' }, spec } as DRPlanExecution, plan));
+  const acting = plan && (await actingOf(deps, { metadata: { name: '' }, spec }, plan));
   // Its own start says better what is missing.
   if (acting === undefined) return { stamps };
   const permitted = {
