@@ -23,9 +23,12 @@ const REAL: Record<string, string> = {
   'test/admission/': 'API server',
   'test/authority/': 'API server, Temporal',
   'test/bridge/': 'API server, Temporal',
+  'test/clusternet/': 'API servers of parent and children',
   'test/contract/': 'API server, Temporal',
   'test/e2e/': 'API server, Temporal',
   'test/local/': 'API server, Temporal',
+  'test/security/canary': 'API server, Temporal',
+  'test/security/encryption': 'API server, Temporal',
   'test/replay/': 'Temporal histories',
   'test/workflows/': 'Temporal',
 };

@@ -2,6 +2,7 @@
 export const FILES = {
   ACCIDENT: 'test/bridge/accident.test.ts',
   ACTS: 'test/contract/actions.test.ts',
+  APART: 'test/bridge/apart.test.ts',
   ATTEMPT: 'activities/attempt.test.ts',
   BAD: 'test/e2e/bad-input.test.ts',
   BRIDGE: 'test/bridge/lifecycle.test.ts',

@@ -357,9 +357,9 @@ export const ORIGINAL: readonly Chapter[] = [
       'hub down: bridge and Temporal agree again afterwards',
       [
         `${CRASH} > a run > goes on while the bridge is away, and status catches up`,
+        `${CRASH} > a run > goes on while the API server is away, and status catches up`,
         `${BRIDGE} > an execution whose run is in another Temporal > says so, changes nothing, and is deleted only when a person insists; its plan is freed with the run`,
       ],
-      'an API server that is away while a run goes on is not tested',
     ],
     [
       'without Clusternet, plans of HTTP and Jobs work',
@@ -455,8 +455,8 @@ export const ORIGINAL: readonly Chapter[] = [
         `${UNDO} > a revert > stops at the first undo that fails, and the next one goes on there`,
         `${STOP} > pause > retries the failed action in a new round and goes on`,
         `${REVERT} > revert > stops at the first failure, lists what is left, and goes on there the next time`,
+        'test/authority/preflight.test.ts > says of every action how it would go, and leaves everything as it was',
       ],
-      'dry run is not there yet',
     ],
     [
       'secrets are in no status, event, log or history',

@@ -1,3 +1,4 @@
+import { FILES } from './files.js';
 import { chapter } from './rule.js';
 import type { Chapter } from './rule.js';
 
@@ -40,8 +41,9 @@ export const SECURITY: readonly Chapter[] = [
     ],
     [
       'no field of an execution overrides what its plan fixes',
-      [],
-      'An execution has no such field: the schema is the allow-list, and admission is fuzzed in test/admission/fuzz.test.ts.',
+      [
+        `${FILES.RUNS} > an execution > cannot change what its plan fixes: other fields are not kept, and a strict client is refused`,
+      ],
     ],
     [
       'HTTP reaches no loopback, link-local, metadata or control-plane address, however it is written or resolved',

@@ -3,6 +3,7 @@ import { chapter } from './rule.js';
 import type { Chapter } from './rule.js';
 
 const {
+  APART,
   ACCIDENT,
   ACTS,
   BAD,
@@ -196,7 +197,10 @@ export const SEMANTICS_EXECUTIONS: readonly Chapter[] = [
     ],
     [
       'with Temporal away the finalizer stays until a person releases it',
-      [`${CONTROL} > a deletion > waits for a Temporal that does not answer, unless a person releases it`],
+      [
+        `${CONTROL} > a deletion > waits for a Temporal that does not answer, unless a person releases it`,
+        `${APART} > a deletion while Temporal is away > waits and says for what, until a person releases it`,
+      ],
     ],
     [
       'admission refuses to delete a referenced workflow and a plan with a live run',

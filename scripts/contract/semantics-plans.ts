@@ -3,6 +3,7 @@ import { chapter } from './rule.js';
 import type { Chapter } from './rule.js';
 
 const {
+  APART,
   ACTS,
   ATTEMPT,
   BAD,
@@ -54,11 +55,15 @@ export const SEMANTICS_PLANS: readonly Chapter[] = [
     ],
     [
       'without a mode, comparisons on it are true',
-      ['api/when.test.ts > evaluateWhen > without a mode comparisons on it are true: %s is %s'],
+      [
+        'api/when.test.ts > evaluateWhen > without a mode comparisons on it are true: %s is %s',
+        `${MODES} > without a mode > comparisons on it are true, in both spellings`,
+      ],
     ],
     [
       'whom a plan acts as must be said somewhere',
       [
+        `${APART} > a plan > that names no account is not Ready, says what to do, and starts nothing`,
         `${ATTEMPT} > what ends an action without its effect > fails without a service account unless the controller may act itself`,
         'crd-bridge/execution/account.test.ts > is the plan’s, else the default of the bridge, else the controller’s where that is allowed',
       ],
@@ -316,6 +321,7 @@ export const SEMANTICS_PLANS: readonly Chapter[] = [
       'which stages could run together is shown',
       [
         'client/render/waves.test.ts > stages that could run together > are those whose dependencies are all done',
+        'test/e2e/cli.test.ts > drover > shows which stages could run together',
       ],
     ],
     [

@@ -12,7 +12,7 @@ import { startRecorder } from '../support/recorder.js';
 import type { Recorder } from '../support/recorder.js';
 import { http, openStack, poll, unique } from '../support/stack.js';
 import type { Stack } from '../support/stack.js';
-import { heal } from './heal.js';
+import { heal } from '../support/parts.js';
 
 let stack: Stack;
 let recorder: Recorder;

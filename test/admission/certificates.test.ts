@@ -7,7 +7,7 @@ import { ownCertificates, TLS_SECRET } from '../../crd-bridge/webhook/certificat
 import type { Endpoints } from '../../local/endpoints.js';
 import { http, openStack, poll, unique } from '../support/stack.js';
 import type { Stack } from '../support/stack.js';
-import { heal } from './heal.js';
+import { heal } from '../support/parts.js';
 
 let stack: Stack;
 beforeAll(async () => {

@@ -304,7 +304,7 @@ describe('while the bridge is away', () => {
     await calledOnce(plan);
     await kill('bridge');
     const other = await startSecondTemporal();
-    replica = await startReplica([], other.address);
+    replica = await startReplica({ temporal: other.address });
     try {
       const moved = await ungated.until(
         execution,

@@ -447,7 +447,7 @@ describe('a bridge that starts', () => {
       const ended = await stack.ended(await stack.execute(plan, { rerun: 'Allowed' }));
       expect(ended.metadata.finalizers).toContain(FINALIZERS.execution);
     }
-    const late = await startReplica(['--controller-identity']);
+    const late = await startReplica();
     await poll(
       () => Promise.resolve(late.bridge.notReady()),
       (missing) => missing.length === 0,

@@ -24,29 +24,32 @@ export interface Replica {
   stop(): Promise<void>;
 }
 
-const FAST = [
-  '--silence=1s',
-  '--delete-wait=3s',
-  '--orphan-interval=500ms',
-  '--orphan-confirm=1s',
-  '--controller-identity',
-];
+const FAST = ['--silence=1s', '--delete-wait=3s', '--orphan-interval=500ms', '--orphan-confirm=1s'];
 
 let installed = false;
 
 /**
  * Starts a replica.
  *
- * @param flags more flags than the fast ones
- * @param temporal address of another Temporal than the stack's
+ * @param options.flags more flags than the fast ones
+ * @param options.temporal address of another Temporal than the stack's
+ * @param options.kubeconfig of another cluster than the stack's
+ * @param options.controllerIdentity false: plans have to name the account that acts. Default true
  */
-export async function startReplica(
-  flags: readonly string[] = [],
+export async function startReplica({
+  flags = [],
   temporal = inject('temporal'),
-): Promise<Replica> {
+  kubeconfig = inject('kubeconfig'),
+  controllerIdentity = true,
+}: {
+  flags?: readonly string[];
+  temporal?: string;
+  kubeconfig?: string;
+  controllerIdentity?: boolean;
+} = {}): Promise<Replica> {
   if (!installed) Runtime.install({ shutdownSignals: [] });
   installed = true;
-  const kube = createKubeClient(loadKubeConfig({ file: inject('kubeconfig') }));
+  const kube = createKubeClient(loadKubeConfig({ file: kubeconfig }));
   const connection = await NativeConnection.connect({ address: temporal });
   const namespace = inject('temporalNamespace');
   const [{ namespaceInfo }, { clusterId: temporalCluster }] = await Promise.all([
@@ -55,7 +58,7 @@ export async function startReplica(
   ]);
   const runs = createRuns(new Client({ connection, namespace }));
   const cluster = clusterId(await readClusterUid(kube));
-  const read = readConfig([...FAST, ...flags], {});
+  const read = readConfig([...FAST, ...(controllerIdentity ? ['--controller-identity'] : []), ...flags], {});
   if (read.kind !== 'config') throw new Error(JSON.stringify(read));
   const metrics = createMetrics();
   const bridge = await startBridge({

@@ -144,7 +144,7 @@ it('begins nothing while the original runs, and takes over what it has left when
   });
   const waiting = await stack.execute(mine);
 
-  replica = await startReplica(['--previous-controller-check=500ms']);
+  replica = await startReplica({ flags: ['--previous-controller-check=500ms'] });
   const { bridge } = replica;
   await poll(
     () => Promise.resolve(bridge.notReady().join()),

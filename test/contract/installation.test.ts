@@ -7,7 +7,7 @@ import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
 import { connectTemporal } from '../../crd-bridge/temporal.js';
 import { readEndpoints } from '../../local/endpoints.js';
 import { dataPaths } from '../../local/paths.js';
-import { heal } from '../admission/heal.js';
+import { heal } from '../support/parts.js';
 import { startRecorder } from '../support/recorder.js';
 import type { Recorder } from '../support/recorder.js';
 import { actionAt, condition, http, openStack, poll, unique } from '../support/stack.js';

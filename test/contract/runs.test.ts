@@ -1,7 +1,7 @@
 /** The life of executions and what it leaves on their plan (plan semantics, §1 and §5). */
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
 import { ANNOTATIONS, API_VERSION, FINALIZERS, LABELS } from '../../api/group.js';
-import type { DRPlan, DRPlanExecution } from '../../api/types.js';
+import type { DRPlan, DRPlanExecution, DRPlanExecutionSpec } from '../../api/types.js';
 import { startRecorder } from '../support/recorder.js';
 import type { Recorder } from '../support/recorder.js';
 import { actionAt, condition, http, openStack, poll, unique } from '../support/stack.js';
@@ -68,6 +68,33 @@ const version = (object: { metadata: { resourceVersion?: string } } | undefined)
   Number(object?.metadata.resourceVersion);
 
 describe('an execution', () => {
+  it('cannot change what its plan fixes: other fields are not kept, and a strict client is refused', async () => {
+    await stack.simplePlan('fixed', [http('a', `${recorder.url}/fixed`)]);
+    const fields = {
+      serviceAccountName: 'admin',
+      failurePolicy: 'Continue',
+      globalParams: [{ name: 'x', value: 'y' }],
+      stages: [{ name: 's', workflows: [{ workflowRef: { name: 'other' } }] }],
+      retryPolicy: { limit: 100 },
+    };
+    const execution = await stack.execute('fixed', fields as Partial<DRPlanExecutionSpec>);
+    expect(execution.spec).toEqual({ planRef: 'fixed', operationType: 'Execute' });
+    expect((await stack.ended(execution)).status?.phase).toBe('Succeeded');
+    for (const [field, value] of Object.entries(fields)) {
+      const refused = stack.kube.raw({
+        method: 'POST',
+        path: `/apis/${API_VERSION}/namespaces/${stack.namespace}/drplanexecutions?fieldValidation=Strict&dryRun=All`,
+        body: {
+          apiVersion: API_VERSION,
+          kind: 'DRPlanExecution',
+          metadata: { name: unique('strict') },
+          spec: { planRef: 'fixed', operationType: 'Execute', rerun: 'Allowed', [field]: value },
+        },
+      });
+      await expect(refused).rejects.toThrow(`unknown field "spec.${field}"`);
+    }
+  });
+
   it('is marked, then takes its plan, then starts; and the plan is free before it has ended', async () => {
     await stack.simplePlan('sequence', [http('a', `${recorder.url}/sequence`)]);
     const executions = watch<DRPlanExecution>('DRPlanExecution');

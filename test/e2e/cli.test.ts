@@ -70,6 +70,18 @@ describe('drover', () => {
     expect(tree.out).toMatch(/Succeeded/);
   });
 
+  it('shows which stages could run together', async () => {
+    const stage = (name: string, ...dependsOn: string[]) => ({
+      name,
+      dependsOn,
+      workflows: [{ workflowRef: { name: 'good' } }],
+    });
+    await stack.plan('graph', { stages: [stage('base'), stage('left', 'base'), stage('right', 'base')] });
+    const { out, err } = await drover(...inNamespace('describe', 'plan/graph')).ended;
+    expect(err).toBe('');
+    expect(out).toMatch(/left \+ right.*maxConcurrentStages is 1/);
+  });
+
   it('watches with exit code 0 for Succeeded, 1 for Failed, 2 for Cancelled, and reverts', async () => {
     const good = await drover(...inNamespace('run', 'good', '--watch', '--yes', '--name', 'good-1')).ended;
     expect(good.code).toBe(0);

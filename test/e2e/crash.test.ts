@@ -1,5 +1,5 @@
 /**
- * Bridge and worker are killed while a run is under way. The endpoint outside counts what reached it: every action's
+ * Bridge, worker and API server are killed while a run is under way. The endpoint outside counts what reached it: every action's
  * effect exactly once, by its key.
  */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -69,6 +69,25 @@ describe('a run', () => {
     expect(ended.status?.phase).toBe('Succeeded');
     expect(ended.status?.summary).toMatchObject({ completedStages: 3, completedWorkflows: 3 });
     expectOnce('bridge');
+  });
+
+  it('goes on while the API server is away, and status catches up', async () => {
+    const execution = await nine('hub', 400);
+    await poll(
+      () => Promise.resolve(recorder.of('/hub/s1a2').length),
+      (count) => count >= 1,
+    );
+    await kill('apiserver');
+    await poll(
+      () => Promise.resolve(recorder.of('/hub/s2a1').length),
+      (count) => count >= 1,
+    );
+    await heal();
+    const ended = await stack.ended(execution);
+    expect(ended.status?.phase).toBe('Succeeded');
+    expect(ended.status?.summary).toMatchObject({ completedStages: 3, completedWorkflows: 3 });
+    expectOnce('hub');
+    expect((await stack.getPlan('hub')).status).toMatchObject({ phase: 'Executed' });
   });
 
   it('of a nested plan is made once and waited for while the bridge is killed', async () => {

@@ -25,6 +25,20 @@ const calls = (prefix: string): string[] =>
 const call = (prefix: string, name: string, more: Partial<Action> = {}): Action =>
   http(name, `${recorder.url}/${prefix}/${name}`, more);
 
+describe('without a mode', () => {
+  it('comparisons on it are true, in both spellings', async () => {
+    const prefix = unique('none');
+    await stack.simplePlan(prefix, [
+      call(prefix, 'install', { when: 'mode == "install"' }),
+      call(prefix, 'upgrade', { when: 'mode == upgrade' }),
+      call(prefix, 'either', { when: 'mode == "delete" || mode == "rollback"' }),
+    ]);
+    const ended = await stack.ended(await stack.execute(prefix));
+    expect(ended.status).toMatchObject({ phase: 'Succeeded' });
+    expect(calls(prefix)).toEqual(['install', 'upgrade', 'either'].map((name) => `/${prefix}/${name}`));
+  });
+});
+
 describe('a mode', () => {
   it('decides conditions, hooks and placeholders; the plan takes an upgrade and a deletion after an install', async () => {
     const prefix = unique('m');

@@ -60,10 +60,18 @@ export const unique = (prefix: string): string => `${prefix}-${randomBytes(4).to
  *
  * @param options.admission `disabled` labels the namespace so that no webhook looks at what is created in it: for tests
  * of what the bridge itself does about objects that admission would refuse
+ * @param options.at other servers than those that all tests share
  */
-export async function openStack(prefix = 't', options: { admission?: 'disabled' } = {}): Promise<Stack> {
-  const kube = createKubeClient(loadKubeConfig({ file: inject('kubeconfig') }));
-  const connection = await Connection.connect({ address: inject('temporal') });
+export async function openStack(
+  prefix = 't',
+  options: { admission?: 'disabled'; at?: { kubeconfig: string; temporal: string } } = {},
+): Promise<Stack> {
+  const { kubeconfig, temporal: address } = options.at ?? {
+    kubeconfig: inject('kubeconfig'),
+    temporal: inject('temporal'),
+  };
+  const kube = createKubeClient(loadKubeConfig({ file: kubeconfig }));
+  const connection = await Connection.connect({ address });
   const temporal = new Client({ connection, namespace: inject('temporalNamespace') });
   const namespace = unique(prefix);
   const labels: Record<string, string> =

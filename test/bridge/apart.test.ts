@@ -1,0 +1,107 @@
+/**
+ * A bridge on a control plane and a Temporal of its own, which can be set and taken away as the shared ones cannot: it may
+ * not act with its own rights, and its Temporal dies.
+ */
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { ANNOTATIONS, API_VERSION, FINALIZERS } from '../../api/group.js';
+import type { DRPlan, DRPlanExecution } from '../../api/types.js';
+import { down, up } from '../../local/index.js';
+import type { UpOptions, UpResult } from '../../local/index.js';
+import { condition, http, openStack, poll } from '../support/stack.js';
+import type { Stack } from '../support/stack.js';
+import { startReplica } from './replica.js';
+import type { Replica } from './replica.js';
+
+let options: UpOptions;
+let parts: UpResult;
+let stack: Stack;
+let replica: Replica;
+beforeAll(async () => {
+  options = {
+    dataDir: await mkdtemp(join(tmpdir(), 'drover-apart-')),
+    ephemeral: true,
+    crdDir: 'deploy/crds',
+    progress: () => undefined,
+  };
+  parts = await up(options);
+  const at = { kubeconfig: parts.kubeconfig, temporal: parts.endpoints.temporal };
+  stack = await openStack('apart', { at });
+  replica = await startReplica({ ...at, controllerIdentity: false });
+});
+afterAll(async () => {
+  await replica.stop();
+  await stack.close();
+  await down(options);
+  await rm(options.dataDir, { recursive: true, force: true });
+});
+
+const execution = (name: string) => ({
+  apiVersion: API_VERSION,
+  kind: 'DRPlanExecution',
+  namespace: stack.namespace,
+  name,
+});
+
+describe('a plan', () => {
+  it('that names no account is not Ready, says what to do, and starts nothing', async () => {
+    await stack.workflow('nobody', { actions: [http('a', 'http://127.0.0.1:9/')] });
+    await stack.create({
+      apiVersion: API_VERSION,
+      kind: 'DRPlan',
+      metadata: { name: 'nobody', namespace: stack.namespace },
+      spec: { stages: [{ name: 's', workflows: [{ workflowRef: { name: 'nobody' } }] }] },
+    });
+    const plan = await poll(
+      () => stack.getPlan('nobody'),
+      ({ status }) => status?.phase !== undefined,
+    );
+    expect(condition(plan, 'Ready')).toMatchObject({
+      status: 'False',
+      reason: 'NoServiceAccount',
+      message: expect.stringMatching(/spec\.serviceAccountName.*--default-service-account/s) as string,
+    });
+    const refused = await stack.ended(await stack.execute('nobody'));
+    expect(refused.status).toMatchObject({ phase: 'Failed' });
+    expect(refused.status?.message).toContain('serviceAccountName');
+    expect(refused.status?.temporal).toBeUndefined();
+    await stack.kube.patch(
+      { apiVersion: API_VERSION, kind: 'DRPlan', namespace: stack.namespace, name: 'nobody' },
+      { spec: { serviceAccountName: 'somebody' } },
+      { kind: 'merge' },
+    );
+    await poll<DRPlan>(
+      () => stack.getPlan('nobody'),
+      ({ status }) => status?.phase === 'Ready',
+    );
+  });
+});
+
+describe('a deletion while Temporal is away', () => {
+  it('waits and says for what, until a person releases it', async () => {
+    await stack.simplePlan('kept', [http('a', 'http://127.0.0.1:9/')], {
+      plan: { serviceAccountName: 'somebody' },
+    });
+    const running = await stack.execute('kept');
+    await stack.until(running, (now) => now.status?.temporal?.runId !== undefined);
+    process.kill(parts.endpoints.pids.temporal ?? 0, 'SIGKILL');
+    await stack.kube.delete(execution(running.metadata.name));
+    const held = await stack.until(
+      running,
+      (now) => condition(now, 'Progressing')?.reason === 'TemporalUnreachable',
+    );
+    expect(held.metadata.finalizers).toContain(FINALIZERS.execution);
+    expect(condition(held, 'Progressing')).toMatchObject({ status: 'False' });
+    await stack.kube.patch(
+      execution(running.metadata.name),
+      { metadata: { annotations: { [ANNOTATIONS.forceDelete]: 'true' } } },
+      { kind: 'merge' },
+    );
+    await poll(
+      () => stack.kube.get<DRPlanExecution>(execution(running.metadata.name)),
+      (found) => found === undefined,
+    );
+  });
+});
