@@ -113,6 +113,7 @@ export const SECURITY: readonly Chapter[] = [
       [
         'test/security/supply-chain.test.ts > packages > are pinned by version and digest, all of them',
         'test/security/supply-chain.test.ts > packages > stand in the bill of materials',
+        'test/security/supply-chain.test.ts > workflows > use every action by the digest of a commit: a tag can be moved',
         'test/security/supply-chain.test.ts > pods > of the %s pass the restricted pod security standard',
       ],
       'audit, provenance and attestations are steps of the release, which runs elsewhere',

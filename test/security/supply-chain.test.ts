@@ -1,6 +1,7 @@
 /** What an installation is made of: pinned packages, a bill of materials, and pods that need no privilege. */
 import { execFile } from 'node:child_process';
-import { readFile } from 'node:fs/promises';
+import { readFile, readdir } from 'node:fs/promises';
+import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { parseAllDocuments } from 'yaml';
@@ -57,6 +58,19 @@ describe('packages', () => {
         version: string;
       };
       expect(listed).toContain(`pkg:npm/${name}@${version}`);
+    }
+  });
+});
+
+describe('workflows', () => {
+  it('use every action by the digest of a commit: a tag can be moved', async () => {
+    const folder = '.github/workflows';
+    for (const file of await readdir(folder)) {
+      const used = (await readFile(join(folder, file), 'utf8')).matchAll(/uses: (\S+)(.*)/g);
+      for (const [, action, note] of used) {
+        expect(action, file).toMatch(/^[\w.-]+\/[\w./-]+@[0-9a-f]{40}$/);
+        expect(note, `${file}: ${action}`).toMatch(/^ # v\d+\.\d+\.\d+$/);
+      }
     }
   });
 });
