@@ -1,0 +1,29 @@
+import type { Scenario } from '../lib/bench.js';
+import { burst } from './burst.js';
+import { cancel } from './cancel.js';
+import { concurrency } from './concurrency.js';
+import { floor } from './floor.js';
+import { idle } from './idle.js';
+import { lag } from './lag.js';
+import { latency } from './latency.js';
+import { long } from './long.js';
+import { readmission } from './readmission.js';
+import { resume } from './resume.js';
+import { throughput } from './throughput.js';
+import { wide } from './wide.js';
+
+/** All scenarios, in the order in which they are run and shown. */
+export const SCENARIOS: readonly Scenario[] = [
+  latency,
+  floor,
+  throughput,
+  concurrency,
+  lag,
+  cancel,
+  resume,
+  wide,
+  long,
+  readmission,
+  burst,
+  idle,
+];
