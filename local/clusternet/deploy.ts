@@ -23,8 +23,9 @@ export interface Deployer {
   close(): Promise<void>;
 }
 
-/** Wait before a failed deployment is tried again. */
-const retryMs = 1000;
+/** Waits between tries of a failed deployment: each is twice the one before, from 5 ms up to 1000 s. */
+const firstRetryMs = 5;
+const lastRetryMs = 1_000_000;
 const done: DeployResult = { later: false, warnings: [] };
 const later: DeployResult = { later: true, warnings: [] };
 
@@ -38,6 +39,10 @@ export function createDeployer(options: {
   const handled = new Map<string, number>();
   /** When each change is due, by uid and generation. */
   const due = new Map<string, number>();
+  /** Tries that failed, by uid and generation. */
+  const failures = new Map<string, number>();
+  /** What was deployed last, by uid. */
+  const deployed = new Map<string, KubeObject[]>();
   const children = new Map<string, KubeApi>();
 
   async function open(namespace: string): Promise<KubeApi | undefined> {
@@ -75,6 +80,12 @@ export function createDeployer(options: {
       due.set(key, at);
       if (now().getTime() < at) return later;
       const child = await open(namespace);
+      const retry = (): DeployResult => {
+        const before = failures.get(key) ?? 0;
+        failures.set(key, before + 1);
+        due.set(key, now().getTime() + Math.min(firstRetryMs * 2 ** before, lastRetryMs));
+        return later;
+      };
       if (child === undefined) {
         // One Event, and then never again until the Description changes: as the real one was seen to do.
         handled.set(uid, generation);
@@ -82,7 +93,13 @@ export function createDeployer(options: {
         return { later: false, warnings: [{ reason: 'FailedSynced', message: text }] };
       }
       const problems: string[] = [];
-      for (const object of objectsOf(description)) {
+      const objects = objectsOf(description);
+      const keep = new Set(objects.map(identityOf));
+      for (const former of deployed.get(uid) ?? []) {
+        if (!keep.has(identityOf(former))) await removeObject(child, former);
+      }
+      deployed.set(uid, objects);
+      for (const object of objects) {
         const problem = await applyObject(child, object, `${namespace}.${name}`).catch(
           (error: unknown) => (error as Error).message,
         );
@@ -90,12 +107,12 @@ export function createDeployer(options: {
       }
       log(`deploy ${namespace}/${name}: ${problems.join('; ') || 'applied'}`);
       if (problems.length > 0) {
-        due.set(key, now().getTime() + retryMs);
         await setStatus(description, 'Failure', problems.join('; '));
-        return later;
+        return retry();
       }
       handled.set(uid, generation);
       due.delete(key);
+      failures.delete(key);
       await setStatus(description, 'Success', '');
       return done;
     },
@@ -106,6 +123,7 @@ export function createDeployer(options: {
       for (const object of objectsOf(description)) await removeObject(child, object);
       log(`undeploy ${namespace}/${name}`);
       handled.delete(uid);
+      deployed.delete(uid);
       await patchDescription(api, description, {
         metadata: { finalizers: finalizers.filter((one) => one !== names.finalizer), resourceVersion },
       });
@@ -130,6 +148,9 @@ async function patchDescription(
 function objectsOf({ spec }: Description): KubeObject[] {
   return (spec.raw ?? []).map((raw) => JSON.parse(Buffer.from(raw, 'base64').toString()) as KubeObject);
 }
+
+const identityOf = ({ kind, metadata }: KubeObject): string =>
+  `${kind}/${metadata.namespace ?? ''}/${metadata.name}`;
 
 /** Path of an object, found by discovery; undefined when the cluster does not serve the kind. */
 async function pathOf(

@@ -38,7 +38,24 @@ describe('jsonPatch', () => {
       { op: 'replace', path: '/no/such', value: 1 },
     ];
     expect(jsonPatch(document, operations)).toEqual(document);
-    expect(jsonPatch(document, [{ op: 'remove', path: '/spec/list/7' }])).toEqual(document);
+    for (const path of ['/spec/no', '/no/such']) {
+      expect(jsonPatch(document, [{ op: 'remove', path }])).toEqual(document);
+    }
+    expect(jsonPatch(document, [{ op: 'replace', path: '/spec/list/7', value: 'x' }])).toEqual(document);
+    expect(jsonPatch(document, [{ op: 'test', path: '/no/such', value: 1 }])).toEqual(document);
+  });
+
+  it('adds what a replace does not find in an object, as Clusternet does', () => {
+    expect(jsonPatch(document, [{ op: 'replace', path: '/spec/new', value: 1 }])).toMatchObject({
+      spec: { replicas: 1, new: 1 },
+    });
+  });
+
+  it('refuses a place that a list does not have', () => {
+    expect(() => jsonPatch(document, [{ op: 'remove', path: '/spec/list/7' }])).toThrow(
+      'no place 7 in a list of 2',
+    );
+    expect(() => jsonPatch(document, [{ op: 'add', path: '/spec/list/x', value: 1 }])).toThrow('no place x');
   });
 
   it('replaces the whole document at the empty path', () => {

@@ -23,11 +23,11 @@ export function mergePatch(target: Json | undefined, patch: Json): Json {
 }
 
 /**
- * Applies an RFC 6902 JSON patch to a copy of a document. Like Clusternet, an
- * operation on a path that does not exist ends the patch and leaves the document
- * as it was, silently.
+ * Applies a JSON patch to a copy of a document, as Clusternet v0.18 does, which is not all as RFC 6902 says: `replace` of
+ * a key that an object does not have adds it; an operation whose parent, or whose key to remove, does not exist ends the
+ * patch and leaves the document as it was, silently.
  *
- * @throws Error for an unknown operation, a malformed path or a failed `test`.
+ * @throws Error for an unknown operation, a malformed path, a failed `test`, or a place in a list that there is not.
  */
 export function jsonPatch(document: Json, operations: PatchOperation[]): Json {
   const holder: { root: Json } = { root: structuredClone(document) };
@@ -52,7 +52,8 @@ function applyOperation(holder: { root: Json }, operation: PatchOperation): bool
     case 'remove':
       return remove(holder, path);
     case 'test': {
-      const current = read(holder, path);
+      if (descend(holder, segments(path).slice(0, -1)) === undefined) return false;
+      const current = read(holder, path) ?? null;
       if (!isDeepStrictEqual(current, value)) throw new Error(`JSON patch test failed at ${path}`);
       return true;
     }
@@ -94,13 +95,15 @@ function write(holder: { root: Json }, path: string, value: Json, how: 'add' | '
   const last = names.pop()!;
   const parent = descend(holder, names);
   if (Array.isArray(parent)) {
-    const index = last === '-' ? parent.length : Number(last);
-    const limit = how === 'add' ? parent.length : parent.length - 1;
-    if (!/^(\d+|-)$/.test(last) || index > limit) return false;
-    parent.splice(index, how === 'add' ? 0 : 1, value);
+    if (how === 'add') {
+      parent.splice(last === '-' ? parent.length : placeIn(parent, last, path, parent.length), 0, value);
+      return true;
+    }
+    if (!/^\d+$/.test(last) || Number(last) >= parent.length) return false;
+    parent.splice(Number(last), 1, value);
     return true;
   }
-  if (!isObject(parent) || (how === 'replace' && !Object.hasOwn(parent, last))) return false;
+  if (!isObject(parent)) return false;
   parent[last] = value;
   return true;
 }
@@ -110,13 +113,17 @@ function remove(holder: { root: Json }, path: string): boolean {
   const last = names.pop()!;
   const parent = descend(holder, names);
   if (Array.isArray(parent)) {
-    if (!/^\d+$/.test(last) || Number(last) >= parent.length) return false;
-    parent.splice(Number(last), 1);
+    parent.splice(placeIn(parent, last, path, parent.length - 1), 1);
     return true;
   }
   if (!isObject(parent) || !Object.hasOwn(parent, last)) return false;
   delete parent[last];
   return true;
+}
+
+function placeIn(list: Json[], name: string, path: string, limit: number): number {
+  if (/^\d+$/.test(name) && Number(name) <= limit) return Number(name);
+  throw new Error(`JSON patch path ${path}: there is no place ${name} in a list of ${list.length}`);
 }
 
 function isObject(value: Json | undefined): value is { [key: string]: Json } {

@@ -7,10 +7,10 @@ export const names = {
     namespace: 'apps.clusternet.io/subs.namespace',
     uid: 'apps.clusternet.io/subs.uid',
   },
-  base: {
-    name: 'apps.clusternet.io/base.name',
-    namespace: 'apps.clusternet.io/base.namespace',
-    uid: 'apps.clusternet.io/base.uid',
+  createdBy: 'clusternet.io/created-by',
+  cluster: {
+    id: 'clusters.clusternet.io/cluster-id',
+    name: 'clusters.clusternet.io/cluster-name',
   },
   /** On an object in a child cluster: the Description that it came with, as `namespace.name`. */
   ownedBy: 'apps.clusternet.io/owned-by-description',
@@ -18,12 +18,14 @@ export const names = {
   lastApplied: 'clusternet.io/last-applied-configuration',
   /** Secret in the namespace of a cluster: credentials of the deployer in that cluster. */
   deployerSecret: 'child-cluster-deployer',
+  /** On Manifests what they hold, on Bases and Descriptions what they come from. */
   config: {
     group: 'apps.clusternet.io/config.group',
     version: 'apps.clusternet.io/config.version',
     kind: 'apps.clusternet.io/config.kind',
     name: 'apps.clusternet.io/config.name',
     namespace: 'apps.clusternet.io/config.namespace',
+    uid: 'apps.clusternet.io/config.uid',
   },
 } as const;
 
@@ -37,6 +39,8 @@ export const simulatorAnnotations = {
   child: 'sim.drover.dev/child',
   /** On a ManagedCluster: seconds that deployments and removals there lag behind. */
   lag: 'sim.drover.dev/lag',
+  /** On a ManagedCluster, any value: a new Subscription gets two Bases there, as happens by a race of the real one. */
+  twoBases: 'sim.drover.dev/two-bases',
   /** On a Description, written by the simulator: a digest of what it was rendered from. */
   renderedFrom: 'sim.drover.dev/rendered-from',
 } as const;

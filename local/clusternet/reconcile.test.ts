@@ -144,7 +144,8 @@ function localization(name: string, value: object | string, spec: object = {}): 
 }
 
 function description(site: string): Description | undefined {
-  return store.find('descriptions', 'shop-generic', `clusternet-site-${site}`) as Description | undefined;
+  return store.all('descriptions').find(({ metadata }) => metadata.namespace === `clusternet-site-${site}`) as
+    Description | undefined;
 }
 
 function data(site: string): unknown {
@@ -196,6 +197,12 @@ describe('a ManagedCluster', () => {
     expect(bound()).toEqual(['clusternet-site-b/site-b']);
     annotate(null);
     store.settle();
+    annotate('1');
+    store.settle();
+    expect(bound()).toEqual(['clusternet-site-b/site-b']);
+    expect(store.all('bases')).toHaveLength(1);
+    annotate(null);
+    store.settle();
     expect(ready()).toBe('True');
     expect(bound()).toEqual(['clusternet-site-a/site-a', 'clusternet-site-b/site-b']);
   });
@@ -234,20 +241,86 @@ describe('a Subscription', () => {
       spec: { subscribers: [{ clusterAffinity: { matchLabels: { site: 'typo' } } }] },
     });
     store.settle();
-    expect(bound()).toEqual([]);
+    expect(bound()).toBeUndefined();
     expect(store.all('bases')).toHaveLength(0);
     expect(store.warnings.join()).toContain('FailedScheduling');
   });
 
-  it('is removed from below: Descriptions, Bases, then itself', () => {
+  it('waits for its Bases to go, which do not wait for what they have deployed', () => {
     subscription({});
     store.settle();
+    store.patch('managedclusters', 'site-a', 'clusternet-site-a', {
+      metadata: { annotations: { [simulatorAnnotations.lag]: '5' } },
+    });
     store.delete('subscriptions', 'shop', 'default');
     expect(store.all('subscriptions')).toHaveLength(1);
     store.settle();
-    for (const resource of ['descriptions', 'bases', 'subscriptions'] as const) {
-      expect(store.all(resource)).toEqual([]);
-    }
+    expect(store.all('subscriptions')).toEqual([]);
+    expect(store.all('bases')).toEqual([]);
+    expect(store.all('descriptions').map(({ metadata }) => metadata.namespace)).toEqual([
+      'clusternet-site-a',
+    ]);
+    store.now = new Date('2026-01-01T00:00:10Z');
+    store.settle();
+    expect(store.all('descriptions')).toEqual([]);
+  });
+
+  it('marks what belongs to it as the real controllers do', () => {
+    subscription({ matchLabels: { site: 'a' } });
+    store.settle();
+    const own = store.find('subscriptions', 'shop', 'default')!.metadata;
+    const base = store.all('bases')[0]!.metadata;
+    expect(own.labels).toEqual({ [own.uid!]: 'Subscription' });
+    expect(base.name).toMatch(/^shop-[0-9a-f]{5}$/);
+    expect(base.labels).toMatchObject({
+      [names.config.kind]: 'Subscription',
+      [names.config.name]: 'shop',
+      [names.config.uid]: own.uid,
+      [names.subscription.name]: 'shop',
+      [names.subscription.uid]: own.uid,
+      [names.cluster.id]: 'a',
+      [names.cluster.name]: 'site-a',
+      [base.uid!]: 'Base',
+    });
+    const { metadata } = description('a')!;
+    expect(metadata.name).toBe(`${base.name}-generic`);
+    expect(metadata.labels).toMatchObject({ [names.config.kind]: 'Base', [names.config.uid]: base.uid });
+    expect(metadata.ownerReferences).toEqual([
+      expect.objectContaining({ kind: 'Base', uid: base.uid, controller: true }),
+    ]);
+    expect(store.all('manifests')[0]?.metadata).toMatchObject({
+      finalizers: [names.finalizer, names.feedProtection],
+      labels: { [own.uid!]: 'Subscription', [base.uid!]: 'Base' },
+    });
+    store.delete('subscriptions', 'shop', 'default');
+    store.settle();
+    expect(store.all('manifests')[0]?.metadata.labels).not.toHaveProperty(own.uid!);
+  });
+
+  it('gets two Bases in a cluster by a race, and a change reaches one of them only', () => {
+    store.patch('managedclusters', 'site-a', 'clusternet-site-a', {
+      metadata: { annotations: { [simulatorAnnotations.twoBases]: 'yes' } },
+    });
+    subscription({ matchLabels: { site: 'a' } });
+    store.settle();
+    expect(store.all('bases')).toHaveLength(2);
+    expect(store.all('descriptions')).toHaveLength(2);
+    store.patch('subscriptions', 'shop', 'default', { spec: { feeds: [{ ...feed, name: 'other' }] } });
+    store.settle();
+    const names = store.all('bases').map(({ spec }) => (spec as { feeds: Feed[] }).feeds[0]?.name);
+    expect(names.sort()).toEqual(['other', 'settings']);
+    store.delete('subscriptions', 'shop', 'default');
+    store.settle();
+    expect(store.all('descriptions')).toEqual([]);
+  });
+
+  it('without feeds is removed', () => {
+    subscription({ matchLabels: { site: 'a' } });
+    store.settle();
+    store.patch('subscriptions', 'shop', 'default', { spec: { feeds: [] } });
+    store.settle();
+    expect(store.all('bases')).toHaveLength(1);
+    expect(store.all('descriptions')).toEqual([]);
   });
 
   it('gets no Description while a feed does not exist, and a warning says why', () => {
@@ -328,6 +401,40 @@ describe('a Localization', () => {
     expect(store.warnings.join()).toContain('Base FailedApplyingOverrides: Localization broken');
   });
 
+  it('with ApplyLater is taken in by a change of an ApplyNow one of any cluster, not by other clusters joining', () => {
+    localization('later', { data: { mode: 'active' } }, { overridePolicy: 'ApplyLater' });
+    store.settle();
+    cluster('c');
+    store.settle();
+    expect(data('c')).toEqual({ mode: 'standby', replicas: '1' });
+    expect(data('a')).toEqual({ mode: 'standby', replicas: '1' });
+    store.add('localizations', {
+      metadata: { name: 'now', namespace: 'clusternet-site-b' },
+      spec: { overridePolicy: 'ApplyNow', feed, overrides: [] },
+    });
+    store.settle();
+    expect(data('a')).toEqual({ mode: 'active', replicas: '1' });
+  });
+
+  it('cannot go while another one of its feed cannot be read', () => {
+    localization('good', { data: { mode: 'active' } });
+    localization('broken', '{"data": ');
+    store.settle();
+    store.delete('localizations', 'good', 'clusternet-site-a');
+    store.settle();
+    expect(store.all('localizations')).toHaveLength(2);
+    store.delete('localizations', 'broken', 'clusternet-site-a');
+    store.settle();
+    expect(store.all('localizations')).toEqual([]);
+    expect(data('a')).toEqual({ mode: 'standby', replicas: '1' });
+  });
+
+  it('of type Helm is merged into an object too', () => {
+    localization('helm', '', { overrides: [{ name: 'h', type: 'Helm', value: 'data: {mode: helm}' }] });
+    store.settle();
+    expect(data('a')).toEqual({ mode: 'helm', replicas: '1' });
+  });
+
   it('of equal priority wins by the second within the minute in which it was created, not by its age', () => {
     localization('older', { data: { mode: 'older' } });
     localization('newer', { data: { mode: 'newer' } });
@@ -340,7 +447,7 @@ describe('a Localization', () => {
   });
 
   it('whose JSONPatch names a path that does not exist changes nothing, without a word', () => {
-    const value = '[{"op":"replace","path":"/data/nowhere","value":"x"}]';
+    const value = '[{"op":"remove","path":"/data/nowhere"}]';
     localization('missing', '', { overrides: [{ name: 'm', type: 'JSONPatch', value }] });
     store.settle();
     expect(data('a')).toEqual({ mode: 'standby', replicas: '1' });
@@ -398,21 +505,23 @@ describe('a cluster with a real API server', () => {
   });
 
   it('is deployed to once for each change; what it says of the former one stays until then', () => {
-    expect(asked()).toEqual(['deploy shop-generic']);
+    const name = description('a')!.metadata.name;
+    expect(asked()).toEqual([`deploy ${name}`]);
     expect(description('a')?.status).toBeUndefined();
     const { uid = '', generation = 0 } = description('a')?.metadata ?? {};
     store.handled.set(uid, generation);
     expect(asked()).toEqual([]);
     store.handled.set(uid, generation - 1);
-    expect(asked()).toEqual(['deploy shop-generic']);
+    expect(asked()).toEqual([`deploy ${name}`]);
   });
 
   it('is told to remove, after its lag, what a deleted Description holds', () => {
     annotate({ [simulatorAnnotations.lag]: '3' });
-    store.delete('descriptions', 'shop-generic', 'clusternet-site-a');
+    const name = description('a')!.metadata.name;
+    store.delete('descriptions', name, 'clusternet-site-a');
     expect(asked()).toEqual([]);
     store.now = new Date('2026-01-01T00:00:04Z');
-    expect(asked()).toEqual(['undeploy shop-generic']);
+    expect(asked()).toEqual([`undeploy ${name}`]);
   });
 
   it('is let go when it is out of reach: the Description goes, nothing is removed', () => {
@@ -450,7 +559,8 @@ describe('a HelmChart', () => {
       },
     });
     store.settle();
-    const helm = store.find('descriptions', 'web-helm', 'clusternet-site-a') as Description;
+    const helm = description('a')!;
+    expect(helm.metadata.name).toMatch(/^web-.{5}-helm$/);
     expect(helm.spec.charts).toEqual([{ name: 'web', namespace: 'default' }]);
     expect(JSON.parse(Buffer.from(helm.spec.raw![0]!, 'base64').toString())).toEqual({ replicas: 3 });
     expect(store.find('helmcharts', 'web', 'default')?.['status']).toEqual({ phase: 'Found' });

@@ -1,21 +1,20 @@
-import { createHash } from 'node:crypto';
 import { isDeepStrictEqual } from 'node:util';
 import type { KubeObject } from '../kube-api.js';
+import { currentBase, digest, newBases, newDescription } from './bases.js';
 import { names, simulatorAnnotations } from './labels.js';
-import { feedSource, render } from './render.js';
+import { feedSource, isApplyNow, render } from './render.js';
 import { selects } from './selector.js';
 import { manifestNamespace } from './sites.js';
-import {
-  resources,
-  type Base,
-  type Description,
-  type FeedSource,
-  type ManagedCluster,
-  type Override,
-  type Resource,
-  type Subscription,
-  type World,
-  type Write,
+import type {
+  Base,
+  Description,
+  FeedSource,
+  ManagedCluster,
+  Override,
+  Resource,
+  Subscription,
+  World,
+  Write,
 } from './world.js';
 
 const heartbeatSeconds = 30;
@@ -42,13 +41,15 @@ export function reconcile(world: World, now: Date): Write[] {
   ];
 }
 
-/** The clusters a Subscription chooses, as `namespace/name`; those out of reach are kept but not added. */
+/**
+ * The clusters a Subscription is bound to, as `namespace/name`: those it chooses and that are Ready. The real scheduler
+ * drops a cluster the moment it is not Ready (feature gate FailOver, on by default), and binds it again when it is back.
+ */
 export function bindings(world: World, subscription: Subscription): string[] {
-  const before = new Set(subscription.status?.bindingClusters ?? []);
   const affinities = (subscription.spec.subscribers ?? []).map((s) => s.clusterAffinity ?? {});
   return world.managedclusters
     .filter((cluster) => affinities.some((affinity) => selects(affinity, cluster.metadata.labels)))
-    .filter((cluster) => isReady(cluster) || before.has(key(cluster)))
+    .filter(isReady)
     .map(key)
     .sort();
 }
@@ -59,7 +60,9 @@ function reconcileCluster(cluster: ManagedCluster, now: Date): Write[] {
   const writes: Write[] = [];
   const tainted = (cluster.spec.taints ?? []).some((taint) => taint.key === unschedulable);
   if (tainted === reachable) {
-    const taints = reachable ? [] : [{ key: unschedulable, effect: 'NoSchedule' }];
+    const taints = reachable
+      ? null
+      : [{ key: unschedulable, value: 'ClusterStatusUnknown', effect: 'NoSchedule' }];
     writes.push(patch('managedclusters', cluster, { spec: { taints } }));
   }
   const condition = cluster.status?.conditions?.find((c) => c.type === 'Ready');
@@ -95,15 +98,36 @@ function reconcileCluster(cluster: ManagedCluster, now: Date): Write[] {
   return writes;
 }
 
+/** Finalizers that keep a feed as long as a Subscription has it, and labels that say whose feed it is. */
 function reconcileFeeds(world: World): Write[] {
-  const used = new Set<string | undefined>();
-  for (const subscription of world.subscriptions) {
-    for (const feed of subscription.spec.feeds ?? []) used.add(feedSource(world, feed)?.metadata.uid);
-  }
+  const users = new Map<string | undefined, Record<string, string>>();
+  const use = (feeds: Subscription['spec']['feeds'], user: KubeObject): void => {
+    for (const feed of feeds ?? []) {
+      const uid = feedSource(world, feed)?.metadata.uid;
+      users.set(uid, { ...users.get(uid), [user.metadata.uid ?? '']: user.kind });
+    }
+  };
+  for (const subscription of world.subscriptions) use(subscription.spec.feeds, subscription);
+  for (const base of world.bases) if (!isDeleting(base)) use(base.spec.feeds, base);
   const one = (resource: 'manifests' | 'helmcharts', source: KubeObject): Write[] => {
-    if (!isDeleting(source)) return ensureFinalizer(resource, source);
-    if (!used.has(source.metadata.uid)) return dropFinalizer(resource, source);
-    if (source.metadata.annotations?.[names.feedProtection] !== undefined) return [];
+    const { labels = {}, annotations, uid } = source.metadata;
+    const wanted = users.get(uid) ?? {};
+    if (!isDeleting(source)) {
+      const hasBase = Object.values(wanted).includes('Base');
+      const due = Object.entries(wanted).filter(([user]) => hasBase && labels[user] === undefined);
+      const over = Object.entries(labels).filter(
+        ([user, kind]) => ['Base', 'Subscription'].includes(kind) && wanted[user] === undefined,
+      );
+      const changed = Object.fromEntries([...due, ...over.map(([user]) => [user, null] as const)]);
+      return [
+        ...ensureFinalizers(resource, source, [names.finalizer, names.feedProtection]),
+        ...(Object.keys(changed).length === 0 ? [] : [patch(resource, source, { metadata: { labels: changed } })]),
+      ];
+    }
+    if (!Object.values(wanted).includes('Subscription')) {
+      return dropFinalizers(resource, source, [names.finalizer, names.feedProtection]);
+    }
+    if (annotations?.[names.feedProtection] !== undefined) return [];
     const why = 'still used by a Subscription; it goes when no Subscription has it among its feeds';
     return [patch(resource, source, { metadata: { annotations: { [names.feedProtection]: why } } })];
   };
@@ -128,57 +152,47 @@ function reconcileSubscription(world: World, subscription: Subscription): Write[
     (base) => label(base, names.subscription.uid) === subscription.metadata.uid,
   );
   if (isDeleting(subscription)) {
-    return bases.length === 0 ? dropFinalizer('subscriptions', subscription) : [];
+    return bases.length === 0 ? dropFinalizers('subscriptions', subscription) : deleteAll('bases', bases);
   }
-  const writes = ensureFinalizer('subscriptions', subscription);
+  const writes = [
+    ...ensureFinalizers('subscriptions', subscription),
+    ...ensureOwnLabel('subscriptions', subscription),
+  ];
   const bound = bindings(world, subscription);
-  const specHash = Number.parseInt(digest(subscription.spec).slice(0, 12), 16);
+  const specHash = Number.parseInt(digest(subscription.spec).slice(0, 8), 16);
   const { status } = subscription;
-  if (
-    !isDeepStrictEqual(status?.bindingClusters ?? null, bound) ||
-    status?.specHash !== specHash ||
-    status.desiredReleases !== bound.length
-  ) {
-    const body = { bindingClusters: bound, desiredReleases: bound.length, specHash };
+  if (!isDeepStrictEqual(status?.bindingClusters ?? [], bound) || status?.specHash !== specHash) {
+    // Both are left out where nothing is bound.
+    const none = bound.length === 0;
+    const body = {
+      bindingClusters: none ? null : bound,
+      desiredReleases: none ? null : bound.length,
+      specHash,
+    };
     writes.push(patch('subscriptions', subscription, { status: body }, 'status'));
-    if (bound.length === 0) {
-      const message = 'no cluster matches; nothing is deployed any more';
+    if (none) {
+      const message = `0/${world.managedclusters.length} clusters are available`;
       writes.push({ op: 'warn', object: subscription, reason: 'FailedScheduling', message });
     }
   }
-  for (const binding of bound) {
-    const namespace = binding.split('/')[0]!;
-    if (bases.some((base) => base.metadata.namespace === namespace)) continue;
-    writes.push({ op: 'create', resource: 'bases', object: newBase(world, subscription, namespace) });
+  for (const cluster of world.managedclusters.filter((one) => bound.includes(key(one)))) {
+    const existing = bases.filter((base) => base.metadata.namespace === cluster.metadata.namespace);
+    const feeds = subscription.spec.feeds ?? [];
+    const current = currentBase(existing.filter((base) => !isDeleting(base)));
+    if (existing.length === 0) {
+      for (const object of newBases(subscription, cluster)) {
+        writes.push({ op: 'create', resource: 'bases', object });
+      }
+    } else if (current !== undefined && !isDeepStrictEqual(current.spec.feeds ?? [], feeds)) {
+      writes.push(patch('bases', current, { spec: { feeds } }));
+    }
   }
   return writes;
 }
 
-function newBase(world: World, subscription: Subscription, namespace: string): KubeObject {
-  const { name, uid = '' } = subscription.metadata;
-  const taken = world.bases.some((b) => b.metadata.namespace === namespace && b.metadata.name === name);
-  return {
-    apiVersion: resources.bases.group,
-    kind: 'Base',
-    metadata: {
-      name: taken ? `${name}-${uid.slice(0, 8)}` : name,
-      namespace,
-      finalizers: [names.finalizer],
-      labels: {
-        ...(name.length <= 63 ? { [names.subscription.name]: name } : {}),
-        [names.subscription.namespace]: subscription.metadata.namespace ?? '',
-        [names.subscription.uid]: uid,
-      },
-    },
-    spec: { feeds: subscription.spec.feeds ?? [] },
-  };
-}
-
 function reconcileBase(world: World, base: Base): Write[] {
-  const descriptions = world.descriptions.filter((d) => label(d, names.base.uid) === base.metadata.uid);
-  if (isDeleting(base)) {
-    return descriptions.length === 0 ? dropFinalizer('bases', base) : deleteAll('descriptions', descriptions);
-  }
+  // It does not wait for its Descriptions: they belong to it, and go once it has gone.
+  if (isDeleting(base)) return dropFinalizers('bases', base);
   const subscription = world.subscriptions.find(
     (s) => s.metadata.uid === label(base, names.subscription.uid) && !isDeleting(s),
   );
@@ -188,60 +202,39 @@ function reconcileBase(world: World, base: Base): Write[] {
     cluster !== undefined &&
     bindings(world, subscription).includes(key(cluster));
   if (!wanted) return deleteAll('bases', [base]);
-  if (!isDeepStrictEqual(base.spec.feeds ?? [], subscription.spec.feeds ?? [])) {
-    // What is below follows once the Base itself says the new thing.
-    return [patch('bases', base, { spec: { feeds: subscription.spec.feeds ?? [] } })];
-  }
-  return (['Generic', 'Helm'] as const).flatMap((deployer) =>
-    reconcileRendering(world, base, cluster, subscription, deployer),
-  );
+  return [
+    ...ensureOwnLabel('bases', base),
+    ...(['Generic', 'Helm'] as const).flatMap((deployer) =>
+      reconcileRendering(world, base, cluster, deployer),
+    ),
+  ];
 }
 
 function reconcileRendering(
   world: World,
   base: Base,
   cluster: ManagedCluster,
-  subscription: Subscription,
   deployer: 'Generic' | 'Helm',
 ): Write[] {
   const name = `${base.metadata.name}-${deployer.toLowerCase()}`;
-  const namespace = base.metadata.namespace;
   const existing = world.descriptions.find(
-    (d) => d.metadata.name === name && d.metadata.namespace === namespace,
+    (d) => d.metadata.name === name && d.metadata.namespace === base.metadata.namespace,
   );
   if (existing !== undefined && isDeleting(existing)) return [];
   const result = render(world, base, cluster, deployer);
   switch (result.kind) {
     case 'nothing':
-      return [];
+      return existing === undefined ? [] : deleteAll('descriptions', [existing]);
     case 'failed':
       return [{ op: 'warn', object: base, reason: result.reason, message: result.message }];
     case 'rendered': {
       const { renderedFrom, ...spec } = result.rendering;
-      // A change of the Subscription deploys again too, which is when ApplyLater overrides take effect.
-      const from = `${renderedFrom}-${digest(subscription.spec).slice(0, 8)}`;
-      const annotations = { [simulatorAnnotations.renderedFrom]: from };
       if (existing === undefined) {
-        const object: KubeObject = {
-          apiVersion: resources.descriptions.group,
-          kind: 'Description',
-          metadata: {
-            name,
-            namespace,
-            finalizers: [names.finalizer],
-            annotations,
-            labels: {
-              ...base.metadata.labels,
-              ...(base.metadata.name.length <= 63 ? { [names.base.name]: base.metadata.name } : {}),
-              [names.base.namespace]: namespace ?? '',
-              [names.base.uid]: base.metadata.uid ?? '',
-            },
-          },
-          spec,
-        };
+        const object = newDescription(base, cluster, { name, renderedFrom, spec });
         return [{ op: 'create', resource: 'descriptions', object }];
       }
-      return existing.metadata.annotations?.[simulatorAnnotations.renderedFrom] === from
+      const annotations = { [simulatorAnnotations.renderedFrom]: renderedFrom };
+      return existing.metadata.annotations?.[simulatorAnnotations.renderedFrom] === renderedFrom
         ? []
         : [patch('descriptions', existing, { metadata: { annotations }, spec })];
     }
@@ -253,15 +246,16 @@ function reconcileDescription(world: World, description: Description, now: Date)
   const child = cluster?.metadata.annotations?.[simulatorAnnotations.child];
   if (isDeleting(description)) {
     // Out of reach or gone: Clusternet lets go of the Description, and what it deployed stays where it is.
-    if (cluster === undefined || !isReady(cluster)) return dropFinalizer('descriptions', description);
+    if (cluster === undefined || !isReady(cluster)) return dropFinalizers('descriptions', description);
     const lag = lagOf(cluster);
     const since = now.getTime() - Date.parse(description.metadata.deletionTimestamp ?? '');
     if (lag > 0 && since < lag) return [];
     return child === undefined
-      ? dropFinalizer('descriptions', description)
+      ? dropFinalizers('descriptions', description)
       : [{ op: 'undeploy', description, cluster }];
   }
-  if (!world.bases.some((base) => base.metadata.uid === label(description, names.base.uid))) {
+  if (!world.bases.some((base) => base.metadata.uid === label(description, names.config.uid))) {
+    // What the garbage collector of a cluster does with what belonged to a Base.
     return deleteAll('descriptions', [description]);
   }
   if (cluster === undefined || !isReady(cluster)) return [];
@@ -288,30 +282,60 @@ function reconcileOverride(
   resource: 'localizations' | 'globalizations',
   override: Override,
 ): Write[] {
-  if (isDeleting(override)) return dropFinalizer(resource, override);
-  const writes = ensureFinalizer(resource, override);
   const source = override.spec.feed === undefined ? undefined : feedSource(world, override.spec.feed);
+  if (isDeleting(override)) {
+    const obstacle = isApplyNow(override) ? renderProblem(world, source) : undefined;
+    if (obstacle === undefined) return dropFinalizers(resource, override);
+    return [{ op: 'warn', object: override, reason: 'FailedSynced', message: obstacle }];
+  }
+  const writes = ensureFinalizers(resource, override);
   const uid = source?.metadata.uid;
   if (source === undefined || uid === undefined || label(override, uid) !== undefined) return writes;
-  return [...writes, patch(resource, override, { metadata: { labels: { [uid]: source.kind } } })];
+  const kind = override.spec.feed?.kind ?? '';
+  return [...writes, patch(resource, override, { metadata: { labels: { [uid]: kind } } })];
 }
 
-function ensureFinalizer(resource: Resource, object: KubeObject): Write[] {
-  const finalizers = object.metadata.finalizers ?? [];
-  if (finalizers.includes(names.finalizer)) return [];
-  return [patchFinalizers(resource, object, [...finalizers, names.finalizer])];
+/** Why what has this feed cannot be rendered: an ApplyNow override stays until its effect can be taken back. */
+function renderProblem(world: World, source: FeedSource | undefined): string | undefined {
+  for (const base of world.bases) {
+    const cluster = world.managedclusters.find((c) => c.metadata.namespace === base.metadata.namespace);
+    const feeds = base.spec.feeds ?? [];
+    if (cluster === undefined || isDeleting(base)) continue;
+    if (source === undefined || !feeds.some((feed) => feedSource(world, feed) === source)) continue;
+    for (const deployer of ['Generic', 'Helm'] as const) {
+      const result = render(world, base, cluster, deployer);
+      if (result.kind === 'failed') return result.message;
+    }
+  }
+  return undefined;
 }
 
-function dropFinalizer(resource: Resource, object: KubeObject): Write[] {
+function ensureFinalizers(
+  resource: Resource,
+  object: KubeObject,
+  wanted: string[] = [names.finalizer],
+): Write[] {
   const finalizers = object.metadata.finalizers ?? [];
-  if (!finalizers.includes(names.finalizer)) return [];
-  return [
-    patchFinalizers(
-      resource,
-      object,
-      finalizers.filter((f) => f !== names.finalizer),
-    ),
-  ];
+  const missing = wanted.filter((name) => !finalizers.includes(name));
+  return missing.length === 0 ? [] : [patchFinalizers(resource, object, [...finalizers, ...missing])];
+}
+
+/** Subscriptions and Bases carry their own uid, as their feeds do. */
+function ensureOwnLabel(resource: 'subscriptions' | 'bases', object: KubeObject): Write[] {
+  const { uid = '', labels } = object.metadata;
+  return labels?.[uid] === undefined
+    ? [patch(resource, object, { metadata: { labels: { [uid]: object.kind } } })]
+    : [];
+}
+
+function dropFinalizers(
+  resource: Resource,
+  object: KubeObject,
+  dropped: string[] = [names.finalizer],
+): Write[] {
+  const finalizers = object.metadata.finalizers ?? [];
+  const kept = finalizers.filter((name) => !dropped.includes(name));
+  return kept.length === finalizers.length ? [] : [patchFinalizers(resource, object, kept)];
 }
 
 function patchFinalizers(resource: Resource, object: KubeObject, finalizers: string[]): Write {
@@ -349,8 +373,4 @@ function label(object: KubeObject, name: string): string | undefined {
 
 function key(cluster: ManagedCluster): string {
   return `${cluster.metadata.namespace}/${cluster.metadata.name}`;
-}
-
-function digest(value: unknown): string {
-  return createHash('sha256').update(JSON.stringify(value)).digest('hex');
 }

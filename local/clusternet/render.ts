@@ -58,12 +58,12 @@ export function render(
   for (const feed of feeds) {
     const source = feedSource(world, feed);
     if (source === undefined) {
-      const message = `Base ${base.metadata.name} is using a nonexistent ${feed.kind} ${feed.namespace ?? ''}/${feed.name}`;
-      return { kind: 'failed', reason: 'FailedPopulatingFeeds', message };
+      const message = `Base ${base.metadata.namespace}/${base.metadata.name} is using a nonexistent ${feed.kind} ${feed.namespace ?? ''}/${feed.name}`;
+      return { kind: 'failed', reason: `Nonexistent${feed.kind}`, message };
     }
     const overrides = overridesFor(world, source, cluster);
     origins.push(feed, source.metadata.uid, source.template ?? source.spec);
-    origins.push(overrides.filter(isApplyNow).map((o) => [o.metadata.uid, o.spec]));
+    origins.push(overridesNow(world, source).map((o) => [o.metadata.uid, o.spec]));
     try {
       if (deployer === 'Helm') {
         rendering.charts.push({ name: source.metadata.name, namespace: source.metadata.namespace ?? '' });
@@ -80,6 +80,24 @@ export function render(
   return { kind: 'rendered', rendering };
 }
 
+/**
+ * What makes Clusternet render a feed again: any ApplyNow override of it, of whichever cluster. All that hold the feed are
+ * rendered then, and take the ApplyLater overrides of their own clusters in.
+ */
+function overridesNow(world: World, source: FeedSource): Override[] {
+  return [...world.globalizations, ...world.localizations].filter(
+    (override) => isApplyNow(override) && isAbout(override, source),
+  );
+}
+
+/** True for an override of a feed; one that is going has no effect any more. */
+function isAbout(override: Override, source: FeedSource): boolean {
+  return (
+    override.metadata.deletionTimestamp === undefined &&
+    override.metadata.labels?.[source.metadata.uid ?? ''] !== undefined
+  );
+}
+
 /** True when a change of this override takes effect at once. */
 export function isApplyNow(override: Override): boolean {
   return override.spec.overridePolicy === 'ApplyNow';
@@ -88,18 +106,15 @@ export function isApplyNow(override: Override): boolean {
 // Globalizations before Localizations, each from the lowest to the highest priority. Among equals Clusternet goes by
 // the second within the minute in which they were created, so who wins is a matter of chance.
 function overridesFor(world: World, source: FeedSource, cluster: ManagedCluster): Override[] {
-  const applies = (override: Override): boolean =>
-    override.metadata.deletionTimestamp === undefined &&
-    override.metadata.labels?.[source.metadata.uid ?? ''] !== undefined;
   const byPriority = (a: Override, b: Override): number =>
     (a.spec.priority ?? 500) - (b.spec.priority ?? 500) ||
     secondOf(a) - secondOf(b) ||
     a.metadata.name.localeCompare(b.metadata.name);
   const global = world.globalizations.filter(
-    (o) => applies(o) && selects(o.spec.clusterAffinity ?? {}, cluster.metadata.labels),
+    (o) => isAbout(o, source) && selects(o.spec.clusterAffinity ?? {}, cluster.metadata.labels),
   );
   const local = world.localizations.filter(
-    (o) => applies(o) && o.metadata.namespace === cluster.metadata.namespace,
+    (o) => isAbout(o, source) && o.metadata.namespace === cluster.metadata.namespace,
   );
   return [...global.sort(byPriority), ...local.sort(byPriority)];
 }
@@ -115,6 +130,8 @@ function overridden(template: Json, overrides: Override[]): Json {
       const parsed = parseValue(override, name, value);
       switch (type) {
         case 'MergePatch':
+        // Not only for charts: on an object its map is merged like any other.
+        case 'Helm':
           result = mergePatch(result, parsed);
           break;
         case 'JSONPatch':
