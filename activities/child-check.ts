@@ -53,10 +53,12 @@ interface Seen {
 /**
  * Looks into every cluster that a Subscription is bound to until all objects that its Descriptions hold are there, as
  * deployed, and ready. `progress` is called with what is waited for.
+ *
+ * @param subscription what `judge` found of it; `stale` Descriptions are left out
  */
 export async function checkChildren(
   attempt: Attempt,
-  subscription: { uid: string; bindings: readonly string[] },
+  subscription: { uid: string; bindings: readonly string[]; stale: readonly string[] },
   bounds: CheckBounds,
   progress: (waitingFor: string) => void,
 ): Promise<ChildrenChecked> {
@@ -80,7 +82,7 @@ export async function checkChildren(
   const verified = open.map(({ binding }) => binding);
   if (open.length === 0) return { kind: 'ready', verified, unverified, drift: [] };
   for (;;) {
-    const seen = await look(attempt, subscription.uid, open);
+    const seen = await look(attempt, subscription, open);
     const elapsed = Date.now() - started;
     const isSettled = elapsed >= bounds.driftAfterMs;
     const pending = [...seen.failures, ...seen.waiting, ...(isSettled ? [] : seen.drift)];
@@ -97,7 +99,7 @@ export async function checkChildren(
 
 async function look(
   { kube, signal }: Attempt,
-  uid: string,
+  { uid, stale }: { uid: string; stale: readonly string[] },
   children: readonly { binding: string; kube: KubeClient }[],
 ): Promise<Seen> {
   const seen: Seen = { waiting: [], failures: [], drift: [] };
@@ -109,6 +111,7 @@ async function look(
     const namespace = binding.split('/', 1)[0];
     const objects = items
       .filter(({ metadata }) => metadata.namespace === namespace && metadata.deletionTimestamp === undefined)
+      .filter(({ metadata }) => !stale.includes(`${namespace}/${metadata.name}`))
       .flatMap(objectsOf);
     for (const deployed of objects) await inspect(child, deployed, binding, seen, signal);
   }

@@ -8,6 +8,8 @@ export const APPS = 'apps.clusternet.io/v1alpha1';
 export const CLUSTERS = 'clusters.clusternet.io/v1beta1';
 /** Label on Bases and Descriptions: uid of their Subscription. */
 export const SUBSCRIPTION_UID = 'apps.clusternet.io/subs.uid';
+/** Label on Descriptions: uid of their Base. */
+export const ORIGIN_UID = 'apps.clusternet.io/config.uid';
 
 /** Label that Clusternet gives a ManagedCluster: its clusterId. */
 export const CLUSTER_ID = 'clusters.clusternet.io/cluster-id';

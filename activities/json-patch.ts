@@ -13,42 +13,60 @@ export function mergePatch(target: unknown, patch: unknown): unknown {
   return result;
 }
 
-/** What came of a JSON patch: the changed copy, or which operation did not find its place. */
+/** An operation, and the place that it names. */
+export interface PatchPlace {
+  operation: number;
+  path: string;
+}
+
+/**
+ * What came of a JSON patch: the changed copy and the replaced keys that were not there, or which operation ended it.
+ * Clusternet v0.18 passes over a whole patch that ends with `missing`, and deploys nothing at all after `test` and `index`.
+ */
 export type Patched =
-  { ok: true; document: unknown } | { ok: false; operation: number; path: string; why: 'missing' | 'test' };
+  | { ok: true; document: unknown; added: PatchPlace[] }
+  | ({ ok: false; why: 'missing' | 'test' | 'index' } & PatchPlace);
+
+type Outcome = 'done' | 'added' | 'missing' | 'test' | 'index';
 
 /** Applies operations in order to a copy. Operations that are not valid are passed over: they are told elsewhere. */
 export function applyJsonPatch(document: unknown, operations: readonly unknown[]): Patched {
   const holder = { root: structuredClone(document) };
+  const added: PatchPlace[] = [];
   for (const [index, operation] of operations.entries()) {
     if (!isObject(operation) || typeof operation.path !== 'string') continue;
-    const { op, path, value } = operation;
-    const missing = (at: string): Patched => ({ ok: false, operation: index, path: at, why: 'missing' });
-    switch (op) {
-      case 'test':
-        if (!isDeepStrictEqual(find(holder, path), value)) {
-          return { ok: false, operation: index, path, why: 'test' };
-        }
-        break;
-      case 'add':
-      case 'replace':
-        if (!set(holder, path, structuredClone(value), op)) return missing(path);
-        break;
-      case 'remove':
-        if (!unset(holder, path)) return missing(path);
-        break;
-      case 'copy':
-      case 'move': {
-        const from = typeof operation.from === 'string' ? operation.from : '';
-        const source = find(holder, from);
-        if (source === undefined) return missing(from);
-        if (op === 'move') unset(holder, from);
-        if (!set(holder, path, structuredClone(source), 'add')) return missing(path);
-        break;
-      }
-    }
+    const { path, from } = operation;
+    const outcome = applyOperation(holder, operation, path);
+    const fromThere = outcome === 'missing' && typeof from === 'string' && find(holder, from) === undefined;
+    const place = { operation: index, path: fromThere ? from : path };
+    if (outcome === 'added') added.push(place);
+    else if (outcome !== 'done') return { ok: false, why: outcome, ...place };
   }
-  return { ok: true, document: holder.root };
+  return { ok: true, document: holder.root, added };
+}
+
+function applyOperation(holder: Holder, operation: Record<string, unknown>, path: string): Outcome {
+  const { op, value } = operation;
+  switch (op) {
+    case 'test':
+      if (walk(holder, namesOf(path).slice(0, -1)) === undefined) return 'missing';
+      return isDeepStrictEqual(find(holder, path), value) ? 'done' : 'test';
+    case 'add':
+    case 'replace':
+      return set(holder, path, structuredClone(value), op);
+    case 'remove':
+      return unset(holder, path);
+    case 'copy':
+    case 'move': {
+      const from = typeof operation.from === 'string' ? operation.from : '';
+      const source = find(holder, from);
+      if (source === undefined) return 'missing';
+      if (op === 'move') unset(holder, from);
+      return set(holder, path, structuredClone(source), 'add');
+    }
+    default:
+      return 'done';
+  }
 }
 
 interface Holder {
@@ -75,31 +93,32 @@ function walk(from: unknown, names: readonly string[]): unknown {
 
 const find = (holder: Holder, path: string): unknown => walk(holder, namesOf(path));
 
-function set(holder: Holder, path: string, value: unknown, how: 'add' | 'replace'): boolean {
+function set(holder: Holder, path: string, value: unknown, how: 'add' | 'replace'): Outcome {
   const names = namesOf(path);
   const last = names.pop() ?? '';
   const parent = walk(holder, names);
   if (Array.isArray(parent)) {
     const index = last === '-' && how === 'add' ? parent.length : /^\d+$/.test(last) ? Number(last) : NaN;
-    if (!(index < parent.length + (how === 'add' ? 1 : 0))) return false;
+    if (!(index < parent.length + (how === 'add' ? 1 : 0))) return how === 'add' ? 'index' : 'missing';
     parent.splice(index, how === 'add' ? 0 : 1, value);
-    return true;
+    return 'done';
   }
-  if (!isObject(parent) || (how === 'replace' && !Object.hasOwn(parent, last))) return false;
+  if (!isObject(parent)) return 'missing';
+  const isNew = !Object.hasOwn(parent, last);
   parent[last] = value;
-  return true;
+  return how === 'replace' && isNew ? 'added' : 'done';
 }
 
-function unset(holder: Holder, path: string): boolean {
+function unset(holder: Holder, path: string): Outcome {
   const names = namesOf(path);
   const last = names.pop() ?? '';
   const parent = walk(holder, names);
   if (Array.isArray(parent)) {
-    if (!/^\d+$/.test(last) || Number(last) >= parent.length) return false;
+    if (!/^\d+$/.test(last) || Number(last) >= parent.length) return 'index';
     parent.splice(Number(last), 1);
-    return true;
+    return 'done';
   }
-  if (!isObject(parent) || !Object.hasOwn(parent, last)) return false;
+  if (!isObject(parent) || !Object.hasOwn(parent, last)) return 'missing';
   delete parent[last];
-  return true;
+  return 'done';
 }

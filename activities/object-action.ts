@@ -176,6 +176,8 @@ export async function undoAll(
     bounds: EffectBounds;
     forwardTasks: () => Promise<ObjectTask[]>;
     beforeDelete?: (object: KubeObject) => Promise<void>;
+    /** Called with an object as it was before, which an undo is about to bring back; what it returns stands in the way. */
+    beforeRestore?: (object: KubeObject) => Promise<UndoEffect | undefined>;
   },
 ): Promise<AttemptResult> {
   const { task } = attempt;
@@ -267,7 +269,10 @@ export async function undoAll(
       const { object, key } = document;
       if (object === null) return [];
       const after = recorded?.after.find((one) => isSameKey(one.key, key));
-      return [() => restoreObject({ ...document, object }, after, context)];
+      return [
+        async () =>
+          (await options.beforeRestore?.(object)) ?? restoreObject({ ...document, object }, after, context),
+      ];
     });
     return [...restores, ...created.map((one) => () => deleteCreated(one, context))];
   }

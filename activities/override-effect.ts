@@ -9,6 +9,7 @@ import type { KubeObject } from '../kube/object.js';
 import { APPS } from './clusternet.js';
 import type { Attempt } from './handler.js';
 import { applyJsonPatch, mergePatch } from './json-patch.js';
+import type { Patched } from './json-patch.js';
 import type { Refusal } from './object-action.js';
 
 /** What was found: a reason not to write it, or doubts to tell. */
@@ -55,13 +56,15 @@ export async function judgeOverrides(
       (document, one) => applied(document, overridesOf(one.spec)),
       manifest.template,
     );
-    const problem = firstProblem(before, overridesOf(spec));
-    if (problem === undefined) return { ok: true, notes };
-    const message = `${problem} Manifest ${MANIFESTS}/${manifest.metadata.name}`;
+    const { problem, doubts } = tried(before, overridesOf(spec));
+    const where = `Manifest ${MANIFESTS}/${manifest.metadata.name}`;
+    if (problem !== undefined) {
+      const message = `${problem}; it is judged by ${where}: correct the path, or use op add`;
+      return { ok: false, reason: 'InvalidOverride', message };
+    }
     return {
-      ok: false,
-      reason: 'InvalidOverride',
-      message: `${message}: correct the path, or use op add`,
+      ok: true,
+      notes: [...notes, ...doubts.map((doubt) => `${doubt} ${where}: use op add to be sure`)],
     };
   } catch (error) {
     if (attempt.signal.aborted || !(error instanceof KubeError)) throw error;
@@ -101,7 +104,7 @@ function contentOf(value: unknown): unknown {
 function applied(document: unknown, overrides: readonly Override[]): unknown {
   let result = document;
   for (const { type, content } of overrides) {
-    if (type === 'MergePatch' && isObject(content)) result = mergePatch(result, content);
+    if ((type === 'MergePatch' || type === 'Helm') && isObject(content)) result = mergePatch(result, content);
     if (type !== 'JSONPatch' || !Array.isArray(content)) continue;
     const patched = applyJsonPatch(result, content);
     if (patched.ok) result = patched.document;
@@ -109,22 +112,41 @@ function applied(document: unknown, overrides: readonly Override[]): unknown {
   return result;
 }
 
-function firstProblem(document: unknown, overrides: readonly Override[]): string | undefined {
+/** Tries overrides one after another: what is wrong with the first that does not fit, and what is doubtful in others. */
+function tried(
+  document: unknown,
+  overrides: readonly Override[],
+): { problem: string | undefined; doubts: string[] } {
   let result = document;
+  const doubts: string[] = [];
   for (const [index, override] of overrides.entries()) {
     const { name, type, content } = override;
     if (type === 'JSONPatch' && Array.isArray(content)) {
       const patched = applyJsonPatch(result, content);
-      if (!patched.ok) {
-        const where = `overrides[${index}]${name === '' ? '' : ` "${name}"`}: operation ${patched.operation + 1}`;
-        return patched.why === 'missing'
-          ? `${where} names path ${patched.path}, which is not there, so that Clusternet would pass over the whole patch without a word; it is judged by`
-          : `${where} tests ${patched.path}, which holds something else, so that Clusternet would deploy nothing of this Subscription to the cluster; it is judged by`;
+      const at = (operation: number): string =>
+        `overrides[${index}]${name === '' ? '' : ` "${name}"`}: operation ${operation + 1}`;
+      if (!patched.ok) return { problem: `${at(patched.operation)} ${complaint(patched)}`, doubts };
+      for (const { operation, path } of patched.added) {
+        doubts.push(
+          `${at(operation)} replaces ${path}, which Clusternet v0.18 adds and other versions may pass over, as it is not there in`,
+        );
       }
     }
     result = applied(result, [override]);
   }
-  return undefined;
+  return { problem: undefined, doubts };
+}
+
+function complaint({ why, path }: Extract<Patched, { ok: false }>): string {
+  const stops = 'so that Clusternet would deploy nothing of this Subscription to the cluster';
+  switch (why) {
+    case 'missing':
+      return `names path ${path}, which is not there, so that Clusternet would pass over the whole patch without a word`;
+    case 'test':
+      return `tests ${path}, which holds something else, ${stops}`;
+    case 'index':
+      return `names ${path}, a place that the list does not have, ${stops}`;
+  }
 }
 
 interface Others {

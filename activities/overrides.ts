@@ -37,10 +37,9 @@ function problemOf(override: unknown, feedKind: string | undefined): string | un
   if (shape === undefined) {
     return `type ${JSON.stringify(type)} is not known; allowed are ${Object.keys(SHAPES).join(', ')}`;
   }
-  if (feedKind !== undefined && (type === 'Helm') !== (feedKind === 'HelmChart')) {
-    return feedKind === 'HelmChart'
-      ? `type ${String(type)} has no effect on a HelmChart; use Helm`
-      : `type Helm has an effect on HelmCharts only, and the feed is a ${feedKind}; use JSONPatch or MergePatch`;
+  // The other way round it is taken: Clusternet merges the map of a Helm override into any object.
+  if (feedKind === 'HelmChart' && type !== 'Helm') {
+    return `type ${String(type)} has no effect on a HelmChart; use Helm`;
   }
   if (typeof value !== 'string') return 'value is not a text; write YAML or JSON as a text';
   let content: unknown;

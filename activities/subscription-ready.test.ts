@@ -32,7 +32,7 @@ const waitsFor = (changes: Partial<SubscriptionState>): unknown => {
 
 describe('judge', () => {
   it('is ready when everything has followed the spec', () => {
-    expect(judge(state(), before)).toEqual({ kind: 'ready', bindings: ['ns-a/a'] });
+    expect(judge(state(), before)).toEqual({ kind: 'ready', bindings: ['ns-a/a'], stale: [] });
   });
   it('waits for the scheduler to have seen the new spec', () => {
     const old = { subscription: subscription([feed('x')], { specHash: 1 }) };
@@ -52,6 +52,31 @@ describe('judge', () => {
     expect(waitsFor({ ...both, bases })).toContain('does not hold ConfigMap y yet');
     const descriptions = [inA('d', { spec: { raw: [raw('x'), raw('y')] }, status: { phase: 'Success' } })];
     expect(judge(state({ ...both, bases, descriptions }), before).kind).toBe('ready');
+  });
+  it('goes by the one Base of several that follows, and names what the others hold', () => {
+    const of = (base: string, feeds: string[]): KubeObject => {
+      const found = inA(`${base}-generic`, { spec: { raw: feeds.map(raw) }, status: { phase: 'Success' } });
+      return {
+        ...found,
+        metadata: { ...found.metadata, labels: { 'apps.clusternet.io/config.uid': `uid-${base}` } },
+      };
+    };
+    const base = (name: string, feeds: string[]): KubeObject => {
+      const found = inA(name, { spec: { feeds: feeds.map(feed) } });
+      return { ...found, metadata: { ...found.metadata, uid: `uid-${name}` } };
+    };
+    const two = {
+      subscription: subscription([feed('y')], {}),
+      bases: [base('one', ['x']), base('two', ['y'])],
+      descriptions: [of('one', ['x']), of('two', ['y'])],
+    };
+    expect(judge(state(two), before)).toEqual({
+      kind: 'ready',
+      bindings: ['ns-a/a'],
+      stale: ['ns-a/one-generic'],
+    });
+    expect(waitsFor({ ...two, descriptions: [of('one', ['x', 'y'])] })).toContain('no Description yet');
+    expect(waitsFor({ ...two, bases: [base('one', ['x'])] })).toContain('not have the present feeds');
   });
   it('finds charts by name', () => {
     const chart = {

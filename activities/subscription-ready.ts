@@ -7,7 +7,7 @@ import { isDeepStrictEqual } from 'node:util';
 import { isObject } from '../api/json.js';
 import { observe } from '../kube/observe.js';
 import type { KubeObject } from '../kube/object.js';
-import { APPS, bindingOf, CLUSTERS, isReachable, SUBSCRIPTION_UID } from './clusternet.js';
+import { APPS, bindingOf, CLUSTERS, isReachable, ORIGIN_UID, SUBSCRIPTION_UID } from './clusternet.js';
 import type { ManagedCluster } from './clusternet.js';
 import type { Attempt } from './handler.js';
 
@@ -27,13 +27,14 @@ export interface Before {
 
 /** Answer of {@link judge}. */
 export type Readiness =
-  | { kind: 'ready'; bindings: string[] }
+  /** `stale` are Descriptions that do not follow the Subscription any more, as `namespace/name`. */
+  | { kind: 'ready'; bindings: string[]; stale: string[] }
   | { kind: 'waiting'; for: string; failure?: string }
   | { kind: 'gone' };
 
 /** How a wait ended. */
 export type Waited =
-  | { kind: 'ready'; bindings: string[] }
+  | Extract<Readiness, { kind: 'ready' }>
   /** The Subscription was deleted or created anew. */
   | { kind: 'gone' }
   /** The time is up. */
@@ -119,14 +120,15 @@ export function judge(state: SubscriptionState, before: Before | undefined): Rea
   }
   const waiting: string[] = [];
   const failures: string[] = [];
+  const stale: string[] = [];
   for (const binding of bindings) {
     const result = judgeBinding(binding, spec, state);
-    if (result === undefined) continue;
-    if ('failure' in result) failures.push(`${binding}: ${result.failure}`);
+    if ('stale' in result) stale.push(...result.stale);
+    else if ('failure' in result) failures.push(`${binding}: ${result.failure}`);
     else waiting.push(`${binding}: ${result.waiting}`);
   }
   const failure = failures.length === 0 ? undefined : failures.join('; ');
-  if (failure === undefined && waiting.length === 0) return { kind: 'ready', bindings };
+  if (failure === undefined && waiting.length === 0) return { kind: 'ready', bindings, stale };
   return {
     kind: 'waiting',
     for: [...failures, ...waiting].join('; '),
@@ -138,17 +140,24 @@ function judgeBinding(
   binding: string,
   spec: Record<string, unknown>,
   state: SubscriptionState,
-): { waiting: string } | { failure: string } | undefined {
+): { waiting: string } | { failure: string } | { stale: string[] } {
   const namespace = namespaceOf(binding);
   const inCluster = (object: KubeObject): boolean =>
     object.metadata.namespace === namespace && object.metadata.deletionTimestamp === undefined;
   const feeds = feedsOf(spec);
   const bases = state.bases.filter(inCluster);
   if (bases.length === 0) return { waiting: 'no Base yet' };
-  if (!bases.every((base) => isDeepStrictEqual(feedsOf(isObject(base.spec) ? base.spec : {}), feeds))) {
-    return { waiting: 'its Base does not have the present feeds yet' };
-  }
-  const descriptions = state.descriptions.filter(inCluster);
+  // A race of Clusternet's controllers often makes two. Changes reach one of them only, so the others do not count.
+  const isCurrent = (base: KubeObject): boolean =>
+    isDeepStrictEqual(feedsOf(isObject(base.spec) ? base.spec : {}), feeds);
+  if (!bases.some(isCurrent)) return { waiting: 'its Base does not have the present feeds yet' };
+  const left = new Set(bases.filter((base) => !isCurrent(base)).map(({ metadata }) => metadata.uid));
+  const isLeft = ({ metadata }: KubeObject): boolean => {
+    const origin = metadata.labels?.[ORIGIN_UID];
+    return origin !== undefined && left.has(origin);
+  };
+  const all = state.descriptions.filter(inCluster);
+  const descriptions = all.filter((description) => !isLeft(description));
   if (descriptions.length === 0) return { waiting: 'no Description yet' };
   const missing = feeds.find((feed) => !descriptions.some((description) => holds(description, feed)));
   if (missing !== undefined) {
@@ -166,7 +175,7 @@ function judgeBinding(
       waiting: `Description ${description.metadata.name} is ${textOf(status.phase) || 'new'}${lost}`,
     };
   }
-  return undefined;
+  return { stale: all.filter(isLeft).map(({ metadata }) => `${namespace}/${metadata.name}`) };
 }
 
 interface Feed {

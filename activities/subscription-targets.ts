@@ -1,5 +1,6 @@
 import { isObject } from '../api/json.js';
-import { bindingOf } from './clusternet.js';
+import type { KubeObject } from '../kube/object.js';
+import { bindingOf, isReachable } from './clusternet.js';
 import type { ManagedCluster } from './clusternet.js';
 import { evaluateSelector } from './label-selector.js';
 import type { Refusal } from './object-action.js';
@@ -51,6 +52,36 @@ export function chooseTargets(subscribers: unknown, clusters: readonly ManagedCl
       warning: `no ManagedCluster matches ${unmatched.map((index) => `subscribers[${index}]`).join(', ')}`,
     }),
   };
+}
+
+/**
+ * Why subscribers would stop what runs now: Clusternet binds no cluster that is not Ready, so that to choose only such
+ * ones is the same as to choose none. Subscriptions that tolerate the taint of such clusters are not judged.
+ *
+ * @param bound clusters that the Subscription is bound to now, as `namespace/name`
+ * @returns undefined when nothing is stopped, or something takes its place
+ */
+export function strandedBy(
+  spec: Record<string, unknown>,
+  matched: readonly ManagedCluster[],
+  bound: readonly string[],
+  clusters: readonly ManagedCluster[],
+): string | undefined {
+  const tolerates = Array.isArray(spec.clusterTolerations) && spec.clusterTolerations.length > 0;
+  if (tolerates || matched.some(isReachable)) return undefined;
+  const running = clusters.filter((one) => isReachable(one) && bound.includes(bindingOf(one))).map(bindingOf);
+  if (running.length === 0) return undefined;
+  return `no cluster that the subscribers choose is Ready (${matched.map(bindingOf).join(', ')}): Clusternet would remove the feeds from ${running.join(', ')} and bring them nowhere; wait until one is Ready, choose others, or use operation Delete if a stop is meant`;
+}
+
+/** Clusters that the subscribers of a Subscription choose, whether they are Ready or not. */
+export function chosenBy(
+  subscription: KubeObject | undefined,
+  clusters: readonly ManagedCluster[],
+): ManagedCluster[] {
+  const spec = isObject(subscription?.spec) ? subscription.spec : {};
+  const targets = chooseTargets(spec.subscribers, clusters);
+  return targets.ok ? targets.matched : [];
 }
 
 const refuse = (message: string): { ok: false } & Refusal => ({ ok: false, reason: 'InvalidSpec', message });

@@ -58,15 +58,15 @@ export async function awaitSubscription(
       return { kind: 'failed', reason: 'Replaced', message };
     }
     if (waited.kind === 'waiting') return await late(waited.for, waited.failure);
-    const { bindings } = waited;
+    const { bindings, stale } = waited;
     const checked = await checkChildren(
       attempt,
-      { uid, bindings },
+      { uid, bindings, stale },
       { timeoutMs: end - Date.now(), driftAfterMs: options.driftAfterMs },
       progress,
     );
     if (checked.kind === 'waiting') return await late(checked.for, checked.failure);
-    return { kind: 'ready', message: readyMessage(bindings, checked) };
+    return { kind: 'ready', message: readyMessage(waited, checked) };
   } catch (error) {
     if (!attempt.signal.aborted) throw error;
     return { kind: 'interrupted', message: `waited for ${waitingFor}` };
@@ -107,7 +107,7 @@ async function complaintsAbout({ kube, signal }: Attempt, uid: string): Promise<
 }
 
 function readyMessage(
-  bindings: readonly string[],
+  { bindings, stale }: { bindings: readonly string[]; stale: readonly string[] },
   checked: { verified: string[]; unverified: { binding: string; why: string }[]; drift: string[] },
 ): string {
   const { verified, unverified, drift } = checked;
@@ -120,6 +120,11 @@ function readyMessage(
       ([why, names]) =>
         `only the Description was verified of ${names.join(', ')}, not the cluster itself: ${why}`,
     ),
+    ...(stale.length > 0
+      ? [
+          `Clusternet has made more than one Base of it for a cluster, and its changes do not reach Description ${stale.join(', ')}: what only that one still holds may be deployed again; operation Replace clears it`,
+        ]
+      : []),
     ...drift.slice(0, 5).map((text) => `drift, which Clusternet does not repair: ${text}`),
   ].join('; ');
 }

@@ -18,12 +18,13 @@ import { carryOut } from './object-effect.js';
 import type { EffectBounds, ObjectEffect, ObjectTask } from './object-effect.js';
 import { createObjectHandler, invalid, joined, oneReference } from './object-handler.js';
 import type { ObjectHandler, ObjectPlan, Rendered } from './object-handler.js';
+import type { UndoEffect } from './object-undo.js';
 import { lookUp } from './objects.js';
 import { operationOf } from './operations.js';
 import type { Before } from './subscription-ready.js';
 import { bindingsOf, findUnconfirmedStops } from './subscription-stops.js';
-import type { UnconfirmedStops } from './subscription-stops.js';
-import { chooseTargets } from './subscription-targets.js';
+import type { Removal, UnconfirmedStops } from './subscription-stops.js';
+import { chooseTargets, chosenBy, strandedBy } from './subscription-targets.js';
 import { awaitSubscription, subscriptionKey } from './subscription-wait.js';
 import type { Ending } from './subscription-wait.js';
 
@@ -48,6 +49,7 @@ export function createSubscriptionHandler(options: Partial<SubscriptionHandlerOp
     {
       render: (attempt, purpose) => render(attempt, { checkTargets: purpose === 'act' }),
       outputsOf: () => oneReference('subscriptionRef'),
+      obstacle: ({ stranded }) => Promise.resolve(stranded === undefined ? undefined : notReady(stranded)),
       perform: (task, tracked) =>
         task.operation === 'Replace' ? replace(task, tracked, bounds) : carryOut(task, tracked, bounds),
       conclude: (plan, performed, attempt) => conclude(plan, performed, attempt, driftAfterMs),
@@ -70,6 +72,7 @@ export function createSubscriptionHandler(options: Partial<SubscriptionHandlerOp
       const result = await undoAll(attempt, {
         bounds,
         forwardTasks: () => Promise.resolve(plan.ok ? plan.tasks : []),
+        beforeRestore: (object) => refuseStranding(object, before, attempt),
       });
       if (result.kind !== 'succeeded') return result;
       return concludeUndo(attempt, { before, now: await look(), message: result.message }, driftAfterMs);
@@ -114,11 +117,11 @@ async function conclude(
     attempt.action.waitReady === true && !isDelete
       ? await awaitSubscription(attempt, { name, namespace, uid }, stateOf(former, uid), { driftAfterMs })
       : undefined;
-  const stops = await unconfirmedStops(
-    attempt,
-    { bindings: removedBy(task, plan.matched, former), former },
-    isDelete || ending?.kind === 'ready',
-  );
+  const removal = removedBy(task, plan.matched, former);
+  const stops =
+    removal === undefined
+      ? undefined
+      : await unconfirmedStops(attempt, removal, isDelete || ending?.kind === 'ready');
   const outputs = { ...performed.outputs, ...(stops !== undefined && { stopUnconfirmed: stops.clusters }) };
   return endingAs(ending, outputs, [stops?.message, plan.warning, performed.notes, ending?.message]);
 }
@@ -136,24 +139,40 @@ async function concludeUndo(
     isBack && attempt.action.waitReady === true
       ? await awaitSubscription(attempt, { name, namespace, uid }, stateOf(before, uid), { driftAfterMs })
       : undefined;
-  const kept = isBack ? await chosenBy(now, attempt) : [];
+  const clusters = isBack ? await listClusters(attempt.kube, attempt.signal) : [];
+  const kept = isBack ? chosenBy(now, clusters).map(bindingOf) : [];
   const bindings = bindingsOf(before).filter((binding) => !kept.includes(binding));
   const stops = await unconfirmedStops(
     attempt,
-    { bindings, former: before },
+    { bindings, kept, former: before },
     !isBack || ending?.kind === 'ready',
   );
   const outputs = stops === undefined ? undefined : { stopUnconfirmed: stops.clusters };
   return endingAs(ending, outputs, [stops?.message, undone.message, ending?.message]);
 }
 
+/** Bringing back subscribers must not take down what runs and bring it nowhere, either. */
+async function refuseStranding(
+  object: KubeObject,
+  before: KubeObject | undefined,
+  { kube, signal }: Attempt,
+): Promise<UndoEffect | undefined> {
+  const clusters = await listClusters(kube, signal);
+  const spec = isObject(object.spec) ? object.spec : {};
+  const chosen = chosenBy(object, clusters);
+  if (chosen.length === 0) return undefined;
+  const stranded = strandedBy(spec, chosen, bindingsOf(before), clusters);
+  return stranded === undefined ? undefined : { kind: 'retry', reason: 'NoReadyCluster', message: stranded };
+}
+
 /** What could not be confirmed; a cut attempt looks no more. */
 async function unconfirmedStops(
   attempt: Attempt,
-  removed: { bindings: readonly string[]; former: KubeObject | undefined },
+  removal: Removal,
   look: boolean,
 ): Promise<UnconfirmedStops | undefined> {
-  return attempt.signal.aborted ? undefined : findUnconfirmedStops(attempt, removed, look);
+  if (removal.former === undefined || attempt.signal.aborted) return undefined;
+  return findUnconfirmedStops(attempt, removal, look);
 }
 
 /** The result of what was carried out, given how the wait for it ended, if it was waited for. */
@@ -181,23 +200,25 @@ function endingAs(
   }
 }
 
-/** Clusters that an action takes the Subscription away from. */
+/** What an action takes away; undefined when it leaves the clusters as they are. */
 function removedBy(
   task: ObjectTask,
   matched: ManagedCluster[] | undefined,
   former: KubeObject | undefined,
-): string[] {
-  if (task.operation !== 'Delete' && matched === undefined) return [];
-  const kept = new Set(task.operation === 'Delete' ? [] : matched?.map(bindingOf));
-  return bindingsOf(former).filter((binding) => !kept.has(binding));
+): Removal | undefined {
+  if (task.operation !== 'Delete' && matched === undefined) return undefined;
+  const kept = task.operation === 'Delete' ? [] : (matched ?? []).map(bindingOf);
+  return { bindings: bindingsOf(former).filter((binding) => !kept.includes(binding)), kept, former };
 }
 
-/** Clusters that the subscribers of a Subscription choose now, as `namespace/name`. */
-async function chosenBy(subscription: KubeObject, { kube, signal }: Attempt): Promise<string[]> {
-  const spec = isObject(subscription.spec) ? subscription.spec : {};
-  const targets = chooseTargets(spec.subscribers, await listClusters(kube, signal));
-  return targets.ok ? targets.matched.map(bindingOf) : [];
-}
+/** The answer while only clusters out of reach are chosen: they may come back. */
+const notReady = (message: string): AttemptResult => ({
+  kind: 'retry',
+  reason: 'NoReadyCluster',
+  message,
+  ambiguous: false,
+  effect: 'None',
+});
 
 /** What there was before a write; undefined when the Subscription is another one than then. */
 function stateOf(former: KubeObject | undefined, uid: string): Before | undefined {
@@ -212,6 +233,8 @@ interface Plan extends ObjectPlan {
   former?: KubeObject;
   /** Clusters that the written subscribers choose; undefined when none are written. */
   matched?: ManagedCluster[];
+  /** Why it would take everything down, and bring it nowhere. */
+  stranded?: string;
   warning?: string;
 }
 
@@ -242,7 +265,7 @@ async function render(
   if (operation !== 'Delete') {
     if ((isWhole && spec.feeds === undefined) || spec.feeds === null || isEmptyList(spec.feeds)) {
       return invalid(
-        'feeds is empty; name at least one source. To stop what is deployed use operation Delete: Clusternet leaves it running when only its feeds go',
+        'feeds is empty; name at least one source. To stop what is deployed use operation Delete: without feeds newer versions of Clusternet remove it too, and older ones leave it running',
       );
     }
   }
@@ -253,11 +276,14 @@ async function render(
   if (former !== undefined) plan.former = former;
   const writesSubscribers = operation !== 'Delete' && (isWhole || Object.hasOwn(spec, 'subscribers'));
   if (!writesSubscribers) return plan;
-  const targets = chooseTargets(spec.subscribers, await listClusters(kube, signal));
+  const clusters = await listClusters(kube, signal);
+  const targets = chooseTargets(spec.subscribers, clusters);
   if (!targets.ok) return targets;
+  const stranded = strandedBy(spec, targets.matched, bindingsOf(former), clusters);
   return {
     ...plan,
     matched: targets.matched,
+    ...(stranded !== undefined && { stranded }),
     ...(targets.warning !== undefined && { warning: targets.warning }),
   };
 }

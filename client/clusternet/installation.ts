@@ -170,8 +170,21 @@ export class Scratch {
     });
   }
 
+  /** Deletes all Localizations; those first, and to their end, that would be taken in by the deletion of another one. */
   async unlocalize(): Promise<void> {
-    for (const key of this.#made.filter(({ kind }) => kind === 'Localization')) await this.#kube.delete(key);
+    const keys = this.#made.filter(({ kind }) => kind === 'Localization');
+    const policies = await Promise.all(
+      keys.map((key) => this.#kube.get<{ spec?: { overridePolicy?: string } }>(key)),
+    );
+    const isLater = (index: number): boolean => policies[index]?.spec?.overridePolicy === 'ApplyLater';
+    for (const [index, key] of keys.entries()) {
+      if (!isLater(index)) continue;
+      await this.#kube.delete(key);
+      for (let tries = 0; tries < 40 && (await this.#kube.get(key)) !== undefined; tries++) {
+        await new Promise((resolve) => setTimeout(resolve, 250));
+      }
+    }
+    for (const [index, key] of keys.entries()) if (!isLater(index)) await this.#kube.delete(key);
   }
 
   unsubscribe(): Promise<boolean> {

@@ -27,7 +27,7 @@ export function mergePatch(target: Json | undefined, patch: Json): Json {
  * a key that an object does not have adds it; an operation whose parent, or whose key to remove, does not exist ends the
  * patch and leaves the document as it was, silently.
  *
- * @throws Error for an unknown operation, a malformed path, a failed `test`, or a place in a list that there is not.
+ * @throws Error for an unknown operation, a failed `test`, or a place in a list that there is not.
  */
 export function jsonPatch(document: Json, operations: PatchOperation[]): Json {
   const holder: { root: Json } = { root: structuredClone(document) };
@@ -42,8 +42,12 @@ export function readPath(document: Json, path: string): Json | undefined {
   return read({ root: document }, path);
 }
 
+const operations: ReadonlySet<string> = new Set(['add', 'replace', 'remove', 'test', 'copy', 'move']);
+
 function applyOperation(holder: { root: Json }, operation: PatchOperation): boolean {
   const { op, path, value = null } = operation;
+  const isWhole = path === '' && (op === 'replace' || op === 'test');
+  if (!path.includes('/') && !isWhole && operations.has(op)) return false;
   switch (op) {
     case 'add':
       return write(holder, path, structuredClone(value), 'add');
@@ -59,9 +63,10 @@ function applyOperation(holder: { root: Json }, operation: PatchOperation): bool
     }
     case 'copy':
     case 'move': {
-      const source = read(holder, operation.from ?? '');
-      if (source === undefined) return false;
-      if (op === 'move') remove(holder, operation.from ?? '');
+      const from = operation.from ?? '';
+      const parent = descend(holder, segments(from).slice(0, -1));
+      const source = read(holder, from) ?? null;
+      if (parent === undefined || (op === 'move' && !remove(holder, from))) return false;
       return write(holder, path, structuredClone(source), 'add');
     }
     default:
@@ -70,8 +75,6 @@ function applyOperation(holder: { root: Json }, operation: PatchOperation): bool
 }
 
 function segments(path: string): string[] {
-  if (path !== '' && !path.startsWith('/'))
-    throw new Error(`JSON patch path "${path}" does not start with /`);
   // The document itself sits under one artificial name, so that every path has a parent.
   return ['root', ...path.split('/').slice(1)].map((s) => s.replaceAll('~1', '/').replaceAll('~0', '~'));
 }

@@ -144,8 +144,9 @@ function localization(name: string, value: object | string, spec: object = {}): 
 }
 
 function description(site: string): Description | undefined {
-  return store.all('descriptions').find(({ metadata }) => metadata.namespace === `clusternet-site-${site}`) as
-    Description | undefined;
+  return store
+    .all('descriptions')
+    .find(({ metadata }) => metadata.namespace === `clusternet-site-${site}`) as Description | undefined;
 }
 
 function data(site: string): unknown {

@@ -121,7 +121,9 @@ function reconcileFeeds(world: World): Write[] {
       const changed = Object.fromEntries([...due, ...over.map(([user]) => [user, null] as const)]);
       return [
         ...ensureFinalizers(resource, source, [names.finalizer, names.feedProtection]),
-        ...(Object.keys(changed).length === 0 ? [] : [patch(resource, source, { metadata: { labels: changed } })]),
+        ...(Object.keys(changed).length === 0
+          ? []
+          : [patch(resource, source, { metadata: { labels: changed } })]),
       ];
     }
     if (!Object.values(wanted).includes('Subscription')) {

@@ -472,11 +472,6 @@ describe('Localization', () => {
       { name: 'y', feed: feed('web'), overrides: override('a: 1', 'Merge') },
       'InvalidOverride',
     ],
-    [
-      'Helm on something else',
-      { name: 'y', feed: feed('web'), overrides: override('a: 1', 'Helm') },
-      'InvalidOverride',
-    ],
     ['no feed', { name: 'y' }, 'InvalidSpec'],
     ['Replace', { name: 'y', operation: 'Replace' }, 'InvalidOperation'],
   ])('refuses %s', async (_name, block, reason) => {

@@ -81,6 +81,49 @@ describe('clusterAffinity that matches no cluster', () => {
   });
 });
 
+describe('clusters that are not Ready', () => {
+  it('would take everything down when they alone are chosen, so that is refused, and so is an undo to them', async () => {
+    const { feed, base } = await deployed('a');
+    const move = subscription({ operation: 'Patch', name: feed.name, subscribers: rig.to('b') });
+    await move.capture();
+    await rig.quirk('b', 'notReady', 'yes');
+    expect(await move.run()).toMatchObject({
+      kind: 'retry',
+      reason: 'NoReadyCluster',
+      effect: 'None',
+      message: matching(/\/site-b\): Clusternet would remove the feeds from .*\/site-a/),
+    });
+    expect(await modeIn('a', feed)).toBe('standby');
+    await rig.quirk('b', 'notReady', null);
+
+    expect(await move.run()).toMatchObject({ kind: 'succeeded' });
+    await rig.quirk('a', 'notReady', 'yes');
+    expect(await move.undo()).toMatchObject({ kind: 'retry', reason: 'NoReadyCluster' });
+    expect(await modeIn('b', feed)).toBe('standby');
+    await rig.quirk('a', 'notReady', null);
+    expect(await move.undo()).toMatchObject({ kind: 'succeeded' });
+    await base.undo();
+  });
+});
+
+describe('two Bases for one cluster, which a race of Clusternet makes', () => {
+  it('do not keep a change from being ready, and what does not follow is told', async () => {
+    await rig.quirk('a', 'twoBases', 'yes');
+    const { feed } = await deployed('a');
+    await rig.quirk('a', 'twoBases', null);
+    const second = rig.feed(unique('web'));
+    await rig.manifest(second, { data: { mode: 'standby' } });
+    expect(await subscription({ operation: 'Patch', name: feed.name, feeds: [second] }).run()).toMatchObject({
+      kind: 'succeeded',
+      message: matching(/seen ready in .* itself; Clusternet has made more than one Base/),
+    });
+    expect(await modeIn('a', second)).toBe('standby');
+    const remove = subscription({ operation: 'Delete', name: feed.name });
+    await remove.capture();
+    expect(await remove.run()).toMatchObject({ kind: 'succeeded' });
+  });
+});
+
 describe('a Success that is older than the spec', () => {
   it('is not believed: the action waits for what the cluster has', async () => {
     const { feed, base } = await deployed('a');
@@ -209,7 +252,7 @@ describe('a JSONPatch whose path does not exist', () => {
 
   it('is passed over without a word when it is sent, so it is refused', async () => {
     const { feed, base } = await deployed('a');
-    const value = '[{op: replace, path: /data/mode, value: active}, {op: replace, path: /data/no, value: x}]';
+    const value = '[{op: replace, path: /data/mode, value: active}, {op: remove, path: /data/no}]';
     expect(await patch(feed, 'missing', value).run()).toMatchObject({
       kind: 'failed',
       reason: 'InvalidOverride',
@@ -230,6 +273,19 @@ describe('a JSONPatch whose path does not exist', () => {
       namespace: rig.namespaceOf('a'),
       name: `${feed.name}-sent`,
     });
+    await base.undo();
+  });
+
+  it('is added by a replace of a key, which is sent with a doubt', async () => {
+    const { feed, base } = await deployed('a');
+    const adds = patch(feed, 'new', '[{op: replace, path: /data/extra, value: x}]');
+    expect(await adds.run()).toMatchObject({
+      kind: 'succeeded',
+      message: matching(/operation 1 replaces \/data\/extra, which .* v0\.18 adds/),
+    });
+    await eventually(async () => (await rig.seen('a', feed))?.data, { mode: 'standby', extra: 'x' });
+    await adds.undo();
+    await eventually(async () => (await rig.seen('a', feed))?.data, { mode: 'standby' });
     await base.undo();
   });
 
@@ -287,6 +343,23 @@ describe('a removal', () => {
     expect(result).toMatchObject({ kind: 'succeeded' });
     expect(result).not.toHaveProperty('outputs.stopUnconfirmed');
     expect(await rig.seen('a', feed)).toBeUndefined();
+  });
+
+  it('that Clusternet has yet to do is not confirmed, though the Subscription is gone', async () => {
+    const { feed } = await deployed('a');
+    await rig.quirk('a', 'lag', '60');
+    const remove = subscription({ operation: 'Delete', name: feed.name }, { timeoutMs: 5000 });
+    await remove.capture();
+    const result = await remove.run();
+    expect(result).toMatchObject({
+      kind: 'succeeded',
+      message: matching(/^StopUnconfirmed: .*\/site-a does not answer Clusternet, .*Description /),
+      outputs: { stopUnconfirmed: [rig.binding('a')] },
+    });
+    expect(await bench.kube.get(key(feed.name))).toBeUndefined();
+    expect(await modeIn('a', feed)).toBe('standby');
+    await rig.quirk('a', 'lag', null);
+    await eventually(() => modeIn('a', feed), undefined);
   });
 
   it('that leaves the object in the cluster is not confirmed', async () => {
