@@ -129,9 +129,9 @@ function overridden(template: Json, overrides: Override[]): Json {
       if (value.trim() === '') continue;
       const parsed = parseValue(override, name, value);
       switch (type) {
-        case 'MergePatch':
-        // Not only for charts: on an object its map is merged like any other.
+        // Helm is not for charts only: its map is merged into an object like any other.
         case 'Helm':
+        case 'MergePatch':
           result = mergePatch(result, parsed);
           break;
         case 'JSONPatch':
