@@ -56,22 +56,20 @@ export function chooseTargets(subscribers: unknown, clusters: readonly ManagedCl
 
 /**
  * Why subscribers would stop what runs now: Clusternet binds no cluster that is not Ready, so that to choose only such
- * ones is the same as to choose none. Subscriptions that tolerate the taint of such clusters are not judged.
+ * ones is the same as to choose none. One that tolerates the taint of such clusters is bound, and stops what runs, too.
  *
  * @param bound clusters that the Subscription is bound to now, as `namespace/name`
  * @returns undefined when nothing is stopped, or something takes its place
  */
 export function strandedBy(
-  spec: Record<string, unknown>,
   matched: readonly ManagedCluster[],
   bound: readonly string[],
   clusters: readonly ManagedCluster[],
 ): string | undefined {
-  const tolerates = Array.isArray(spec.clusterTolerations) && spec.clusterTolerations.length > 0;
-  if (tolerates || matched.some(isReachable)) return undefined;
+  if (matched.some(isReachable)) return undefined;
   const running = clusters.filter((one) => isReachable(one) && bound.includes(bindingOf(one))).map(bindingOf);
   if (running.length === 0) return undefined;
-  return `no cluster that the subscribers choose is Ready (${matched.map(bindingOf).join(', ')}): Clusternet would remove the feeds from ${running.join(', ')} and bring them nowhere; wait until one is Ready, choose others, or use operation Delete if a stop is meant`;
+  return `no cluster that the subscribers choose is Ready (${matched.map(bindingOf).join(', ')}): Clusternet would remove the feeds from ${running.join(', ')} and bring them nowhere now; wait until one is Ready, choose others, or use operation Delete if a stop is meant`;
 }
 
 /** Clusters that the subscribers of a Subscription choose, whether they are Ready or not. */

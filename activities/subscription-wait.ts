@@ -75,11 +75,21 @@ export async function awaitSubscription(
 
 const MAX_COMPLAINTS = 3;
 
+/** What Clusternet says when two of its controllers have met at an object. It tries again, and nothing is wrong. */
+const CONFLICT = /the object has been modified/;
+
+interface Complaint {
+  namespace: string;
+  reason: string;
+  message: string;
+}
+
 /**
  * Warnings that Clusternet has told about the Bases and Descriptions of a Subscription. An override that cannot be
  * applied, a feed that does not exist and missing credentials are told nowhere else.
  */
-async function complaintsAbout({ kube, signal }: Attempt, uid: string): Promise<string[]> {
+async function complaintsAbout(attempt: Attempt, uid: string): Promise<string[]> {
+  const { kube, signal } = attempt;
   try {
     const lists = await Promise.all(
       ['Base', 'Description'].map((kind) =>
@@ -87,23 +97,56 @@ async function complaintsAbout({ kube, signal }: Attempt, uid: string): Promise<
       ),
     );
     const objects = lists.flatMap(({ items }) => items);
-    const texts = await Promise.all(
+    const found = await Promise.all(
       objects.slice(0, MAX_COMPLAINTS * 2).map(async ({ metadata }) => {
-        const fieldSelector = `involvedObject.uid=${metadata.uid ?? ''},type=Warning`;
-        const namespace = metadata.namespace ?? '';
-        const { items } = await kube.list<KubeObject & { reason?: string; message?: string }>(
-          { apiVersion: 'v1', kind: 'Event' },
-          { namespace, fieldSelector, limit: 20, signal },
-        );
-        return items.slice(-1).map(({ reason = '', message = '' }) => `${namespace}: ${reason}: ${message}`);
+        const events = await warningsOn(attempt, metadata.namespace, `uid=${metadata.uid ?? ''}`);
+        return events.slice(-1);
       }),
     );
-    return [...new Set(texts.flat())].slice(0, MAX_COMPLAINTS).map((text) => text.slice(0, 300));
+    const texts = found.flat().map(async (complaint) => {
+      const { namespace, reason, message } = complaint;
+      const culprit = await overrideAtFault(attempt, complaint);
+      const text = `${namespace}: ${reason}: ${message}`.slice(0, 300);
+      return culprit === undefined ? text : `${text} (told of Localization ${culprit}, too)`;
+    });
+    return [...new Set(await Promise.all(texts))].slice(0, MAX_COMPLAINTS);
   } catch (error) {
     // Who may deploy need not be allowed to read Events; this only helps to find the cause.
     if (error instanceof KubeError) return [];
     throw error;
   }
+}
+
+async function warningsOn(
+  { kube, signal }: Attempt,
+  namespace: string | undefined,
+  involved: string,
+): Promise<(Complaint & { name: string })[]> {
+  const { items } = await kube.list<
+    KubeObject & { reason?: string; message?: string; involvedObject?: { name?: string } }
+  >(
+    { apiVersion: 'v1', kind: 'Event' },
+    {
+      namespace: namespace ?? '',
+      fieldSelector: `involvedObject.${involved},type=Warning`,
+      limit: 50,
+      signal,
+    },
+  );
+  return items
+    .map(({ reason = '', message = '', involvedObject }) => ({
+      namespace: namespace ?? '',
+      name: involvedObject?.name ?? '',
+      reason,
+      message,
+    }))
+    .filter(({ message }) => !CONFLICT.test(message));
+}
+
+/** The Localization of which the same was told: of a Base, Clusternet does not say which override stops it. */
+async function overrideAtFault(attempt: Attempt, complaint: Complaint): Promise<string | undefined> {
+  const events = await warningsOn(attempt, complaint.namespace, 'kind=Localization');
+  return events.findLast(({ message }) => message !== '' && complaint.message.includes(message))?.name;
 }
 
 function readyMessage(

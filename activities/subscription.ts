@@ -158,10 +158,9 @@ async function refuseStranding(
   { kube, signal }: Attempt,
 ): Promise<UndoEffect | undefined> {
   const clusters = await listClusters(kube, signal);
-  const spec = isObject(object.spec) ? object.spec : {};
   const chosen = chosenBy(object, clusters);
   if (chosen.length === 0) return undefined;
-  const stranded = strandedBy(spec, chosen, bindingsOf(before), clusters);
+  const stranded = strandedBy(chosen, bindingsOf(before), clusters);
   return stranded === undefined ? undefined : { kind: 'retry', reason: 'NoReadyCluster', message: stranded };
 }
 
@@ -279,7 +278,7 @@ async function render(
   const clusters = await listClusters(kube, signal);
   const targets = chooseTargets(spec.subscribers, clusters);
   if (!targets.ok) return targets;
-  const stranded = strandedBy(spec, targets.matched, bindingsOf(former), clusters);
+  const stranded = strandedBy(targets.matched, bindingsOf(former), clusters);
   return {
     ...plan,
     matched: targets.matched,

@@ -202,6 +202,10 @@ describe('a ManagedCluster', () => {
     store.settle();
     expect(bound()).toEqual(['clusternet-site-b/site-b']);
     expect(store.all('bases')).toHaveLength(1);
+    const clusterTolerations = [{ key: 'clusters.clusternet.io/unschedulable', operator: 'Exists' }];
+    store.patch('subscriptions', 'shop', 'default', { spec: { clusterTolerations } });
+    store.settle();
+    expect(bound()).toHaveLength(2);
     annotate(null);
     store.settle();
     expect(ready()).toBe('True');
@@ -399,7 +403,11 @@ describe('a Localization', () => {
     localization('broken', '{"data": ');
     store.settle();
     expect(data('a')).toEqual({ mode: 'standby', replicas: '1' });
-    expect(store.warnings.join()).toContain('Base FailedApplyingOverrides: Localization broken');
+    const cause = 'failed to convert patch {"data":  to JSON: ';
+    expect(store.warnings.join()).toMatch(
+      /Base FailedApplyingOverrides: .*-generic: failed to convert patch/,
+    );
+    expect(store.warnings.join()).toContain(`Localization FailedSynced: ${cause}`);
   });
 
   it('with ApplyLater is taken in by a change of an ApplyNow one of any cluster, not by other clusters joining', () => {

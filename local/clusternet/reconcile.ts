@@ -2,7 +2,7 @@ import { isDeepStrictEqual } from 'node:util';
 import type { KubeObject } from '../kube-api.js';
 import { currentBase, digest, newBases, newDescription } from './bases.js';
 import { names, simulatorAnnotations } from './labels.js';
-import { feedSource, isApplyNow, render } from './render.js';
+import { feedSource, isApplyNow, render, type RenderResult } from './render.js';
 import { selects } from './selector.js';
 import { manifestNamespace } from './sites.js';
 import type {
@@ -43,15 +43,22 @@ export function reconcile(world: World, now: Date): Write[] {
 
 /**
  * The clusters a Subscription is bound to, as `namespace/name`: those it chooses and that are Ready. The real scheduler
- * drops a cluster the moment it is not Ready (feature gate FailOver, on by default), and binds it again when it is back.
+ * drops a cluster the moment it is not Ready, unless the Subscription tolerates its taint, and binds it again when it is back.
  */
 export function bindings(world: World, subscription: Subscription): string[] {
   const affinities = (subscription.spec.subscribers ?? []).map((s) => s.clusterAffinity ?? {});
   return world.managedclusters
     .filter((cluster) => affinities.some((affinity) => selects(affinity, cluster.metadata.labels)))
-    .filter(isReady)
+    .filter((cluster) => isReady(cluster) || tolerates(subscription))
     .map(key)
     .sort();
+}
+
+/** Whether a Subscription stays bound to clusters that are not Ready. */
+function tolerates({ spec }: Subscription): boolean {
+  return (spec.clusterTolerations ?? []).some(
+    (one) => one.operator === 'Exists' && (one.key ?? unschedulable) === unschedulable,
+  );
 }
 
 function reconcileCluster(cluster: ManagedCluster, now: Date): Write[] {
@@ -285,12 +292,14 @@ function reconcileOverride(
   override: Override,
 ): Write[] {
   const source = override.spec.feed === undefined ? undefined : feedSource(world, override.spec.feed);
-  if (isDeleting(override)) {
-    const obstacle = isApplyNow(override) ? renderProblem(world, source) : undefined;
-    if (obstacle === undefined) return dropFinalizers(resource, override);
-    return [{ op: 'warn', object: override, reason: 'FailedSynced', message: obstacle }];
-  }
-  const writes = ensureFinalizers(resource, override);
+  const problem = isApplyNow(override) ? renderProblem(world, source) : undefined;
+  if (isDeleting(override) && problem === undefined) return dropFinalizers(resource, override);
+  const isTold = problem !== undefined && (isDeleting(override) || problem.override === override);
+  const told: Write[] = isTold
+    ? [{ op: 'warn', object: override, reason: 'FailedSynced', message: problem.cause }]
+    : [];
+  if (isDeleting(override)) return told;
+  const writes = [...told, ...ensureFinalizers(resource, override)];
   const uid = source?.metadata.uid;
   if (source === undefined || uid === undefined || label(override, uid) !== undefined) return writes;
   const kind = override.spec.feed?.kind ?? '';
@@ -298,7 +307,10 @@ function reconcileOverride(
 }
 
 /** Why what has this feed cannot be rendered: an ApplyNow override stays until its effect can be taken back. */
-function renderProblem(world: World, source: FeedSource | undefined): string | undefined {
+function renderProblem(
+  world: World,
+  source: FeedSource | undefined,
+): Extract<RenderResult, { kind: 'failed' }> | undefined {
   for (const base of world.bases) {
     const cluster = world.managedclusters.find((c) => c.metadata.namespace === base.metadata.namespace);
     const feeds = base.spec.feeds ?? [];
@@ -306,7 +318,7 @@ function renderProblem(world: World, source: FeedSource | undefined): string | u
     if (source === undefined || !feeds.some((feed) => feedSource(world, feed) === source)) continue;
     for (const deployer of ['Generic', 'Helm'] as const) {
       const result = render(world, base, cluster, deployer);
-      if (result.kind === 'failed') return result.message;
+      if (result.kind === 'failed') return result;
     }
   }
   return undefined;

@@ -3,7 +3,7 @@ import { parse, stringify } from 'yaml';
 import { jsonPatch, mergePatch, readPath, type Json, type PatchOperation } from './json-patch.js';
 import { names } from './labels.js';
 import { selects } from './selector.js';
-import type { Base, Feed, FeedSource, ManagedCluster, Override, World } from './world.js';
+import type { Base, Feed, FeedSource, ManagedCluster, Override, OverrideEntry, World } from './world.js';
 
 /** What one Description should be. */
 export interface Rendering {
@@ -19,7 +19,8 @@ export interface Rendering {
 export type RenderResult =
   | { kind: 'rendered'; rendering: Rendering }
   | { kind: 'nothing' }
-  | { kind: 'failed'; reason: string; message: string };
+  /** `cause` is the part of the message that is told of an override too, and `override` the one at fault. */
+  | { kind: 'failed'; reason: string; message: string; cause: string; override?: Override };
 
 const chartKind = 'HelmChart';
 
@@ -59,7 +60,7 @@ export function render(
     const source = feedSource(world, feed);
     if (source === undefined) {
       const message = `Base ${base.metadata.namespace}/${base.metadata.name} is using a nonexistent ${feed.kind} ${feed.namespace ?? ''}/${feed.name}`;
-      return { kind: 'failed', reason: `Nonexistent${feed.kind}`, message };
+      return { kind: 'failed', reason: `Nonexistent${feed.kind}`, message, cause: message };
     }
     const overrides = overridesFor(world, source, cluster);
     origins.push(feed, source.metadata.uid, source.template ?? source.spec);
@@ -73,7 +74,15 @@ export function render(
         rendering.raw.push(encode(overridden(source.template as unknown as Json, overrides)));
       }
     } catch (error) {
-      return { kind: 'failed', reason: 'FailedApplyingOverrides', message: (error as Error).message };
+      if (!(error instanceof OverrideError)) throw error;
+      const description = `${base.metadata.namespace}/${base.metadata.name}-${deployer.toLowerCase()}`;
+      return {
+        kind: 'failed',
+        reason: 'FailedApplyingOverrides',
+        message: `Failed to apply overrides for Description ${description}: ${error.message}`,
+        cause: error.message,
+        override: error.override,
+      };
     }
   }
   rendering.renderedFrom = createHash('sha256').update(JSON.stringify(origins)).digest('hex').slice(0, 16);
@@ -122,42 +131,54 @@ function overridesFor(world: World, source: FeedSource, cluster: ManagedCluster)
 const secondOf = ({ metadata }: Override): number =>
   new Date(metadata.creationTimestamp ?? 0).getUTCSeconds();
 
+/** An override that cannot be applied. Clusternet names the entry of its list, not the object. */
+class OverrideError extends Error {
+  readonly override: Override;
+
+  constructor(override: Override, message: string, cause: unknown) {
+    super(message, { cause });
+    this.override = override;
+  }
+}
+
 function overridden(template: Json, overrides: Override[]): Json {
   let result = template;
   for (const override of overrides) {
-    for (const { name, type, value, fieldPath = '', fieldFormat } of override.spec.overrides ?? []) {
-      if (value.trim() === '') continue;
-      const parsed = parseValue(override, name, value);
-      switch (type) {
-        // Helm is not for charts only: its map is merged into an object like any other.
-        case 'Helm':
-        case 'MergePatch':
-          result = mergePatch(result, parsed);
-          break;
-        case 'JSONPatch':
-          result = jsonPatch(result, operationsOf(override, name, parsed));
-          break;
-        case 'FieldMergePatch':
-          result = inField(result, fieldPath, fieldFormat, (content) => mergePatch(content, parsed));
-          break;
-        case 'FieldJSONPatch':
-          result = inField(result, fieldPath, fieldFormat, (content) =>
-            jsonPatch(content, operationsOf(override, name, parsed)),
-          );
-          break;
-        default:
-          throw new Error(
-            `${describe(override, name)}: type ${type} does not work on ${override.spec.feed?.kind}`,
-          );
+    for (const entry of override.spec.overrides ?? []) {
+      if (entry.value.trim() === '') continue;
+      const parsed = parseValue(override, entry.value);
+      try {
+        result = changedBy(result, entry, parsed);
+      } catch (error) {
+        const text = `failed to apply OverrideConfig ${entry.name ?? ''}: ${(error as Error).message}`;
+        throw new OverrideError(override, text, error);
       }
     }
   }
   return result;
 }
 
-function operationsOf(override: Override, name: string | undefined, parsed: Json): PatchOperation[] {
+function changedBy(object: Json, entry: OverrideEntry, parsed: Json): Json {
+  const { type, fieldPath = '', fieldFormat } = entry;
+  switch (type) {
+    // Helm is not for charts only: its map is merged into an object like any other.
+    case 'Helm':
+    case 'MergePatch':
+      return mergePatch(object, parsed);
+    case 'JSONPatch':
+      return jsonPatch(object, operationsOf(parsed));
+    case 'FieldMergePatch':
+      return inField(object, fieldPath, fieldFormat, (content) => mergePatch(content, parsed));
+    case 'FieldJSONPatch':
+      return inField(object, fieldPath, fieldFormat, (content) => jsonPatch(content, operationsOf(parsed)));
+    default:
+      throw new Error(`unsupported OverrideType ${type}`);
+  }
+}
+
+function operationsOf(parsed: Json): PatchOperation[] {
   if (Array.isArray(parsed)) return parsed as unknown as PatchOperation[];
-  throw new Error(`${describe(override, name)}: a JSONPatch must be a list of operations`);
+  throw new Error('a JSONPatch must be a list of operations');
 }
 
 /** Changes the document that a text field holds, as newer versions of Clusternet can. */
@@ -178,26 +199,21 @@ function inField(
 function helmValues(overrides: Override[], chart: boolean, start: Json): Json {
   let result = start;
   for (const override of overrides) {
-    for (const { name, type, value, overrideChart } of override.spec.overrides ?? []) {
+    for (const { type, value, overrideChart } of override.spec.overrides ?? []) {
       if (type !== 'Helm' || (overrideChart ?? false) !== chart) continue;
-      result = mergePatch(result, parseValue(override, name, value));
+      result = mergePatch(result, parseValue(override, value));
     }
   }
   return result;
 }
 
-function parseValue(override: Override, name: string | undefined, value: string): Json {
+function parseValue(override: Override, value: string): Json {
   try {
     return parse(value) as Json;
   } catch (error) {
-    throw new Error(`${describe(override, name)}: the value cannot be read: ${(error as Error).message}`, {
-      cause: error,
-    });
+    const [line = ''] = (error as Error).message.split('\n');
+    throw new OverrideError(override, `failed to convert patch ${value} to JSON: ${line}`, error);
   }
-}
-
-function describe(override: Override, name: string | undefined): string {
-  return `${override.kind} ${override.metadata.name}, override "${name ?? ''}"`;
 }
 
 function encode(value: Json): string {

@@ -26,8 +26,22 @@ export interface Feed {
 
 /** A Subscription, as far as the simulator reads it. */
 export interface Subscription extends KubeObject {
-  spec: { subscribers?: { clusterAffinity?: LabelSelector }[]; feeds?: Feed[] };
+  spec: {
+    subscribers?: { clusterAffinity?: LabelSelector }[];
+    feeds?: Feed[];
+    clusterTolerations?: { key?: string; operator?: string }[];
+  };
   status?: { bindingClusters?: string[]; desiredReleases?: number; specHash?: number };
+}
+
+/** One change that an override makes. */
+export interface OverrideEntry {
+  name?: string;
+  type: string;
+  value: string;
+  overrideChart?: boolean;
+  fieldPath?: string;
+  fieldFormat?: string;
 }
 
 /** A Localization or, with `clusterAffinity`, a Globalization. */
@@ -36,14 +50,7 @@ export interface Override extends KubeObject {
     overridePolicy?: string;
     priority?: number;
     feed?: Feed;
-    overrides?: {
-      name?: string;
-      type: string;
-      value: string;
-      overrideChart?: boolean;
-      fieldPath?: string;
-      fieldFormat?: string;
-    }[];
+    overrides?: OverrideEntry[];
     clusterAffinity?: LabelSelector;
   };
 }
