@@ -204,6 +204,7 @@ export const SEMANTICS_ACTIONS: readonly Chapter[] = [
         `${NET} > Subscription > does not take an old Success for the new spec`,
         `${NET} > Subscription > moves an application by a patch, waits for the new place only, and moves it back`,
         `${TRAPS} > a Success that is older than the spec > is not believed: the action waits for what the cluster has`,
+        `${TRAPS} > two Bases for one cluster, which a race of Clusternet makes > do not keep a change from being ready, and what does not follow is told`,
         `${TRAPS} > a Description that stays empty > is waited for no longer than the timeout, and Replace gets the deployment going again`,
       ],
     ],
@@ -212,6 +213,7 @@ export const SEMANTICS_ACTIONS: readonly Chapter[] = [
       [
         `${NET} > Subscription > refuses %s before anything is sent`,
         `${TRAPS} > clusterAffinity that matches no cluster > removes the feeds everywhere when it is sent, so it is refused`,
+        `${TRAPS} > clusters that are not Ready > would take everything down when they alone are chosen, so that is refused, and so is an undo to them`,
       ],
     ],
     [
@@ -325,6 +327,7 @@ export const SEMANTICS_ACTIONS: readonly Chapter[] = [
       [
         `${TRAPS} > a removal > that lags is waited for: the action ends when the cluster has let go`,
         `${TRAPS} > a removal > that leaves the object in the cluster is not confirmed`,
+        `${TRAPS} > a removal > that Clusternet has yet to do is not confirmed, though the Subscription is gone`,
       ],
     ],
     [
@@ -338,6 +341,7 @@ export const SEMANTICS_ACTIONS: readonly Chapter[] = [
       'Localization: a JSONPatch whose path does not exist, and an override that cannot be read, are refused before sending',
       [
         `${TRAPS} > a JSONPatch whose path does not exist > is passed over without a word when it is sent, so it is refused`,
+        `${TRAPS} > a JSONPatch whose path does not exist > is added by a replace of a key, which is sent with a doubt`,
         `${TRAPS} > an override that cannot be applied > is refused where an action would write it`,
         `${TRAPS} > an override that cannot be applied > stops everything that goes to the cluster, and the wait says which one it is`,
       ],
