@@ -5,9 +5,11 @@ import { isGrpcServiceError, QueryNotRegisteredError, WorkflowNotFoundError } fr
 import type { ApprovalAnswer } from '../api/approval.js';
 import type { Client, WorkflowExecutionDescription } from '@temporalio/client';
 import { defineSearchAttributeKey, WorkflowExecutionAlreadyStartedError } from '@temporalio/common';
+import { decodeFromPayloadsAtIndex } from '@temporalio/common/lib/internal-non-workflow/index.js';
 import { readTemporalIdentity } from './temporal-identity.js';
 import type { TemporalIdentity } from './temporal-identity.js';
 import {
+  ACTIVITY_BY_TYPE,
   QUERIES,
   SEARCH_ATTRIBUTES,
   SIGNALS,
@@ -16,6 +18,7 @@ import {
   WORKFLOW_TYPES,
 } from '../workflows/contract.js';
 import type {
+  ActionTask,
   CancelRequest,
   Resolution,
   RunInput,
@@ -35,6 +38,12 @@ export interface RunMemo {
 
 /** Values of the search attributes of a run. */
 export type RunAttributes = Partial<Record<(typeof SEARCH_ATTRIBUTES)[number], string>>;
+
+/** Where an action stands in its stage. */
+export interface ActionPosition {
+  workflow: number;
+  action: number;
+}
 
 /** How a run that was asked for came about. */
 export type StartResult =
@@ -100,6 +109,11 @@ export interface Runs {
   result(workflowId: string, runId?: string): Promise<RunResult>;
   /** Result of a stage, or of its rollback, that has completed. */
   stageResult(workflowId: string): Promise<StageResult>;
+  /**
+   * Actions that a stage, or its rollback, has begun, by its history: all that is left of one that was ended from outside
+   * before it could tell. Empty where Temporal knows no such workflow.
+   */
+  begunActions(workflowId: string): Promise<ActionPosition[]>;
   /** Which Temporal answers now: what it does not know means something only of runs that were started in it. */
   where(): Promise<TemporalIdentity>;
   /** Open runs whose id begins with the prefix. Eventually consistent. */
@@ -192,6 +206,24 @@ export function createRuns(client: Client): Runs {
       client.workflow.getHandle(workflowId, runId).result() as Promise<RunResult>,
     stageResult: (workflowId) =>
       call(() => client.workflow.getHandle(workflowId).result() as Promise<StageResult>),
+    async begunActions(workflowId) {
+      try {
+        const { events } = await call(() => client.workflow.getHandle(workflowId).fetchHistory());
+        const types = new Set<string>(Object.values(ACTIVITY_BY_TYPE));
+        const begun = (events ?? []).flatMap(({ activityTaskScheduledEventAttributes: scheduled }) =>
+          types.has(scheduled?.activityType?.name ?? '') ? [scheduled?.input?.payloads] : [],
+        );
+        const tasks = await Promise.all(
+          begun.map((payloads) =>
+            decodeFromPayloadsAtIndex<ActionTask>(client.options.loadedDataConverter, 0, payloads),
+          ),
+        );
+        return tasks.map(({ at }) => ({ workflow: at.workflow, action: at.action }));
+      } catch (error) {
+        if (error instanceof WorkflowNotFoundError) return [];
+        throw error;
+      }
+    },
     where: () =>
       call(() => readTemporalIdentity(client.connection.workflowService, client.options.namespace)),
     async *listOpen(idPrefix) {

@@ -1,7 +1,6 @@
 /** The bridge: reads its configuration, builds what it needs, works until it is told to stop. */
 import { hostname } from 'node:os';
 import { Runtime } from '@temporalio/worker';
-import { pino } from 'pino';
 import type { Logger } from 'pino';
 import { clusterId } from '../api/naming.js';
 import { createRuns } from '../client/runs.js';
@@ -10,6 +9,7 @@ import { readClusterUid } from '../kube/cluster-id.js';
 import { loadKubeConfig } from '../kube/config.js';
 import { createDataConverter } from '../runtime/encryption/data-converter.js';
 import { serveHealth } from '../runtime/health-server.js';
+import { createLog } from '../runtime/log.js';
 import { sdkLog } from '../runtime/sdk-log.js';
 import { startBridge } from './bridge.js';
 import type { Bridge } from './bridge.js';
@@ -129,7 +129,7 @@ switch (result.kind) {
     process.exitCode = 2;
     break;
   case 'config': {
-    const log = pino({ level: result.config['log-level'], base: { component: 'bridge' } });
+    const log = createLog({ level: result.config['log-level'], component: 'bridge' });
     main(result.config, log).then(
       () => process.exit(0),
       (error: unknown) => {

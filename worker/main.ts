@@ -3,7 +3,6 @@ import { createServer } from 'node:net';
 import type { AddressInfo } from 'node:net';
 import { loadClientConnectConfig } from '@temporalio/envconfig';
 import { NativeConnection, Runtime, Worker } from '@temporalio/worker';
-import { pino } from 'pino';
 import { request } from 'undici';
 import { createActivities } from '../activities/index.js';
 import { createEgressPolicy } from '../activities/egress.js';
@@ -13,6 +12,7 @@ import { readClusterUid } from '../kube/cluster-id.js';
 import { loadKubeConfig } from '../kube/config.js';
 import { createDataConverter } from '../runtime/encryption/data-converter.js';
 import { serveHealth } from '../runtime/health-server.js';
+import { createLog } from '../runtime/log.js';
 import { sdkLog } from '../runtime/sdk-log.js';
 import { taskQueues } from '../workflows/contract.js';
 import { bundlePath } from './bundle.js';
@@ -20,7 +20,7 @@ import { loadConfig } from './config.js';
 
 async function main(): Promise<void> {
   const config = loadConfig(process.env);
-  const log = pino({ level: config.logLevel, base: { component: 'worker' } });
+  const log = createLog({ level: config.logLevel, component: 'worker' });
   const sdkMetricsPort = await freePort();
   Runtime.install({
     logger: sdkLog(log),
@@ -123,7 +123,7 @@ function freePort(): Promise<number> {
 main().then(
   () => process.exit(0),
   (error: unknown) => {
-    pino({ base: { component: 'worker' } }).fatal({ err: error }, `worker cannot go on: ${String(error)}`);
+    createLog({ component: 'worker' }).fatal({ err: error }, `worker cannot go on: ${String(error)}`);
     process.exit(1);
   },
 );

@@ -4,6 +4,7 @@ import {
   isCancellation,
   ParentClosePolicy,
   setHandler,
+  sleep,
   startChild,
 } from '@temporalio/workflow';
 import type { ChildWorkflowHandle } from '@temporalio/workflow';
@@ -66,12 +67,14 @@ export function createChildren(setup: ChildrenSetup): Pick<RunContext, 'runChild
     },
     async runChild({ type, workflowId, index, input }) {
       try {
-        const child = await startChild<Child>(type, {
-          workflowId,
-          args: [input],
-          parentClosePolicy: ParentClosePolicy.REQUEST_CANCEL,
-          staticSummary: `${setup.plan}: ${stages[index]?.name ?? ''}`.slice(0, 200),
-        });
+        const child = await startFree(() =>
+          startChild<Child>(type, {
+            workflowId,
+            args: [input],
+            parentClosePolicy: ParentClosePolicy.REQUEST_CANCEL,
+            staticSummary: `${setup.plan}: ${stages[index]?.name ?? ''}`.slice(0, 200),
+          }),
+        );
         running.set(index, child);
         const ended = await child.result();
         // Whoever cancels one stage means the run (plan semantics, §5 Cancel: one path).
@@ -94,4 +97,23 @@ export function createChildren(setup: ChildrenSetup): Pick<RunContext, 'runChild
       }
     },
   };
+}
+
+/** A stage of before a reset is given so long to end. */
+const EARLIER = { forMs: 600_000, everyMs: 1_000 };
+
+/**
+ * Starts a child whose id may be taken: when somebody has reset the run, Temporal has asked the stage of before to cancel,
+ * and it settles what it has begun before it ends.
+ */
+async function startFree<T>(start: () => Promise<T>): Promise<T> {
+  const until = Date.now() + EARLIER.forMs;
+  for (;;) {
+    try {
+      return await start();
+    } catch (error) {
+      if (!(error instanceof WorkflowExecutionAlreadyStartedError) || Date.now() >= until) throw error;
+      await sleep(EARLIER.everyMs, { summary: 'until the stage of before the reset has ended' });
+    }
+  }
 }

@@ -320,6 +320,8 @@ export interface StageUpdate {
    * and close what is unfinished (running: Failed, `Interrupted`; pending: Skipped, `Interrupted`).
    */
   interrupted?: true;
+  /** Interrupted: actions that had begun, as the bridge has found out, although status may not show it. */
+  begun?: { workflow: number; action: number }[];
   /** `status` is without workflows: these are all that changed since the speaker's last update. */
   changes?: WorkflowChange[];
   /** `status` is without workflows: status shows them as they are, the stage's own updates have told all. */
@@ -353,6 +355,8 @@ export interface MirrorUpdate {
 /** The last word of a run. */
 export interface FinishUpdate {
   run: RunIdentity;
+  /** Id of this run in Temporal: another one than was started when somebody has reset it. */
+  runId?: string;
   sequence: number;
   phase: 'Succeeded' | 'Failed' | 'Cancelled';
   reason: string;

@@ -4,6 +4,7 @@ import {
   setCurrentDetails,
   setHandler,
   upsertSearchAttributes,
+  workflowInfo,
 } from '@temporalio/workflow';
 import { defineSearchAttributeKey } from '@temporalio/common';
 import { isTerminalItem } from '../api/phase.js';
@@ -129,6 +130,7 @@ export async function drPlanExecution(input: RunInput): Promise<RunResult> {
     while (outbox.hasUnsent() && outbox.isTooLarge()) await mirror.flush({ stages: outbox.take() });
     await bridgeActivities(run, 'finish').finish({
       run,
+      runId: workflowInfo().runId,
       sequence: mirror.nextSequence(),
       phase: verdict.phase,
       reason: verdict.reason,

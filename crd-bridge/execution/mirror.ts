@@ -1,6 +1,8 @@
 import { API_VERSION } from '../../api/group.js';
 import { isTerminalExecution } from '../../api/phase.js';
 import type { DRPlanExecution, DRPlanExecutionStatus } from '../../api/types.js';
+import { runWorkflowId } from '../../api/naming.js';
+import { rollbackWorkflowId, stageWorkflowId } from '../../workflows/contract.js';
 import type { BridgeActivities, FinishUpdate, MirrorUpdate, RunIdentity } from '../../workflows/contract.js';
 import type { WriteResult } from '../core/status-writer.js';
 import { endOnPlan } from './plan-state.js';
@@ -11,7 +13,10 @@ import { newlyUnconfirmed, STOP_UNCONFIRMED } from './stop-unconfirmed.js';
 import type { CachedExecution, DrDeps } from './types.js';
 
 /** What mirroring is built from. */
-export interface MirrorDeps extends Pick<DrDeps, 'caches' | 'writer' | 'mutex' | 'events' | 'log' | 'kube'> {
+export interface MirrorDeps extends Pick<
+  DrDeps,
+  'caches' | 'writer' | 'mutex' | 'events' | 'log' | 'kube' | 'runs'
+> {
   /** Told about every update, for the run controller and the metrics. */
   onUpdate: (run: RunIdentity, kind: 'mirror' | 'finish') => void;
 }
@@ -134,8 +139,9 @@ export function createMirror(deps: MirrorDeps): Pick<BridgeActivities, 'mirror' 
   }
 
   return {
-    async mirror(update) {
-      deps.onUpdate(update.run, 'mirror');
+    async mirror(said) {
+      deps.onUpdate(said.run, 'mirror');
+      const update = await withBegun(said);
       const key = executionKey(update.run);
       const done = new Promise<void>((resolve, reject) => {
         const pending: Pending = { update, resolve, reject };
@@ -147,9 +153,26 @@ export function createMirror(deps: MirrorDeps): Pick<BridgeActivities, 'mirror' 
     },
     async finish(update) {
       deps.onUpdate(update.run, 'finish');
-      await mutex.run(executionKey(update.run), () => finish(update));
+      const known = await withBegun(update);
+      await mutex.run(executionKey(update.run), () => finish(known));
     },
   };
+
+  /** A stage that was ended from outside could not tell what it had begun: its history can. */
+  async function withBegun<T extends MirrorUpdate | FinishUpdate>(update: T): Promise<T> {
+    if (update.stages.every(({ interrupted }) => interrupted !== true)) return update;
+    const { run } = update;
+    const runId = runWorkflowId(run);
+    const idOf = run.operation === 'Revert' ? rollbackWorkflowId : stageWorkflowId;
+    const stages = await Promise.all(
+      update.stages.map(async (stage) =>
+        stage.interrupted === true
+          ? { ...stage, begun: await deps.runs.begunActions(idOf(runId, stage.index)) }
+          : stage,
+      ),
+    );
+    return { ...update, stages };
+  }
 
   /**
    * The end of a run: plan, then the target of a revert, then the execution itself, so that a terminal phase implies

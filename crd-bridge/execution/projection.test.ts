@@ -184,6 +184,35 @@ describe('mirrored progress', () => {
     });
   });
 
+  it('takes what a stage had begun untold before it was ended from outside for begun', () => {
+    const detail = stage('a', 'Pending', [{ phase: 'Pending' }, { phase: 'Pending' }, { phase: 'Pending' }]);
+    const status = started(detail);
+    const said = { ...stage('a', 'Failed', []), reason: 'StageTerminated', message: 'killed' };
+    const begun = [0, 1].map((action) => ({ workflow: 0, action }));
+    const stages = [{ index: 0, status: said, interrupted: true as const, begun }];
+    for (const after of [
+      applyMirror(status, mirror({ stages }), t(2)),
+      applyFinish(status, finish({ stages, phase: 'Failed' })),
+    ]) {
+      expect(after?.stageStatuses?.[0]?.workflowExecutions?.[0]).toMatchObject({
+        phase: 'Failed',
+        actionStatuses: [
+          { phase: 'Failed', reason: 'Interrupted' },
+          { phase: 'Failed', reason: 'Interrupted' },
+          { phase: 'Skipped', reason: 'Interrupted' },
+        ],
+      });
+    }
+  });
+
+  it('names the run that ended, which is another one after a reset', () => {
+    const status = started(stage('a', 'Running'));
+    expect(applyFinish(status, finish({ runId: 'after the reset' }))?.temporal).toEqual({
+      ...status.temporal,
+      runId: 'after the reset',
+    });
+  });
+
   it('says that a stage is paused, and that it goes on', () => {
     let status = started(stage('a', 'Running'), stage('b', 'Running'));
     const say = (from: number, sequence: number, paused?: MirrorUpdate['paused']): void => {

@@ -264,7 +264,7 @@ function mergeStage(
 }
 
 function detailOf(known: StageStatus | undefined, entry: StageUpdate, now: string): StageStatus {
-  if (entry.interrupted === true) return interrupt(known, entry.status, now);
+  if (entry.interrupted === true) return interrupt(known, entry, now);
   const workflows = known?.workflowExecutions;
   if (entry.told === true) return { ...entry.status, ...(workflows && { workflowExecutions: workflows }) };
   if (entry.changes === undefined) return entry.status;
@@ -284,15 +284,39 @@ function withChanges(
   return workflows;
 }
 
-/** The stage was ended from outside: its own detail is what status shows, closed. */
-function interrupt(known: StageStatus | undefined, said: StageStatus, now: string): StageStatus {
+/**
+ * The stage was ended from outside: its own detail is what status shows, closed. What had begun and was not told of may
+ * have had its effect all the same.
+ */
+function interrupt(
+  known: StageStatus | undefined,
+  { status: said, begun = [] }: StageUpdate,
+  now: string,
+): StageStatus {
   const message = said.message ?? 'the stage was ended from outside';
-  const closed = closeStage(known ?? said, {
+  const closed = closeStage(withBegun(known ?? said, begun), {
     at: said.completionTime ?? now,
     running: { reason: 'Interrupted', message },
     pending: { reason: 'Interrupted', message },
   });
   return { ...said, ...(closed.workflowExecutions && { workflowExecutions: closed.workflowExecutions }) };
+}
+
+function withBegun(stage: StageStatus, begun: NonNullable<StageUpdate['begun']>): StageStatus {
+  const isBegun = (workflow: number, action: number): boolean =>
+    begun.some((at) => at.workflow === workflow && at.action === action);
+  return {
+    ...stage,
+    ...(stage.workflowExecutions && {
+      workflowExecutions: stage.workflowExecutions.map((workflow, w) => ({
+        ...workflow,
+        ...(workflow.phase === 'Pending' && begun.some((at) => at.workflow === w) && { phase: 'Running' }),
+        actionStatuses: workflow.actionStatuses?.map((action, a) =>
+          action.phase === 'Pending' && isBegun(w, a) ? { ...action, phase: 'Running' as const } : action,
+        ),
+      })),
+    }),
+  };
 }
 
 /**
@@ -315,6 +339,9 @@ export function applyFinish(
       stageStatuses: [...stages],
       sequence: update.sequence,
       snapshotRef: { name: update.run.snapshot.name, digest: update.run.snapshot.digest },
+      // Somebody has reset the run, and it has ended before anybody looked.
+      ...(update.runId !== undefined &&
+        status.temporal !== undefined && { temporal: { ...status.temporal, runId: update.runId } }),
       ...(update.cancelRequest !== undefined && { cancelRequest: update.cancelRequest }),
       ...(revert && update.unreverted !== undefined && { unreverted: update.unreverted.slice(0, 256) }),
       ...(!revert && undone.length > 0 && { undone }),

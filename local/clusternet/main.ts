@@ -8,6 +8,8 @@ if (file === undefined) {
   process.stderr.write('usage: node main.js KUBECONFIG\n');
   process.exit(2);
 }
+// On a full disk lines are lost, and nothing else.
+process.stdout.on('error', () => undefined);
 const controller = new AbortController();
 for (const name of ['SIGTERM', 'SIGINT'] as const) process.once(name, () => controller.abort());
 const api = certificateApi(parseKubeconfig(await readFile(file, 'utf8')));

@@ -226,7 +226,7 @@ export const SEMANTICS_EXECUTIONS: readonly Chapter[] = [
     [
       'a reset run is followed',
       [
-        `${RUNS} > an execution > that somebody resets in Temporal is followed: what its stage has begun is not begun again beside it`,
+        `${RUNS} > an execution > that somebody resets in Temporal is followed: its stage ends first, and is begun again under the same keys`,
       ],
     ],
     [

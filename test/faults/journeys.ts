@@ -1,10 +1,14 @@
 /** Runs one plan through its life while faults strike, and checks what is left. */
 import { ANNOTATIONS } from '../../api/group.js';
+import { runWorkflowId } from '../../api/naming.js';
 import { isTerminalExecution } from '../../api/phase.js';
 import type { DRPlan, DRPlanExecution, DRPlanExecutionSpec } from '../../api/types.js';
+import { hasEffects } from '../../crd-bridge/execution/revert-target.js';
 import type { KubeObject } from '../../kube/object.js';
 import type { Endpoint } from './endpoint.js';
 import { eventually, insist, insistOnCreating } from './insist.js';
+import { actFromOutside } from './outside.js';
+import type { OutsideAct, OutsideTargets } from './outside.js';
 import type { Objects, WatchedKind } from './objects.js';
 import { checkEffects, checkPlan, checkRun, DR } from './oracle.js';
 import type { Report } from './oracle.js';
@@ -16,11 +20,14 @@ export interface Surroundings {
   plant: Plant;
   endpoint: Endpoint;
   objects: Objects;
+  outside: OutsideTargets;
 }
 
 const NAMESPACE = 'faults';
 /** However many faults strike a run, it ends in so much time. */
 const RUN_MS = 600_000;
+/** So long a run waits to be acted upon from outside after its first effect. */
+const LAST_CALL_MS = 8_000;
 
 /** Takes a plan of a kind through its life. */
 export async function travel(
@@ -29,7 +36,7 @@ export async function travel(
   surroundings: Surroundings,
   report: Report,
 ): Promise<void> {
-  const { plant, endpoint, objects } = surroundings;
+  const { plant, endpoint, objects, outside } = surroundings;
   const { kube } = plant;
   const dr = (of: string, name: string, spec: unknown): KubeObject => ({
     ...DR,
@@ -66,7 +73,11 @@ export async function travel(
     objects.get<DRPlanExecution>('DRPlanExecution', name);
 
   /** Waits for the end of an execution, and checks all that must hold from that moment on. */
-  async function ended(name: string, phase?: string): Promise<DRPlanExecution> {
+  async function ended(
+    name: string,
+    phase?: string,
+    run?: 'COMPLETED' | 'TERMINATED',
+  ): Promise<DRPlanExecution> {
     await eventually(
       `execution ${name} has ended`,
       () => (isTerminalExecution(watched(name)?.status?.phase) ? true : undefined),
@@ -83,7 +94,7 @@ export async function travel(
     // One that was refused has never had the plan nor a run.
     if (found.status?.temporal === undefined) return found;
     await checkPlan(plant, id, found.metadata.uid ?? '', found.status.phase ?? '', report);
-    await checkRun(plant, found, report);
+    await checkRun(plant, found, report, run);
     return found;
   }
 
@@ -127,6 +138,68 @@ export async function travel(
       once('Job', name);
       await gone('Job', name);
     }
+  }
+
+  /** Waits until somebody has acted upon the run from outside; who waits for too long does it. */
+  async function actedUpon(act: OutsideAct): Promise<void> {
+    const name = `${id}-x`;
+    const workflowId = (): string | undefined => {
+      const uid = watched(name)?.metadata.uid;
+      return uid && runWorkflowId({ cluster: plant.cluster, namespace: NAMESPACE, name, uid });
+    };
+    let isDone = false;
+    const done = (): void => {
+      isDone = true;
+    };
+    outside.set(id, { act, workflowId, done });
+    await eventually(
+      `${act} of ${id}`,
+      () => (isDone || endpoint.hits(`/${id}/open`) > 0 ? true : undefined),
+      RUN_MS,
+      () => JSON.stringify(watched(name)?.status),
+    );
+    const late = Date.now() + LAST_CALL_MS;
+    await eventually(
+      `${act} of ${id}`,
+      async () => {
+        if (isDone) return true;
+        // Somebody is at it once the target is taken.
+        if (Date.now() < late || !outside.delete(id)) return undefined;
+        return actFromOutside(plant.temporal, workflowId() ?? '', act).then(
+          () => true,
+          () => {
+            // Temporal was away: it is still to be done.
+            outside.set(id, { act, workflowId, done });
+            return undefined;
+          },
+        );
+      },
+      RUN_MS,
+    );
+  }
+
+  /** A run that was ended from outside while its Job hung: all of it that acted has stopped, and can be undone. */
+  async function endedFromOutside(
+    phase: string,
+    reason: string,
+    run?: 'COMPLETED' | 'TERMINATED',
+  ): Promise<void> {
+    const found = await ended(`${id}-x`, phase, run);
+    if (found.status?.reason !== reason) {
+      report(`reason is ${found.status?.reason} instead of ${reason}: ${found.status?.message}`);
+    }
+    const opened = endpoint.keys(`/${id}/open`).length > 0;
+    const canUndo = hasEffects(found.status?.stageStatuses, found.status?.undone);
+    if (opened && !canUndo) report(`nothing to undo is known: ${JSON.stringify(found.status)}`);
+    if (canUndo) await revert(`${id}-x`);
+    const names = jobs();
+    if (names.length > 1) report(`${names.length} Jobs were made: ${names.join(', ')}`);
+    for (const name of names) {
+      once('Job', name);
+      await gone('Job', name);
+    }
+    checkEffects(endpoint, id, opened ? ['open', 'close'] : canUndo ? ['close'] : [], report);
+    if (objects.life('ConfigMap', `${id}-new`).uids.length > 0) report('an action began after the end');
   }
 
   /** Deletes what was run. Its prior states and snapshots go with it. */
@@ -226,6 +299,35 @@ export async function travel(
       await checkPlan(plant, id, uid, 'Cancelled', report);
       if (objects.life('ConfigMap', `${id}-new`).uids.length > 0)
         report('an action began after the deletion');
+      break;
+    }
+    case 'terminate':
+      await actedUpon(kind);
+      await endedFromOutside('Failed', 'RunTerminated', 'TERMINATED');
+      break;
+    case 'terminate-stage':
+      await actedUpon(kind);
+      await endedFromOutside('Failed', 'StageFailed');
+      break;
+    case 'request-cancel':
+    case 'request-cancel-stage':
+      await actedUpon(kind);
+      await endedFromOutside('Cancelled', 'Cancelled');
+      break;
+    case 'reset': {
+      const first = await eventually(
+        `the run of ${id} is recorded`,
+        () => watched(`${id}-x`)?.status?.temporal?.runId,
+        RUN_MS,
+      );
+      await actedUpon(kind);
+      const found = await ended(`${id}-x`);
+      if (found.status?.temporal?.runId === first) report('the run that was reset is not followed');
+      if (found.status?.phase !== 'Succeeded') {
+        report(`the run that was reset is ${found.status?.phase}: ${found.status?.message}`);
+      }
+      checkEffects(endpoint, id, ['open'], report);
+      once('ConfigMap', `${id}-new`);
       break;
     }
     case 'rollback': {

@@ -5,7 +5,8 @@ import { join } from 'node:path';
 import { mountSmallDisk } from './disk.js';
 import { readOptions } from './options.js';
 import { runSession } from './session.js';
-import { tables } from './table.js';
+import { isLong } from './schedule.js';
+import { emptyCells, tables } from './table.js';
 
 const options = readOptions(process.argv.slice(2));
 if ('help' in options) {
@@ -31,7 +32,7 @@ const verdict = await runSession(
   abort.signal,
 ).finally(() => unmount?.());
 await rm(dataDir, { recursive: true, force: true });
-const { struck, missed, violations, journeys, notes } = verdict;
+const { struck, missed, violations, journeys, pieces, notes } = verdict;
 
 process.stdout.write(`\n${tables(struck)}\n\n`);
 for (const note of notes) process.stdout.write(`note: ${note}\n`);
@@ -42,7 +43,11 @@ for (const violation of violations) process.stdout.write(`VIOLATION ${violation}
 process.stdout.write(
   `\n${struck.length} faults struck ${journeys} plans in ${Math.round((Date.now() - begun) / 1000)} s: ${violations.length} violations (seed ${options.seed})\n`,
 );
-const failed = violations.length > 0 || struck.length === 0;
+// A long session is one that has struck everywhere.
+const empty = isLong({ count: options.faults, only: options.only }) ? emptyCells(struck) : [];
+for (const { boundary, role } of empty) process.stdout.write(`NEVER STRUCK ${boundary}×${role}\n`);
+if (pieces.length > 0) process.stdout.write(`\nset pieces played: ${pieces.join(', ')}\n`);
+const failed = violations.length > 0 || struck.length + pieces.length === 0 || empty.length > 0;
 if (options.report !== undefined) {
   await writeFile(
     options.report,

@@ -1,14 +1,23 @@
 import { parseArgs } from 'node:util';
 import { boundaryNames, ROLES } from './boundaries.js';
 import type { Boundary, Role } from './boundaries.js';
+import { OUTSIDE_ACTS } from './outside.js';
+import type { OutsideAct } from './outside.js';
+import { SET_PIECES } from './set-pieces.js';
+import type { SetPiece } from './set-pieces.js';
+
+/** One cell of the table, or one act from outside. */
+export type Only = { boundary: Boundary; role: Role } | { act: OutsideAct };
 
 /** What a session is told. */
 export interface SessionOptions {
   seed: number;
   faults: number;
-  only?: { boundary: Boundary; role: Role };
+  only?: Only;
   /** Plans in flight at once. */
   journeys: number;
+  /** Set pieces to play first; absent: all of them in a long session, else none. */
+  pieces?: SetPiece[];
   /** Bridges and workers. */
   replicas: number;
   /** No fault strikes after so many seconds. */
@@ -26,6 +35,8 @@ const HELP = `Runs plans while faults strike at every boundary, and checks that 
   --seed N                what one seed has struck, the same seed strikes again (1)
   --faults N              faults in all (330)
   --only BOUNDARY×PROCESS one cell, e.g. lock×bridge (an "x" will do)
+  --only ACT              one act on a run from outside
+  --piece NAME,…          set pieces to play first (all in a session that strikes every cell)
   --journeys N            plans in flight at once (6)
   --replicas N            bridges and workers (1)
   --seconds N             no fault strikes later than that (3600)
@@ -35,6 +46,8 @@ const HELP = `Runs plans while faults strike at every boundary, and checks that 
 
 boundaries: ${boundaryNames.join(', ')}
 processes:  ${ROLES.join(', ')}
+acts:       ${OUTSIDE_ACTS.join(', ')}
+set pieces: ${SET_PIECES.join(', ')}
 `;
 
 /** Reads the command line. A text is help or what is wrong. */
@@ -46,6 +59,7 @@ export function readOptions(argv: readonly string[]): SessionOptions | { help: s
         seed: { type: 'string', default: '1' },
         faults: { type: 'string', default: '330' },
         only: { type: 'string' },
+        piece: { type: 'string' },
         journeys: { type: 'string', default: '6' },
         replicas: { type: 'string', default: '1' },
         seconds: { type: 'string', default: '3600' },
@@ -63,7 +77,8 @@ export function readOptions(argv: readonly string[]): SessionOptions | { help: s
       replicas: count('replicas', values.replicas, 1),
       seconds: count('seconds', values.seconds, 1),
       pause: count('pause', values.pause, 1),
-      ...(values.only !== undefined && { only: cell(values.only) }),
+      ...(values.only !== undefined && { only: readOnly(values.only) }),
+      ...(values.piece !== undefined && { pieces: readPieces(values.piece) }),
       ...(values['data-dir'] !== undefined && { dataDir: values['data-dir'] }),
       ...(values.report !== undefined && { report: values.report }),
     };
@@ -78,13 +93,23 @@ function count(name: string, text: string, least: number): number {
   throw new Error(`--${name} is "${text}"; it must be a whole number of at least ${least}`);
 }
 
-function cell(text: string): { boundary: Boundary; role: Role } {
+function readPieces(text: string): SetPiece[] {
+  return text.split(',').map((name) => {
+    const piece = SET_PIECES.find((known) => known === name);
+    if (piece !== undefined) return piece;
+    throw new Error(`--piece is "${name}"; there are ${SET_PIECES.join(', ')}`);
+  });
+}
+
+function readOnly(text: string): Only {
+  const act = OUTSIDE_ACTS.find((name) => name === text);
+  if (act !== undefined) return { act };
   for (const boundary of boundaryNames) {
     for (const role of ROLES) {
       if (text === `${boundary}×${role}` || text === `${boundary}x${role}`) return { boundary, role };
     }
   }
   throw new Error(
-    `--only is "${text}"; it must be BOUNDARY×PROCESS with a boundary of ${boundaryNames.join(', ')} and a process of ${ROLES.join(', ')}`,
+    `--only is "${text}"; it must be BOUNDARY×PROCESS with a boundary of ${boundaryNames.join(', ')} and a process of ${ROLES.join(', ')}, or one of ${OUTSIDE_ACTS.join(', ')}`,
   );
 }

@@ -1,9 +1,10 @@
 /** The plans that are run while faults strike: together they have every action type that acts on something. */
 import type { Action, DRPlanSpec, DRWorkflowSpec } from '../../api/types.js';
 import type { Boundary } from './boundaries.js';
+import type { OutsideAct } from './outside.js';
 
 /** What a journey goes through. */
-export type JourneyKind = 'switch' | 'short' | 'cancel' | 'delete' | 'rollback' | 'rivals';
+export type JourneyKind = 'switch' | 'short' | 'cancel' | 'delete' | 'rollback' | 'rivals' | OutsideAct;
 
 /** Workflows and plan of a journey. */
 export interface Definition {
@@ -24,6 +25,12 @@ export const PASSES: Record<JourneyKind, readonly Boundary[]> = {
   delete: ['cancel', 'finalizer', 'effect-job'],
   rollback: ['effect-http', 'effect-object', 'capture'],
   rivals: ['lock', 'stamp', 'plan-end'],
+  // Only for those who act from outside: other faults strike them as they strike all.
+  terminate: [],
+  'terminate-stage': [],
+  reset: [],
+  'request-cancel': [],
+  'request-cancel-stage': [],
 };
 
 /** What a journey of a kind runs. */
@@ -129,8 +136,19 @@ export function definitionOf(kind: JourneyKind, id: string, url: string): Defini
         workflows: { [`${id}-one`]: { actions: [open, patch, apply] } },
         plan: stages(['one']),
       };
+    case 'reset': {
+      const pause: Action = { name: 'pause', type: 'Wait', wait: { duration: '20s' } };
+      return {
+        workflows: { [`${id}-one`]: { actions: [open, pause, apply] } },
+        plan: stages(['one']),
+      };
+    }
     case 'cancel':
     case 'delete':
+    case 'terminate':
+    case 'terminate-stage':
+    case 'request-cancel':
+    case 'request-cancel-stage':
       return {
         workflows: { [`${id}-one`]: { actions: [open, job({ 'sim.drover.dev/hang': 'yes' }), apply] } },
         plan: stages(['one']),

@@ -48,6 +48,10 @@ export interface Plant {
   temporalNamespace: string;
   temporalProgram: string;
   cluster: string;
+  /** Data directory. */
+  root: string;
+  /** How the API server was started. */
+  apiserverCommand: readonly string[];
   instances: Instance[];
   /** Processes of a role; the one that is named first where it is one of them. */
   processes(role: Role, source?: string): Supervised[];
@@ -55,8 +59,8 @@ export interface Plant {
   setClock(role: 'bridge' | 'worker', aheadMs: number): Promise<void>;
   /** Leaves no space in the data directory for a time. */
   fillDisk(ms: number): Promise<void>;
-  /** Adds another bridge or worker. */
-  add(role: 'bridge' | 'worker', env?: Record<string, string>): Promise<Instance>;
+  /** Adds another bridge or worker, of another cluster where one is given. */
+  add(role: 'bridge' | 'worker', env?: Record<string, string>, upstream?: Upstream): Promise<Instance>;
   remove(instance: Instance): Promise<void>;
   close(): Promise<void>;
 }
@@ -133,11 +137,15 @@ export async function startPlant(options: PlantOptions): Promise<Plant> {
   const clockFile = (role: 'bridge' | 'worker'): string => join(paths.root, `clock-${role}`);
   const counts = { bridge: 0, worker: 0 };
 
-  async function add(role: 'bridge' | 'worker', env: Record<string, string> = {}): Promise<Instance> {
+  async function add(
+    role: 'bridge' | 'worker',
+    env: Record<string, string> = {},
+    upstream: Upstream = upstreams[role],
+  ): Promise<Instance> {
     counts[role] += 1;
     const name = `${role}-${counts[role]}`;
     const [kubeProxy, temporalProxy, ports] = await Promise.all([
-      startKubeProxy({ role, source: name, upstream: upstreams[role], gate, random }),
+      startKubeProxy({ role, source: name, upstream, gate, random }),
       startTemporalProxy({ role, source: name, upstream: endpoints.temporal, gate, random }),
       portsFor(role, counts[role], state as State),
     ]);
@@ -193,6 +201,8 @@ export async function startPlant(options: PlantOptions): Promise<Plant> {
     temporalNamespace: endpoints.temporalNamespace,
     temporalProgram: state.processes.temporal?.command[0] ?? 'temporal',
     cluster,
+    root: paths.root,
+    apiserverCommand: state.processes.apiserver?.command ?? [],
     instances,
     processes(role, source) {
       if (role !== 'bridge' && role !== 'worker') return [supervised[role]];

@@ -1,6 +1,9 @@
 /** The faults of a session: which strikes where, from a seed. */
 import { boundaryNames, ROLES } from './boundaries.js';
 import type { Boundary, Role, Side } from './boundaries.js';
+import type { Only } from './options.js';
+import { OUTSIDE_ACTS } from './outside.js';
+import type { OutsideAct } from './outside.js';
 import type { Random } from './random.js';
 import type { WatchFault } from './watch-faults.js';
 
@@ -26,7 +29,9 @@ export type Strike =
   /** A share of all requests of a bridge or worker fails for a time. */
   | { kind: 'weather'; status: number | 'cut'; ms: number }
   /** Temporal cannot be reached for a time. */
-  | { kind: 'unreachable'; ms: number };
+  | { kind: 'unreachable'; ms: number }
+  /** Somebody ends, resets or cancels the run in Temporal. */
+  | { kind: 'outside'; act: OutsideAct };
 
 export interface Fault {
   boundary: Boundary;
@@ -50,12 +55,19 @@ const KUBE: readonly Boundary[] = [
   'run-end',
   'finalizer',
 ];
+/** Where a run and its stage are surely under way. */
+const INSIDE: readonly Boundary[] = ['activity-start', 'activity-completion', 'effect-http'];
+
 const sidesOf = (boundary: Boundary): readonly Side[] =>
   boundary === 'activity-start' ? ['before'] : ['before', 'after'];
 
 /** Every cell of boundaries × processes. */
 export const cells = (): { boundary: Boundary; role: Role }[] =>
   boundaryNames.flatMap((boundary) => ROLES.map((role) => ({ boundary, role })));
+
+/** Whether a session is so long that every cell has to be struck. */
+export const isLong = ({ count, only }: Pick<ScheduleOptions, 'count' | 'only'>): boolean =>
+  only === undefined && count >= cells().length * 1.3;
 
 /** How a strike is called in tables. */
 export function nameOf(strike: Strike): string {
@@ -86,6 +98,8 @@ export function nameOf(strike: Strike): string {
       return `storm of ${strike.status === 'cut' ? 'cuts' : strike.status}`;
     case 'unreachable':
       return 'Temporal unreachable';
+    case 'outside':
+      return `outside: ${strike.act}`;
   }
 }
 
@@ -93,8 +107,8 @@ export interface ScheduleOptions {
   random: Random;
   /** How many faults there are. */
   count: number;
-  /** Only this cell. */
-  only?: { boundary: Boundary; role: Role } | undefined;
+  /** Only this. */
+  only?: Only | undefined;
   /** How long what stands still does so, in milliseconds. */
   pauseMs: number;
   /** Whether the disk can be filled. */
@@ -110,6 +124,20 @@ export function schedule({ random, count, only, pauseMs, disk }: ScheduleOptions
     strike: { kind: 'kill', role },
     skip: skip(),
   });
+  const at = (boundary: Boundary, strike: Strike): Fault => ({
+    boundary,
+    side: random.pick(sidesOf(boundary)),
+    strike,
+    skip: skip(),
+  });
+  const outside = (act: OutsideAct): Fault => ({
+    ...at(random.pick(INSIDE), { kind: 'outside', act }),
+    // Its journey is made for it alone.
+    skip: 0,
+  });
+  if (only !== undefined && 'act' in only) {
+    return Array.from({ length: count }, () => outside(only.act));
+  }
   if (only !== undefined) {
     return Array.from({ length: count }, (_, index) =>
       kill(only.boundary, only.role, sidesOf(only.boundary)[index % sidesOf(only.boundary).length]),
@@ -152,30 +180,30 @@ export function schedule({ random, count, only, pauseMs, disk }: ScheduleOptions
         }),
       () => anywhere({ kind: 'weather', status: random.pick([429, 500, 503, 'cut']), ms: 3000 }),
       () => anywhere({ kind: 'unreachable', ms: 4000 }),
+      () => outside(random.pick(OUTSIDE_ACTS)),
     ]);
     return strike();
   };
-  const at = (boundary: Boundary, strike: Strike): Fault => ({
-    boundary,
-    side: random.pick(sidesOf(boundary)),
-    strike,
-    skip: skip(),
-  });
   const anywhere = (strike: Strike): Fault => at(random.pick(boundaryNames), strike);
 
   const kills = random.shuffle(cells()).map(({ boundary, role }) => kill(boundary, role));
+  if (isLong({ count, only })) {
+    // After it has happened and before its sender knows is where a crash leaves most behind.
+    for (const fault of kills) fault.side = sidesOf(fault.boundary).at(-1) ?? fault.side;
+    kills.push(...OUTSIDE_ACTS.map(outside));
+  }
   const rest = Math.max(0, count - kills.length);
   // Every cell first comes; when there is room, each other side of it, and all other faults.
   const second = random
     .shuffle(kills)
     .slice(0, Math.floor(rest / 3))
-    .map(({ boundary, side, strike }) => ({
+    .map(({ boundary, side, strike, skip: first }) => ({
       boundary,
       side: sidesOf(boundary).find((other) => other !== side) ?? side,
       strike,
-      skip: skip(),
+      skip: strike.kind === 'outside' ? first : skip(),
     }));
-  if (count < kills.length * 1.3) {
+  if (!isLong({ count, only })) {
     // A short session: a share of the cells, and of everything else.
     const share = Math.round(count * 0.5);
     return random.shuffle([...kills.slice(0, share), ...Array.from({ length: count - share }, others)]);

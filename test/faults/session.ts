@@ -7,6 +7,7 @@ import { travel } from './journeys.js';
 import { watchObjects } from './objects.js';
 import type { Objects } from './objects.js';
 import type { SessionOptions } from './options.js';
+import type { OutsideTargets } from './outside.js';
 import { watchTransitions } from './oracle.js';
 import { startPlant, whenAllReady } from './plant.js';
 import type { Plant } from './plant.js';
@@ -15,8 +16,10 @@ import type { JourneyKind } from './plans.js';
 import { journeyOf } from './boundaries.js';
 import { createRandom } from './random.js';
 import type { Random } from './random.js';
-import { nameOf, schedule } from './schedule.js';
+import { isLong, nameOf, schedule } from './schedule.js';
 import type { Fault } from './schedule.js';
+import { play, SET_PIECES } from './set-pieces.js';
+import type { SetPiece } from './set-pieces.js';
 import { createStriker } from './striker.js';
 import type { Striker, Struck } from './striker.js';
 
@@ -27,6 +30,8 @@ export interface Verdict {
   violations: string[];
   /** Journeys that were gone through. */
   journeys: number;
+  /** Set pieces that were played. */
+  pieces: readonly SetPiece[];
   notes: string[];
 }
 
@@ -41,6 +46,8 @@ export interface Stage {
   plant: Plant;
   endpoint: Endpoint;
   objects: Objects;
+  outside: OutsideTargets;
+  striker: Striker;
   random: Random;
   log: (line: string) => void;
 }
@@ -53,6 +60,8 @@ export async function runSession(
 ): Promise<Verdict> {
   const random = createRandom(options.seed);
   const live = new Set<string>();
+  const outside: OutsideTargets = new Map();
+  const resets = new Set<string>();
   const violations: string[] = [];
   const striker = createStriker({
     faults: schedule({
@@ -64,6 +73,7 @@ export async function runSession(
     }),
     isLive: (journey) => live.has(journey),
     log,
+    outside,
     restMs: 500,
   });
   const weather = createRandom(options.seed + 1);
@@ -80,16 +90,32 @@ export async function runSession(
   try {
     await prepare(plant);
     objects = await watchObjects(plant.kube);
-    watchTransitions(objects, (name, violation) =>
-      violations.push(`${journeyOf(name)} ${name}: ${violation}`),
+    watchTransitions(
+      objects,
+      (name, violation) => violations.push(`${journeyOf(name)} ${name}: ${violation}`),
+      (name) => resets.has(journeyOf(name) ?? ''),
     );
     log(
       `up with ${options.replicas} bridge(s) and worker(s); ${striker.pending.length} faults, seed ${options.seed}`,
     );
     striker.begin(plant);
+    const stage: Stage = { plant, endpoint, objects, outside, striker, random, log };
+    const pieces =
+      options.pieces ?? (isLong({ count: options.faults, only: options.only }) ? SET_PIECES : []);
+    for (const piece of pieces) {
+      log(`set piece ${piece}`);
+      const report = (violation: string): void => {
+        violations.push(`set piece ${piece}: ${violation}`);
+        log(`VIOLATION ${violations.at(-1)}`);
+      };
+      await play(piece, stage, report).catch((error: unknown) => {
+        report(error instanceof Error ? error.message : String(error));
+      });
+    }
     const end = Date.now() + options.seconds * 1000;
-    const journeys = await goOn({ plant, endpoint, objects, random, log }, striker, {
+    const journeys = await goOn(stage, {
       live,
+      resets,
       violations,
       atOnce: options.journeys,
       isOver: () => abort.aborted || Date.now() > end || violations.length >= ENOUGH_VIOLATIONS,
@@ -97,7 +123,7 @@ export async function runSession(
     const notes = [...plant.instances.map((instance) => instance.process), ...servers(plant)].flatMap(
       ({ name, ownDeaths }) => (ownDeaths === 0 ? [] : [`${name} ended by itself ${ownDeaths} times`]),
     );
-    return { struck: striker.struck, missed: striker.pending, violations, journeys, notes };
+    return { struck: striker.struck, missed: striker.pending, violations, journeys, pieces, notes };
   } finally {
     striker.stop();
     await objects?.close();
@@ -143,18 +169,16 @@ async function prepare({ kube }: Plant): Promise<void> {
 
 interface Travelling {
   live: Set<string>;
+  /** Journeys whose run is reset. */
+  resets: Set<string>;
   violations: string[];
   atOnce: number;
   isOver: () => boolean;
 }
 
 /** Keeps plans in flight until every fault has struck or the time is over, and waits for the last. */
-async function goOn(
-  stage: Stage,
-  striker: Striker,
-  { live, violations, atOnce, isOver }: Travelling,
-): Promise<number> {
-  const { plant, log } = stage;
+async function goOn(stage: Stage, { live, resets, violations, atOnce, isOver }: Travelling): Promise<number> {
+  const { plant, striker, log } = stage;
   const running = new Map<string, Promise<void>>();
   let count = 0;
   while (striker.pending.length > 0 && !isOver()) {
@@ -166,6 +190,7 @@ async function goOn(
     const id = `j${count}`;
     const kind = wantedKind(striker.pending, stage.random);
     live.add(id);
+    if (kind === 'reset') resets.add(id);
     const report = (violation: string): void => {
       violations.push(`${id} (${kind}): ${violation}; struck by ${strikesOf(striker, id)}`);
       log(`VIOLATION ${violations.at(-1)}`);
@@ -192,6 +217,7 @@ async function goOn(
 /** A kind that passes the boundary that most faults wait for, or any. */
 function wantedKind(pending: readonly Fault[], random: Random): JourneyKind {
   const fault = random.pick(pending);
+  if (fault.strike.kind === 'outside') return fault.strike.act;
   const kinds = KINDS.filter((kind) => PASSES[kind].includes(fault.boundary));
   return random.pick(kinds.length > 0 ? kinds : COMMON);
 }

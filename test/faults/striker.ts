@@ -1,7 +1,10 @@
 /** Waits at the boundaries for what the schedule wants struck there. */
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Gate, Passage, Role, Ruling } from './boundaries.js';
+import type { Boundary, Gate, Passage, Role, Ruling, Side } from './boundaries.js';
 import { PASS } from './boundaries.js';
+import { eventually } from './insist.js';
+import { actFromOutside } from './outside.js';
+import type { OutsideTargets } from './outside.js';
 import type { Plant } from './plant.js';
 import { nameOf } from './schedule.js';
 import type { Fault } from './schedule.js';
@@ -19,6 +22,8 @@ export interface Striker {
   gate: Gate;
   readonly pending: readonly Fault[];
   readonly struck: readonly Struck[];
+  /** Does something once, at the first passage of a journey there. Resolves when it is done. */
+  trap(boundary: Boundary, side: Side, journey: string, work: () => Promise<Ruling>): Promise<void>;
   /** Nothing strikes before this, and nothing after `stop`. */
   begin(plant: Plant): void;
   stop(): void;
@@ -28,13 +33,18 @@ export interface StrikerOptions {
   faults: readonly Fault[];
   isLive: (journey: string) => boolean;
   log: (line: string) => void;
+  /** Runs that may be acted upon from outside. */
+  outside: OutsideTargets;
   /** Least time between two faults that take a process away, in milliseconds. */
   restMs: number;
 }
 
-export function createStriker({ faults, isLive, log, restMs }: StrikerOptions): Striker {
+export function createStriker({ faults, isLive, log, outside, restMs }: StrikerOptions): Striker {
   const pending = [...faults];
   const struck: Struck[] = [];
+  const traps = new Map<string, () => Promise<Ruling>>();
+  const trapKey = (boundary: Boundary, side: Side, journey: string): string =>
+    `${journey} ${side} ${boundary}`;
   let plant: Plant | undefined;
   let restUntil = 0;
   let isBusy = false;
@@ -53,6 +63,16 @@ export function createStriker({ faults, isLive, log, restMs }: StrikerOptions): 
       case 'weather':
       case 'disk':
         return !isBusy && Date.now() >= restUntil;
+      case 'outside': {
+        const target = outside.get(passage.journey);
+        return (
+          !isBusy &&
+          Date.now() >= restUntil &&
+          isUp(on, 'temporal', passage) &&
+          target?.act === strike.act &&
+          target.workflowId() !== undefined
+        );
+      }
       case 'answer':
       case 'cut':
       case 'half-close':
@@ -121,6 +141,22 @@ export function createStriker({ faults, isLive, log, restMs }: StrikerOptions): 
           temporal.weather({ until: Date.now() + strike.ms, share: 1 });
         }
         return PASS;
+      case 'outside': {
+        const target = outside.get(passage.journey);
+        outside.delete(passage.journey);
+        const workflowId = target?.workflowId();
+        if (workflowId === undefined) throw new Error(`${passage.journey} has no run to act upon`);
+        await eventually(
+          `${strike.act} of ${workflowId}`,
+          () =>
+            actFromOutside(on.temporal, workflowId, strike.act).then(
+              () => true,
+              () => undefined,
+            ),
+          30_000,
+        ).then(target?.done);
+        return PASS;
+      }
     }
   }
 
@@ -133,7 +169,26 @@ export function createStriker({ faults, isLive, log, restMs }: StrikerOptions): 
     stop: () => {
       plant = undefined;
     },
+    trap: (boundary, side, journey, work) =>
+      new Promise((resolve, reject) => {
+        traps.set(trapKey(boundary, side, journey), async () => {
+          try {
+            const ruling = await work();
+            resolve();
+            return ruling;
+          } catch (error) {
+            reject(error);
+            return PASS;
+          }
+        });
+      }),
     async gate(passage) {
+      const key = trapKey(passage.boundary, passage.side, passage.journey);
+      const trap = traps.get(key);
+      if (trap !== undefined) {
+        traps.delete(key);
+        return trap();
+      }
       for (const earlier of struck) {
         if (earlier.journey !== passage.journey || earlier.resumedMs !== undefined) continue;
         earlier.resumedMs = Date.now() - earlier.at.getTime();
@@ -180,6 +235,7 @@ const TAKES_AWAY: ReadonlySet<Fault['strike']['kind']> = new Set([
   'disk',
   'weather',
   'unreachable',
+  'outside',
 ]);
 
 /** Whether what passes ends with the process, as one of the two who speak is gone. */

@@ -1,6 +1,17 @@
 import { boundaryNames, ROLES } from './boundaries.js';
-import { nameOf } from './schedule.js';
+import type { Boundary, Role } from './boundaries.js';
+import { cells, nameOf } from './schedule.js';
 import type { Struck } from './striker.js';
+
+/** Cells in which no process was killed. */
+export const emptyCells = (struck: readonly Struck[]): { boundary: Boundary; role: Role }[] =>
+  cells().filter(
+    ({ boundary, role }) =>
+      !struck.some(
+        ({ fault: { boundary: at, strike } }) =>
+          at === boundary && strike.kind === 'kill' && strike.role === role,
+      ),
+  );
 
 /** The tables of a session: kills by boundary and process, everything else by kind. */
 export function tables(struck: readonly Struck[]): string {
@@ -13,7 +24,7 @@ export function tables(struck: readonly Struck[]): string {
           fault.boundary === boundary && fault.strike.kind === 'kill' && fault.strike.role === role,
       );
       const before = here.filter(({ fault }) => fault.side === 'before').length;
-      return here.length === 0 ? '.' : `${before}+${here.length - before}`;
+      return here.length === 0 ? '–' : `${before}+${here.length - before}`;
     }),
   ]);
   const others = new Map<string, { count: number; boundaries: Set<string> }>();
