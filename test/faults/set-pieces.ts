@@ -59,9 +59,12 @@ async function begin(kube: KubeClient, kind: JourneyKind, id: string, url: strin
   for (const name of [`${id}-old`, `${id}-had`]) {
     const metadata = { name, namespace: NAMESPACE };
     await insistOnCreating(() =>
-      kube.create({ apiVersion: 'v1', kind: 'ConfigMap', metadata, data: { site: 'a' } }, {
-        fieldManager: 'owner',
-      }),
+      kube.create(
+        { apiVersion: 'v1', kind: 'ConfigMap', metadata, data: { site: 'a' } },
+        {
+          fieldManager: 'owner',
+        },
+      ),
     );
   }
   const definition = definitionOf(kind, id, url);

@@ -177,7 +177,7 @@ export function createStriker({ faults, isLive, log, outside, restMs }: StrikerO
             resolve();
             return ruling;
           } catch (error) {
-            reject(error);
+            reject(error instanceof Error ? error : new Error(String(error)));
             return PASS;
           }
         });
