@@ -1,6 +1,7 @@
 import {
   CancellationScope,
   ChildWorkflowFailure,
+  getExternalWorkflowHandle,
   isCancellation,
   ParentClosePolicy,
   setHandler,
@@ -67,7 +68,7 @@ export function createChildren(setup: ChildrenSetup): Pick<RunContext, 'runChild
     },
     async runChild({ type, workflowId, index, input }) {
       try {
-        const child = await startFree(() =>
+        const child = await startFree(workflowId, () =>
           startChild<Child>(type, {
             workflowId,
             args: [input],
@@ -103,17 +104,26 @@ export function createChildren(setup: ChildrenSetup): Pick<RunContext, 'runChild
 const EARLIER = { forMs: 600_000, everyMs: 1_000 };
 
 /**
- * Starts a child whose id may be taken: when somebody has reset the run, Temporal has asked the stage of before to cancel,
- * and it settles what it has begun before it ends.
+ * Starts a child whose id may be taken: when somebody has reset the run, the stage of before goes on to its end. It is
+ * waited for, so that nothing acts twice at once; a cancel meanwhile reaches it too.
  */
-async function startFree<T>(start: () => Promise<T>): Promise<T> {
+async function startFree<T>(workflowId: string, start: () => Promise<T>): Promise<T> {
   const until = Date.now() + EARLIER.forMs;
   for (;;) {
     try {
       return await start();
     } catch (error) {
       if (!(error instanceof WorkflowExecutionAlreadyStartedError) || Date.now() >= until) throw error;
-      await sleep(EARLIER.everyMs, { summary: 'until the stage of before the reset has ended' });
+      try {
+        await sleep(EARLIER.everyMs, { summary: 'until the stage of before the reset has ended' });
+      } catch (cancelled) {
+        await CancellationScope.nonCancellable(() =>
+          getExternalWorkflowHandle(workflowId)
+            .cancel()
+            .catch(() => undefined),
+        );
+        throw cancelled;
+      }
     }
   }
 }

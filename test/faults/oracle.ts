@@ -70,6 +70,8 @@ export function checkEffects(
     if (keys.length !== 1) report(`effect ${path} happened ${keys.length} times: ${keys.join(', ')}`);
   }
   for (const path of endpoint.paths(journey)) {
+    // Another cluster's plan of the same name has a path of its own before it.
+    if (!path.startsWith(`/${journey}/`)) continue;
     const name = path.slice(journey.length + 2);
     if (!expected.includes(name)) report(`effect ${name} happened and should not have`);
   }
