@@ -16,6 +16,8 @@ export interface Cacheable {
     finalizers?: string[];
   };
   status?: object;
+  /** Only on what `trim` has reduced so far that it is enough to decide by, not to write from. */
+  stub?: object;
 }
 
 /** What happened to an object of a cache. */
@@ -101,7 +103,7 @@ export function createInformer<T extends Cacheable>(options: InformerOptions<T>)
   }
 
   async function list(signal: AbortSignal): Promise<string> {
-    const found: T[] = [];
+    const present = new Set<string | undefined>();
     let version: string;
     let next: string | undefined;
     do {
@@ -109,12 +111,14 @@ export function createInformer<T extends Cacheable>(options: InformerOptions<T>)
         { apiVersion, kind },
         { ...selected, limit: PAGE_SIZE, signal, ...(next !== undefined && { continue: next }) },
       );
-      found.push(...page.items);
+      // Page by page, so that no more than one of them is ever held whole.
+      for (const object of page.items) {
+        present.add(object.metadata.uid);
+        set(object);
+      }
       version = page.metadata.resourceVersion;
       next = page.metadata.continue || undefined;
     } while (next !== undefined);
-    const present = new Set(found.map((object) => object.metadata.uid));
-    for (const object of found) set(object);
     for (const object of [...objects.values()]) {
       // What an own write added after the list was taken stays.
       if (!present.has(object.metadata.uid) && !isNewer(object.metadata.resourceVersion, version))

@@ -80,7 +80,9 @@ export function createStatusWriter(kube: KubeClient, onWrite: OnWrite): StatusWr
     let live = options.live === true;
     let reduced = false;
     for (let attempt = 1; ; attempt += 1) {
-      let current = live ? undefined : informer.get(ref.namespace, ref.name);
+      const known = live ? undefined : informer.get(ref.namespace, ref.name);
+      // A stub lacks what is stored: what is computed from it would take that away.
+      let current = known?.stub === undefined ? known : undefined;
       const isCached = current !== undefined && current.metadata.uid === ref.uid;
       if (current === undefined || current.metadata.uid !== ref.uid) {
         current = await kube.get<T>(key);

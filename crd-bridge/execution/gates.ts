@@ -41,6 +41,13 @@ const TRACKING_KEYS = [
   'objectset.rio.cattle.io/id',
 ];
 
+/** The label or annotation by which a GitOps tool tracks an object, if one does. */
+export const trackingKey = ({
+  labels,
+  annotations,
+}: Pick<DRPlanExecution['metadata'], 'labels' | 'annotations'>): string | undefined =>
+  Object.keys({ ...labels, ...annotations }).find((key) => TRACKING_KEYS.includes(key));
+
 /** A copy of an execution that another cluster, or this one in the past, has run already. */
 export function checkRestored({ metadata }: DRPlanExecution): Refusal | undefined {
   const stamp = metadata.annotations?.[ANNOTATIONS.stamp];
@@ -106,9 +113,7 @@ export function checkNameReused(
   { metadata }: DRPlanExecution,
   plan: DRPlanStatus | undefined,
 ): Refusal | undefined {
-  const tracked = Object.keys({ ...metadata.labels, ...metadata.annotations }).find((key) =>
-    TRACKING_KEYS.includes(key),
-  );
+  const tracked = trackingKey(metadata);
   if (tracked === undefined) return undefined;
   const earlier = plan?.executionHistory?.find(
     (row) => row.name === metadata.name && row.uid !== metadata.uid,

@@ -13,15 +13,32 @@ import type { AnswerTrust } from './answers.js';
 import type { SnapshotStore } from './snapshot-store.js';
 
 /**
- * An execution as the cache keeps it. Of one that has ended only a stub stays, so that memory does not grow with what
- * lies finished: read the live object where its stages matter.
+ * An execution as the cache keeps it. Of one that has ended only a stub stays, so that memory hardly grows with what
+ * lies finished: read the live object where more of it matters.
  */
 export type CachedExecution = DRPlanExecution & {
-  stub?: {
-    /** Whether the run did something that no revert or rollback has undone yet. */
-    hasEffects: boolean;
-  };
+  /** Only of one that has ended: what was read from it before the rest was dropped. */
+  stub?: ExecutionStub;
 };
+
+/** What is kept beside a few fields of an execution that has ended. */
+export interface ExecutionStub {
+  /** Whether the run did something that no revert or rollback has undone yet. */
+  hasEffects: boolean;
+  /** Whether a revert or a rollback has undone something of it. */
+  isTouched?: true;
+  /** Why it is never removed without a person, if so. */
+  kept?: KeptFor;
+}
+
+/**
+ * Why an execution that has ended is never removed without a person:
+ *
+ * - `Declared`: it was applied from a file or by a GitOps tool, and would be made, and started, again
+ * - `StopUnconfirmed`: it says what may still run where
+ * - `Foreign`: another controller has ended it, and it is no record of ours
+ */
+export type KeptFor = 'Declared' | 'StopUnconfirmed' | 'Foreign';
 
 /** What the DR kinds are configured with. */
 export interface DrSettings {

@@ -19,7 +19,6 @@ import { identityOf, refOf } from '../execution/identity.js';
 import { recordRow, rowOf } from '../execution/history.js';
 import { endOnPlan, holds } from '../execution/plan-state.js';
 import { applyFinish, applyRevertToTarget, newFailures } from '../execution/projection.js';
-import { hasEffects } from '../execution/revert-target.js';
 import type { CachedExecution, DrDeps } from '../execution/types.js';
 import { smallestStatus } from '../execution/size-guard.js';
 import { inspectStageRuns } from '../execution/stage-runs.js';
@@ -31,16 +30,6 @@ const NO_WORKER_MS = 30_000;
 /** Stages of a run that was ended from outside are given so long to settle what they have begun. */
 const STAGES_WAIT_MS = 120_000;
 const STAGES_POLL_MS = 2_000;
-
-/** What the cache keeps of an execution: all while it lives, a stub once it has ended. */
-export function trimExecution(execution: CachedExecution): CachedExecution {
-  const { managedFields: _, ...metadata } = execution.metadata;
-  const trimmed: CachedExecution = { ...execution, metadata };
-  const { status } = execution;
-  if (status === undefined || !isTerminalExecution(status.phase)) return trimmed;
-  const { stageStatuses, ...rest } = status;
-  return { ...trimmed, status: rest, stub: { hasEffects: hasEffects(stageStatuses, status.undone) } };
-}
 
 /** The row of DRPlanExecution in the bridge's table. */
 export function createExecutionKind(

@@ -2,7 +2,6 @@ import { describe, expect, it } from 'vitest';
 import type { Problem } from '../../api/problem.js';
 import type { DRPlan, DRPlanStatus } from '../../api/types.js';
 import { findCondition } from '../core/conditions.js';
-import { trimExecution } from './dr-plan-execution.js';
 import { planStatus } from './dr-plan.js';
 import { workflowStatus } from './dr-workflow.js';
 
@@ -55,33 +54,4 @@ it('a workflow is Ready or Invalid', () => {
   const workflow = { metadata: { name: 'w', generation: 2 }, spec: { actions: [] } };
   expect(workflowStatus(workflow, [error], at)).toMatchObject({ phase: 'Invalid', observedGeneration: 2 });
   expect(workflowStatus(workflow, [warning], at).phase).toBe('Ready');
-});
-
-describe('the cache', () => {
-  const stages = [
-    {
-      name: 's',
-      phase: 'Succeeded',
-      workflowExecutions: [
-        {
-          workflowRef: { name: 'w' },
-          phase: 'Succeeded',
-          actionStatuses: [{ name: 'a', phase: 'Succeeded' }],
-        },
-      ],
-    },
-  ];
-  const execution = (phase: string) => ({
-    metadata: { name: 'e', managedFields: [{}] },
-    spec: { planRef: 'p', operationType: 'Execute' as const },
-    status: { phase, stageStatuses: stages },
-  });
-
-  it('keeps all of a running execution and a stub of one that has ended', () => {
-    expect(trimExecution(execution('Running')).status?.stageStatuses).toBe(stages);
-    const stub = trimExecution(execution('Succeeded'));
-    expect(stub.status).toEqual({ phase: 'Succeeded' });
-    expect(stub.stub).toEqual({ hasEffects: true });
-    expect(stub.metadata.managedFields).toBeUndefined();
-  });
 });
