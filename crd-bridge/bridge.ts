@@ -9,7 +9,7 @@ import type { Runs } from '../client/runs.js';
 import type { KubeClient } from '../kube/client.js';
 import { KubeError } from '../kube/error.js';
 import { createInformer } from '../kube/informer.js';
-import type { Cacheable, Informer } from '../kube/informer.js';
+import type { Cacheable, Informer, InformerOptions } from '../kube/informer.js';
 import type { Encryption } from '../runtime/encryption/data-converter.js';
 import { taskQueues } from '../workflows/contract.js';
 import type { BridgeConfig } from './config.js';
@@ -68,6 +68,8 @@ export interface Bridge {
 const BACKOFF = { minMs: 100, maxMs: 60_000 };
 /** While the previous controller runs somebody waits for it to stop. */
 const CLOSED_LOOK_MS = 3000;
+/** Objects that a line of the log names. */
+const NAMED_OBJECTS = 10;
 
 /**
  * Brings caches, queues, kinds and the mirror together. All replicas are active: a start is idempotent by id, the lock
@@ -78,25 +80,33 @@ export async function startBridge(options: BridgeOptions): Promise<Bridge> {
   const abort = new AbortController();
   const lastErrors = new Map<string, string>();
 
+  const watching = (kind: string): Pick<InformerOptions<Cacheable>, 'onError' | 'check'> => ({
+    onError: (error) => {
+      const text = error instanceof Error ? error.message : String(error);
+      lastErrors.set(kind, text);
+      log.warn({ kind, err: error }, 'watch failed; trying again');
+    },
+    check: {
+      everyMs: config['cache-check'],
+      onRepair: (objects) => {
+        log.warn(
+          { kind, count: objects.length, objects: objects.slice(0, NAMED_OBJECTS) },
+          'a watch has lost changes; read them anew',
+        );
+      },
+    },
+  });
   const informerFor = <T extends Cacheable>(kind: string, trim?: (object: T) => T): Informer<T> =>
     createInformer<T>({
       kube,
       apiVersion: API_VERSION,
       kind,
       ...(trim !== undefined && { trim }),
-      onError: (error) => {
-        const text = error instanceof Error ? error.message : String(error);
-        lastErrors.set(kind, text);
-        log.warn({ kind, err: error }, 'watch failed; trying again');
-      },
+      ...watching(kind),
     });
-  const dropManagedFields = <T extends DRPlan | DRWorkflow>(object: T): T => {
-    const { managedFields: _, ...metadata } = object.metadata;
-    return { ...object, metadata };
-  };
   const caches: DrDeps['caches'] = {
-    workflows: informerFor<DRWorkflow>('DRWorkflow', dropManagedFields),
-    plans: informerFor<DRPlan>('DRPlan', dropManagedFields),
+    workflows: informerFor<DRWorkflow>('DRWorkflow'),
+    plans: informerFor<DRPlan>('DRPlan'),
     executions: informerFor<CachedExecution>('DRPlanExecution', trimExecution),
   };
 
@@ -107,10 +117,7 @@ export async function startBridge(options: BridgeOptions): Promise<Bridge> {
     apiVersion: 'v1',
     kind: 'Namespace',
     labelSelector: `${LABELS.admission}=disabled`,
-    onError: (error) => {
-      lastErrors.set('Namespace', error instanceof Error ? error.message : String(error));
-      log.warn({ kind: 'Namespace', err: error }, 'watch failed; trying again');
-    },
+    ...watching('Namespace'),
   });
 
   const events = createEventRecorder({

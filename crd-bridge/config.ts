@@ -56,6 +56,7 @@ const schema = z.object({
   'orphan-interval': duration('60s'),
   'orphan-confirm': duration('30s'),
   resync: duration('10m'),
+  'cache-check': duration('10m'),
   'previous-controller': z
     .string()
     .default(PREVIOUS_CONTROLLER_NAMES.join(','))
@@ -124,6 +125,8 @@ const HELP: Record<keyof BridgeConfig, string> = {
   'orphan-interval': 'time between two searches for runs whose execution is gone (60s)',
   'orphan-confirm': 'least time between the two looks that must find it gone (30s)',
   resync: 'time after which every object is looked at again (10m)',
+  'cache-check':
+    'time between two comparisons of the caches with the API server, for events that a watch has lost (10m)',
   'previous-controller':
     'parts of the names of Deployments beside which nothing is begun; empty: do not look (drplan-controller)',
   'previous-controller-namespace': 'look for them in this namespace only',

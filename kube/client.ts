@@ -18,6 +18,8 @@ const PATCH_TYPES: Record<PatchKind, string> = {
   strategic: 'application/strategic-merge-patch+json',
 };
 
+const METADATA_LIST = 'application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1';
+
 /** Options that every call takes. */
 export interface CallOptions {
   signal?: AbortSignal;
@@ -51,6 +53,8 @@ export interface ListOptions extends CallOptions {
   continue?: string;
   resourceVersion?: string;
   resourceVersionMatch?: 'NotOlderThan' | 'Exact';
+  /** Asks for `metadata` alone: the items have neither spec nor status. */
+  metadataOnly?: boolean;
 }
 
 /** A page of objects. */
@@ -228,6 +232,7 @@ function build(
         method: 'GET',
         path: await path(collection(type, options)),
         query: selection(options),
+        ...(options?.metadataOnly === true && { headers: { accept: METADATA_LIST } }),
         ...call(options),
       });
     },

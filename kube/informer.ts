@@ -48,52 +48,85 @@ export interface InformerOptions<T extends Cacheable> {
   kind: string;
   /** Only objects with these labels; one that loses them is gone. */
   labelSelector?: string;
-  /** Reduces what is kept of an object; gets a private copy. */
+  /** Reduces what is kept of an object; gets a private copy. Without it all but `metadata.managedFields` is kept. */
   trim?: (object: T) => T;
   /** Told about every failed list or watch. */
   onError?: (error: unknown) => void;
   /** First and longest wait between two attempts, in milliseconds (default 200 and 10,000). */
   backoff?: { minMs: number; maxMs: number };
+  /** Compares the cache with the API server from time to time; without it a lost event is never missed. */
+  check?: CacheCheck;
+}
+
+/**
+ * A watch can lose an event without breaking off: a proxy or a server with a fault does that. So names and versions of
+ * all objects are listed from time to time, and what the cache should have and has not is read anew and told.
+ */
+export interface CacheCheck {
+  /** Time between two checks, in milliseconds; each is up to a tenth shorter or longer, so that replicas spread. */
+  everyMs: number;
+  /** How far a watch may be behind the list before it counts as having lost something, in milliseconds (default 5,000). */
+  graceMs?: number;
+  /** Told what the watch had not told, as `namespace/name`. */
+  onRepair?: (objects: readonly string[]) => void;
 }
 
 const PAGE_SIZE = 500;
+/** When more has to be read anew, a whole list is cheaper. */
+const MAX_READ = 200;
+const GRACE_MS = 5000;
 const TOMBSTONES = 4096;
 
 /** An informer over a raw client. */
 export function createInformer<T extends Cacheable>(options: InformerOptions<T>): Informer<T> {
-  const { kube, apiVersion, kind } = options;
+  const { kube, apiVersion, kind, trim = withoutManagers } = options;
   const selected = options.labelSelector === undefined ? {} : { labelSelector: options.labelSelector };
   const { minMs, maxMs } = options.backoff ?? { minMs: 200, maxMs: 10_000 };
   const objects = new Map<string, T>();
   const handlers: ((change: Change<T>) => void)[] = [];
-  // Uids never come back, so a late answer of a write must not bring a deleted object back either.
-  const tombstones = new Set<string>();
+  // By uid, the version at which an object went: a late answer of a write must not bring it back. One that only stopped
+  // matching the selector may come back, and is newer then.
+  const tombstones = new Map<string, string>();
   const waiting: (() => void)[] = [];
   let synced = false;
+  /** The newest version that a list or the watch has told: a later list must not be older. */
+  let latest: string | undefined;
 
   const emit = (change: Change<T>): void => {
     for (const handler of handlers) handler(change);
   };
 
+  const isGone = ({
+    uid,
+    resourceVersion,
+  }: {
+    uid?: string | undefined;
+    resourceVersion?: string | undefined;
+  }): boolean => {
+    const goneAt = uid === undefined ? undefined : tombstones.get(uid);
+    return goneAt !== undefined && !isNewer(resourceVersion, goneAt);
+  };
+
   function set(raw: T): void {
-    const uid = raw.metadata.uid;
-    if (uid !== undefined && tombstones.has(uid)) return;
+    const { uid } = raw.metadata;
+    if (isGone(raw.metadata)) return;
     const key = keyOf(raw.metadata.namespace, raw.metadata.name);
     const previous = objects.get(key);
     const sameUid = previous !== undefined && previous.metadata.uid === uid;
     if (sameUid && !isNewer(raw.metadata.resourceVersion, previous.metadata.resourceVersion)) return;
     // Lists leave out the type of their items.
     const typed: T = { ...raw, apiVersion, kind };
-    const object = options.trim === undefined ? typed : options.trim(typed);
+    const object = trim(typed);
     objects.set(key, object);
     if (previous !== undefined && !sameUid) emit({ kind: 'gone', object: previous });
     emit({ kind: 'set', object, ...(sameUid && { previous }) });
   }
 
-  function remove(object: T): void {
-    if (object.metadata.uid !== undefined) {
-      tombstones.add(object.metadata.uid);
-      if (tombstones.size > TOMBSTONES) tombstones.delete(tombstones.values().next().value ?? '');
+  /** @param at version at which it was seen to be gone */
+  function remove(object: T, at: string | undefined): void {
+    if (object.metadata.uid !== undefined && at !== undefined) {
+      tombstones.set(object.metadata.uid, at);
+      if (tombstones.size > TOMBSTONES) tombstones.delete(tombstones.keys().next().value ?? '');
     }
     const key = keyOf(object.metadata.namespace, object.metadata.name);
     const known = objects.get(key);
@@ -122,8 +155,9 @@ export function createInformer<T extends Cacheable>(options: InformerOptions<T>)
     for (const object of [...objects.values()]) {
       // What an own write added after the list was taken stays.
       if (!present.has(object.metadata.uid) && !isNewer(object.metadata.resourceVersion, version))
-        remove(object);
+        remove(object, version);
     }
+    latest = version;
     if (!synced) {
       synced = true;
       for (const resolve of waiting.splice(0)) resolve();
@@ -131,7 +165,7 @@ export function createInformer<T extends Cacheable>(options: InformerOptions<T>)
     return version;
   }
 
-  async function follow(
+  async function watch(
     from: string,
     signal: AbortSignal,
     onProgress: (version: string) => void,
@@ -143,9 +177,100 @@ export function createInformer<T extends Cacheable>(options: InformerOptions<T>)
         { ...selected, resourceVersion: version, signal },
       )) {
         version = event.object.metadata.resourceVersion ?? version;
+        latest = version;
         onProgress(version);
-        if (event.type === 'DELETED') remove(event.object);
+        if (event.type === 'DELETED') remove(event.object, event.object.metadata.resourceVersion);
         else if (event.type !== 'BOOKMARK') set(event.object);
+      }
+    }
+  }
+
+  async function follow(signal: AbortSignal): Promise<void> {
+    let version: string | undefined;
+    let wait = minMs;
+    while (!signal.aborted) {
+      try {
+        version ??= await list(signal);
+        await watch(version, signal, (seen) => {
+          version = seen;
+          wait = minMs;
+        });
+      } catch (error) {
+        if (signal.aborted) return;
+        // What was missed cannot be told any more: start over with a list.
+        if (error instanceof KubeError && (error.code === 410 || error.reason === 'KindNotFound'))
+          version = undefined;
+        if (!(error instanceof KubeError && error.code === 410)) options.onError?.(error);
+        await sleep(wait * (0.5 + Math.random()), undefined, { signal }).catch(() => undefined);
+        wait = Math.min(wait * 2, maxMs);
+      }
+    }
+  }
+
+  /** Names and versions of all there is; from the server's own cache, which may not be older than ours. */
+  async function listVersions(signal: AbortSignal): Promise<{ items: Known[]; version: string }> {
+    const items: Known[] = [];
+    let version: string;
+    let next: string | undefined;
+    const since =
+      latest === undefined ? {} : { resourceVersion: latest, resourceVersionMatch: 'NotOlderThan' as const };
+    do {
+      const page = await kube.list<T>(
+        { apiVersion, kind },
+        {
+          ...selected,
+          metadataOnly: true,
+          limit: PAGE_SIZE,
+          signal,
+          ...(next === undefined ? since : { continue: next }),
+        },
+      );
+      for (const { metadata } of page.items) {
+        const { namespace, name, uid, resourceVersion } = metadata;
+        items.push({ namespace, name, uid, resourceVersion });
+      }
+      version = page.metadata.resourceVersion;
+      next = page.metadata.continue || undefined;
+    } while (next !== undefined);
+    return { items, version };
+  }
+
+  /** One comparison with the API server. */
+  async function check({ graceMs = GRACE_MS, onRepair }: CacheCheck, signal: AbortSignal): Promise<void> {
+    const { items, version } = await listVersions(signal);
+    // What is under way arrives by itself.
+    await sleep(graceMs, undefined, { signal });
+    const missed = items.filter((item) => {
+      const known = objects.get(keyOf(item.namespace, item.name))?.metadata;
+      if (known === undefined) return !isGone(item);
+      if (known.uid === item.uid) return isNewer(item.resourceVersion, known.resourceVersion);
+      return !isNewer(known.resourceVersion, version);
+    });
+    const present = new Set(items.map(({ uid }) => uid));
+    const left = [...objects.values()].filter(
+      ({ metadata }) => !present.has(metadata.uid) && !isNewer(metadata.resourceVersion, version),
+    );
+    for (const object of left) remove(object, version);
+    if (missed.length > MAX_READ) await list(signal);
+    else {
+      for (const { namespace, name, uid } of missed) {
+        const key = { apiVersion, kind, name, ...(namespace !== undefined && { namespace }) };
+        const live = await kube.get<T>(key, { signal });
+        // Gone since the list, or another one by now: then the watch tells that.
+        if (live !== undefined && live.metadata.uid === uid) set(live);
+      }
+    }
+    const repaired = [...left.map(({ metadata }) => metadata), ...missed];
+    if (repaired.length > 0) onRepair?.(repaired.map(({ namespace, name }) => keyOf(namespace, name)));
+  }
+
+  async function keepChecking(how: CacheCheck, signal: AbortSignal): Promise<void> {
+    while (!signal.aborted) {
+      try {
+        await sleep(how.everyMs * (0.9 + Math.random() / 5), undefined, { signal });
+        if (synced) await check(how, signal);
+      } catch (error) {
+        if (!signal.aborted) options.onError?.(error);
       }
     }
   }
@@ -165,27 +290,24 @@ export function createInformer<T extends Cacheable>(options: InformerOptions<T>)
       for (const object of objects.values()) handler({ kind: 'set', object });
     },
     async run(signal) {
-      let version: string | undefined;
-      let wait = minMs;
-      while (!signal.aborted) {
-        try {
-          version ??= await list(signal);
-          await follow(version, signal, (seen) => {
-            version = seen;
-            wait = minMs;
-          });
-        } catch (error) {
-          if (signal.aborted) return;
-          // What was missed cannot be told any more: start over with a list.
-          if (error instanceof KubeError && (error.code === 410 || error.reason === 'KindNotFound'))
-            version = undefined;
-          if (!(error instanceof KubeError && error.code === 410)) options.onError?.(error);
-          await sleep(wait * (0.5 + Math.random()), undefined, { signal }).catch(() => undefined);
-          wait = Math.min(wait * 2, maxMs);
-        }
-      }
+      const checking = options.check === undefined ? undefined : keepChecking(options.check, signal);
+      await follow(signal);
+      await checking;
     },
   };
+}
+
+/** An object as a check sees it. */
+interface Known {
+  namespace: string | undefined;
+  name: string;
+  uid: string | undefined;
+  resourceVersion: string | undefined;
+}
+
+function withoutManagers<T extends Cacheable>(object: T): T {
+  const { managedFields: _, ...metadata } = object.metadata as T['metadata'] & { managedFields?: unknown };
+  return { ...object, metadata };
 }
 
 const keyOf = (namespace: string | undefined, name: string): string => `${namespace ?? ''}/${name}`;

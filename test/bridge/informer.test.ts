@@ -1,7 +1,13 @@
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import { readFile } from 'node:fs/promises';
+import { afterAll, beforeAll, expect, inject, it } from 'vitest';
+import { createEndpointClient } from '../../kube/client.js';
+import type { KubeClient } from '../../kube/client.js';
 import { createInformer } from '../../kube/informer.js';
-import type { Cacheable, Change, Informer } from '../../kube/informer.js';
+import type { CacheCheck, Cacheable, Change, Informer } from '../../kube/informer.js';
 import type { KubeObject } from '../../kube/object.js';
+import { parseKubeconfig } from '../../local/kubeconfig.js';
+import { startKubeProxy } from '../faults/kube-proxy.js';
+import type { KubeProxy } from '../faults/kube-proxy.js';
 import { openStack, poll } from '../support/stack.js';
 import type { Stack } from '../support/stack.js';
 
@@ -94,4 +100,106 @@ it('takes an object of the same name for another one', async () => {
     ['gone', first.metadata.uid],
     ['set', second.metadata.uid],
   ]);
+});
+
+/** An informer of this file's namespace behind a proxy that can lose events, with its story. */
+async function behindProxy(
+  options: { check?: CacheCheck; labelSelector?: string },
+  work: (it: {
+    proxy: KubeProxy;
+    informer: Informer<ConfigMap>;
+    /** What was told of an object: its value, or that it is gone. */
+    story: (name: string) => (string | undefined)[];
+  }) => Promise<void>,
+): Promise<void> {
+  const proxy = await startKubeProxy({
+    role: 'bridge',
+    source: 'informer',
+    upstream: parseKubeconfig(await readFile(inject('kubeconfig'), 'utf8')),
+    gate: () => Promise.resolve({ kind: 'pass' }),
+    random: Math.random,
+  });
+  const authenticate = () => Promise.resolve({ headers: {}, dispatcher: undefined });
+  const direct = createEndpointClient({ server: proxy.url, authenticate });
+  // Only what this file does is to be swallowed.
+  const kube: KubeClient = {
+    ...direct,
+    watch: (type, more) => direct.watch(type, { ...more, namespace: stack.namespace }),
+    list: (type, more) => direct.list(type, { ...more, namespace: stack.namespace }),
+  };
+  const stop = new AbortController();
+  const lossy = createInformer<ConfigMap>({ kube, apiVersion: 'v1', kind: 'ConfigMap', ...options });
+  const told: Change<ConfigMap>[] = [];
+  lossy.onChange((change) => told.push(change));
+  const running = lossy.run(stop.signal);
+  try {
+    await lossy.whenSynced();
+    await write('watched', '1');
+    await poll(
+      () => Promise.resolve(lossy.get(stack.namespace, 'watched')),
+      (found) => found !== undefined || options.labelSelector !== undefined,
+    );
+    const story = (name: string) =>
+      told
+        .filter(({ object }) => object.metadata.name === name)
+        .map(({ kind, object }) => (kind === 'gone' ? undefined : object.data?.value));
+    await work({ proxy, informer: lossy, story });
+  } finally {
+    stop.abort();
+    await running;
+    await proxy.close();
+  }
+}
+
+it('finds out by itself what a watch has lost without breaking off, and tells it once', async () => {
+  const repairs: string[] = [];
+  const check = { everyMs: 1000, graceMs: 500, onRepair: (all: readonly string[]) => repairs.push(...all) };
+  await behindProxy({ check }, async ({ proxy, informer: lossy, story }) => {
+    const lose = async (work: () => Promise<unknown>): Promise<void> => {
+      expect(proxy.strikeWatches({ kind: 'swallow' })).toBe(1);
+      await work();
+    };
+    const is = (name: string, value: string | undefined) =>
+      poll(
+        () => Promise.resolve(lossy.get(stack.namespace, name)),
+        (found) => found?.data?.value === value,
+      );
+    await write('doomed', '1');
+    await is('doomed', '1');
+
+    await lose(() => write('new', '1'));
+    await is('new', '1');
+    await lose(() => write('new', '2'));
+    await is('new', '2');
+    await lose(() => stack.kube.delete(key('doomed')));
+    await is('doomed', undefined);
+    // The watch itself goes on.
+    await write('after', '1');
+    await is('after', '1');
+
+    expect(story('new')).toEqual(['1', '2']);
+    expect(story('doomed')).toEqual(['1', undefined]);
+    const names = ['new', 'new', 'doomed'].map((name) => `${stack.namespace}/${name}`);
+    expect(repairs).toEqual(expect.arrayContaining(names));
+  });
+});
+
+it('takes back an object that comes to match its selector again', async () => {
+  const label = (value: string | null) =>
+    stack.kube.patch(key('labelled'), { metadata: { labels: { wanted: value } } }, { kind: 'merge' });
+  await write('labelled', '1');
+  await behindProxy({ labelSelector: 'wanted=yes' }, async ({ informer: selecting, story }) => {
+    const matches = (expected: boolean) =>
+      poll(
+        () => Promise.resolve(selecting.get(stack.namespace, 'labelled')),
+        (found) => (found !== undefined) === expected,
+      );
+    await label('yes');
+    await matches(true);
+    await label(null);
+    await matches(false);
+    await label('yes');
+    await matches(true);
+    expect(story('labelled')).toEqual(['1', undefined, '1']);
+  });
 });
