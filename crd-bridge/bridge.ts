@@ -27,6 +27,7 @@ import { createStatusWriter } from './core/status-writer.js';
 import { createAdmission } from './execution/admission.js';
 import { createMirror } from './execution/mirror.js';
 import { holds } from './execution/plan-state.js';
+import { createRetentionSweep } from './execution/retention-sweep.js';
 import { createSnapshotStore } from './execution/snapshot-store.js';
 import { trimExecution } from './execution/stub.js';
 import type { CachedExecution, DrDeps } from './execution/types.js';
@@ -68,6 +69,8 @@ export interface Bridge {
 const BACKOFF = { minMs: 100, maxMs: 60_000 };
 /** While the previous controller runs somebody waits for it to stop. */
 const CLOSED_LOOK_MS = 3000;
+/** Ten ended executions a second are removed at most. */
+const RETENTION_PACE_MS = 100;
 /** Objects that a line of the log names. */
 const NAMED_OBJECTS = 10;
 
@@ -319,7 +322,16 @@ export async function startBridge(options: BridgeOptions): Promise<Bridge> {
     confirmMs: config['orphan-confirm'],
     log,
   });
-  const sweeping = synced.then(() => orphans.run(abort.signal));
+  const retention = createRetentionSweep(deps, {
+    defaults: {
+      ...(config['history-limit'] !== undefined && { historyLimit: config['history-limit'] }),
+      ...(config['ttl-after-finished'] !== undefined && { ttlMs: config['ttl-after-finished'] }),
+    },
+    intervalMs: config['retention-interval'],
+    paceMs: RETENTION_PACE_MS,
+    mayAct: () => gate.closed() === undefined,
+  });
+  const sweeping = synced.then(() => Promise.all([orphans.run(abort.signal), retention.run(abort.signal)]));
 
   const lookAtAll = (): void => {
     for (const workflow of caches.workflows.list()) queues.workflows.add(keyOf(workflow));

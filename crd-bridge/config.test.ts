@@ -45,6 +45,20 @@ describe('configuration of the bridge', () => {
     }
   });
 
+  it('of retention: off unless it is set, and an empty variable sets nothing', () => {
+    const env = { DROVER_HISTORY_LIMIT: '', DROVER_TTL_AFTER_FINISHED: '' };
+    for (const config of [read([]), read([], env)]) {
+      expect(config['history-limit']).toBeUndefined();
+      expect(config['ttl-after-finished']).toBeUndefined();
+    }
+    expect(read(['--history-limit=0', '--ttl-after-finished=24h'])).toMatchObject({
+      'history-limit': 0,
+      'ttl-after-finished': 86_400_000,
+    });
+    expect(readConfig(['--history-limit=-1'], {}).kind).toBe('invalid');
+    expect(readConfig(['--ttl-after-finished=soon'], {}).kind).toBe('invalid');
+  });
+
   it('of admission: off without a port, and certificate files only as a pair', () => {
     expect(read([])).toMatchObject({ 'webhook-register': true, 'webhook-certificate-life': 90 * 86_400_000 });
     expect(read([])['webhook-port']).toBeUndefined();

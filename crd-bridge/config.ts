@@ -4,20 +4,21 @@ import { isAccountName } from '../api/authority.js';
 import { parseDuration } from '../api/duration.js';
 import { PREVIOUS_CONTROLLER_NAMES } from '../client/previous-controller.js';
 
-const duration = (fallback: string) =>
-  z
-    .string()
-    .default(fallback)
-    .transform((text, context) => {
-      const ms = parseDuration(text);
-      if (ms !== undefined) return ms;
-      context.addIssue({
-        code: 'custom',
-        message: `is "${text}"; expected a duration such as 500ms, 30s or 2m`,
-      });
-      return z.NEVER;
-    });
+/** An empty variable is one that is not set: as a number it would be zero. */
+const unsetIfEmpty = (text: unknown): unknown => (text === '' ? undefined : text);
+const milliseconds = z.string().transform((text, context) => {
+  const ms = parseDuration(text);
+  if (ms !== undefined) return ms;
+  context.addIssue({
+    code: 'custom',
+    message: `is "${text}"; expected a duration such as 500ms, 30s or 2m`,
+  });
+  return z.NEVER;
+});
+const duration = (fallback: string) => z.string().default(fallback).pipe(milliseconds);
+const optionalDuration = z.preprocess(unsetIfEmpty, milliseconds.optional());
 const count = (fallback: number) => z.coerce.number().int().min(1).default(fallback);
+const optionalCount = z.preprocess(unsetIfEmpty, z.coerce.number().int().min(0).optional());
 const port = z.coerce.number().int().min(0).max(65535);
 const isOn = (text: string): boolean => text === 'true' || text === '1';
 const flag = z.enum(['true', 'false', '1', '0', '']).default('false').transform(isOn);
@@ -57,6 +58,9 @@ const schema = z.object({
   'orphan-confirm': duration('30s'),
   resync: duration('10m'),
   'cache-check': duration('10m'),
+  'history-limit': optionalCount,
+  'ttl-after-finished': optionalDuration,
+  'retention-interval': duration('30s'),
   'previous-controller': z
     .string()
     .default(PREVIOUS_CONTROLLER_NAMES.join(','))
@@ -127,6 +131,10 @@ const HELP: Record<keyof BridgeConfig, string> = {
   resync: 'time after which every object is looked at again (10m)',
   'cache-check':
     'time between two comparisons of the caches with the API server, for events that a watch has lost (10m)',
+  'history-limit': 'how many ended executions are kept of a plan that does not say; without it all are kept',
+  'ttl-after-finished':
+    'how long an ended execution is kept where neither it nor its plan says; without it for ever',
+  'retention-interval': 'time between two looks for ended executions to be removed (30s)',
   'previous-controller':
     'parts of the names of Deployments beside which nothing is begun; empty: do not look (drplan-controller)',
   'previous-controller-namespace': 'look for them in this namespace only',

@@ -34,6 +34,13 @@ export const executionSpecSchema = z
       .min(1)
       .optional()
       .describe('Seconds after creation in which the run must start (default 900); later it never starts.'),
+    ttlSecondsAfterFinished: z
+      .int()
+      .min(0)
+      .optional()
+      .describe(
+        "Seconds after its end at which this execution is removed, unless it is still needed (default: the plan's).",
+      ),
     force: z
       .boolean()
       .optional()

@@ -74,6 +74,20 @@ export const planSpecSchema = z
       .max(253)
       .optional()
       .describe("ServiceAccount, in the plan's namespace, that the actions act as."),
+    historyLimit: z
+      .int()
+      .min(0)
+      .optional()
+      .describe(
+        'How many ended executions of the plan are kept; older ones are removed, but never one that is still needed (default: the setting of the bridge, which keeps all).',
+      ),
+    ttlSecondsAfterFinished: z
+      .int()
+      .min(0)
+      .optional()
+      .describe(
+        'Seconds after which an ended execution of the plan is removed, unless it is still needed; an execution may say otherwise (default: the setting of the bridge, which keeps all).',
+      ),
   })
   .describe('A disaster-recovery plan.');
 /** Spec of a DRPlan. */

@@ -55,12 +55,13 @@ function stubMetadata(metadata: DRPlanExecution['metadata']): DRPlanExecution['m
 }
 
 function stubSpec(spec: DRPlanExecution['spec']): DRPlanExecution['spec'] {
-  const { planRef, operationType, revertExecutionRef, mode } = spec;
+  const { planRef, operationType, revertExecutionRef, mode, ttlSecondsAfterFinished } = spec;
   return {
     planRef,
     operationType,
     ...(revertExecutionRef !== undefined && { revertExecutionRef }),
     ...(mode !== undefined && { mode }),
+    ...(ttlSecondsAfterFinished !== undefined && { ttlSecondsAfterFinished }),
   };
 }
 
