@@ -1,3 +1,4 @@
+import { setMaxListeners } from 'node:events';
 import { Worker } from '@temporalio/worker';
 import type { NativeConnection } from '@temporalio/worker';
 import { API_VERSION, FINALIZERS, LABELS } from '../api/group.js';
@@ -81,6 +82,8 @@ const NAMED_OBJECTS = 10;
 export async function startBridge(options: BridgeOptions): Promise<Bridge> {
   const { kube, runs, config, log, metrics, cluster } = options;
   const abort = new AbortController();
+  // Every cache, its check, every sweep and every request under way listens to it.
+  setMaxListeners(0, abort.signal);
   const lastErrors = new Map<string, string>();
 
   const watching = (kind: string): Pick<InformerOptions<Cacheable>, 'onError' | 'check'> => ({

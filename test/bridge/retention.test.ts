@@ -11,7 +11,7 @@ let stack: Stack;
 let replica: Replica;
 beforeAll(async () => {
   stack = await openStack('retention');
-  replica = await startReplica(['--retention-interval=500ms']);
+  replica = await startReplica({ flags: ['--retention-interval=500ms'] });
 });
 afterAll(async () => {
   await replica.stop();
@@ -80,7 +80,7 @@ spec: { planRef: aging, operationType: Execute, ttlSecondsAfterFinished: 0 }
   const aged = await run('aging', { ttlSecondsAfterFinished: 0 });
   const kept = await run('aging', { ttlSecondsAfterFinished: 3600 });
   const standing = await run('aging', { ttlSecondsAfterFinished: 0 });
-  replica = await startReplica(['--retention-interval=500ms']);
+  replica = await startReplica({ flags: ['--retention-interval=500ms'] });
   await gone(aged);
   for (const left of [applied, kept, standing]) expect(await find(left?.metadata.name ?? '')).toBeDefined();
 });
