@@ -7,5 +7,7 @@ export default defineConfig({
       '{api,runtime,workflows,activities,worker,client,crd-bridge,kube,local,scripts,examples,bench}/**/*.test.ts',
     ],
     exclude: ['**/node_modules/**', 'dist/**'],
+    // Hundreds of generated cases take seconds where the machine is busy.
+    testTimeout: 30_000,
   },
 });
