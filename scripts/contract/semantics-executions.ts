@@ -21,6 +21,7 @@ const {
   RULES,
   RUNS,
   SEQUENCE,
+  STRANGE,
   STATE,
   STOP,
   TAKEOVER,
@@ -363,6 +364,20 @@ export const SEMANTICS_EXECUTIONS: readonly Chapter[] = [
 
         'api/compile.test.ts > bodies > stay out of the run when they are too large in sum',
         'api/compile.test.ts > bodies > stay out when they carry a secret',
+      ],
+    ],
+    [
+      'strange input (aliases, depth, length, double keys, NUL, emoji, CRLF, BOM) is let in and runs, or is refused clearly, online and offline alike',
+      [
+        `${STRANGE} > a manifest with %s is refused`,
+        `${STRANGE} > %s is read within the same bounds`,
+        `${STRANGE} > a parameter of three hundred levels is refused, in every list of parameters`,
+        `${STRANGE} > a name of 10,000 characters of %s is refused`,
+        `${STRANGE} > a body of a hundred thousand brackets, and one that is no JSON, bring nothing down`,
+        `${STRANGE} > parameters of a megabyte are let in, and of what the API server does not take the reason is told`,
+        `${STRANGE} > line ends of Windows, a byte order mark and emoji are let in, and arrive`,
+        `${STRANGE} > the bridge has lived through all of it`,
+        'client/manifests/manifests.test.ts > hostile files > %s',
       ],
     ],
   ]),

