@@ -1,3 +1,4 @@
+import { references } from './dr-plan.js';
 import { describe, expect, it } from 'vitest';
 import type { Problem } from '../../api/problem.js';
 import type { DRPlan, DRPlanStatus } from '../../api/types.js';
@@ -84,4 +85,14 @@ describe('the cache', () => {
     expect(stub.stub).toEqual({ hasEffects: true });
     expect(stub.metadata.managedFields).toBeUndefined();
   });
+});
+
+it.each<unknown>([
+  undefined,
+  null,
+  'x',
+  { stages: [null] },
+  { stages: [{ workflows: [null, { workflowRef: null }, { workflowRef: { name: 1 } }] }] },
+])('a plan with the spec %j refers to nothing', (spec) => {
+  expect(references({ metadata: { name: 'p' }, spec } as never)).toEqual([]);
 });

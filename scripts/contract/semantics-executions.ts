@@ -377,6 +377,7 @@ export const SEMANTICS_EXECUTIONS: readonly Chapter[] = [
         `${STRANGE} > parameters of a megabyte are let in, and of what the API server does not take the reason is told`,
         `${STRANGE} > line ends of Windows, a byte order mark and emoji are let in, and arrive`,
         `${STRANGE} > the bridge has lived through all of it`,
+        'test/admission/fuzz.test.ts > stories that the data model allows are let in whole',
         'client/manifests/manifests.test.ts > hostile files > %s',
       ],
     ],
