@@ -5,7 +5,10 @@ export default defineConfig({
   test: {
     include: [
       '{api,runtime,workflows,activities,worker,client,crd-bridge,kube,local,scripts,examples,bench}/**/*.test.ts',
+      'test/fuzz/**/*.test.ts',
     ],
     exclude: ['**/node_modules/**', 'dist/**'],
+    // Hundreds of generated cases take seconds where the machine is busy.
+    testTimeout: 30_000,
   },
 });

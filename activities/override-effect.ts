@@ -2,8 +2,8 @@
  * Whether a Localization or Globalization does what it says. Clusternet tells nothing: a JSONPatch whose path does not exist is passed
  * over, and among those of equal priority chance decides (plan semantics, §3 Localization).
  */
-import { parse } from 'yaml';
 import { isObject } from '../api/json.js';
+import { readYaml } from '../api/yaml.js';
 import { KubeError } from '../kube/error.js';
 import type { KubeObject } from '../kube/object.js';
 import { APPS } from './clusternet.js';
@@ -92,12 +92,8 @@ function overridesOf(spec: unknown): Override[] {
 }
 
 function contentOf(value: unknown): unknown {
-  if (typeof value !== 'string') return undefined;
-  try {
-    return parse(value, { logLevel: 'silent' });
-  } catch {
-    return undefined;
-  }
+  const read = typeof value === 'string' ? readYaml(value) : undefined;
+  return read?.ok === true ? read.value : undefined;
 }
 
 /** The document after overrides, as Clusternet would have it: what does not fit is passed over. */

@@ -1,5 +1,5 @@
-import { parse } from 'yaml';
 import { isObject } from '../api/json.js';
+import { readYaml } from '../api/yaml.js';
 import type { Refusal } from './object-action.js';
 
 /** What the value of each type of override must be. Field… exist in newer versions of Clusternet only. */
@@ -42,13 +42,9 @@ function problemOf(override: unknown, feedKind: string | undefined): string | un
     return `type ${String(type)} has no effect on a HelmChart; use Helm`;
   }
   if (typeof value !== 'string') return 'value is not a text; write YAML or JSON as a text';
-  let content: unknown;
-  try {
-    content = parse(value, { logLevel: 'error' });
-  } catch (error) {
-    const [line] = (error instanceof Error ? error.message : String(error)).split('\n');
-    return `value is neither YAML nor JSON: ${line ?? ''}`;
-  }
+  const read = readYaml(value);
+  if (!read.ok) return `value is neither YAML nor JSON: ${read.problem}`;
+  const content = read.value;
   if (shape === 'map') return isObject(content) ? undefined : `value of type ${String(type)} must be a map`;
   if (!Array.isArray(content)) return `value of type ${String(type)} must be a list of operations`;
   for (const [index, operation] of (content as unknown[]).entries()) {

@@ -1,12 +1,17 @@
-import { isAlias, isCollection, isScalar, parseAllDocuments, Scalar as YamlScalar, visit } from 'yaml';
-import type { Document, DocumentOptions, ParseOptions, ScalarTag, SchemaOptions } from 'yaml';
+import { isAlias, isCollection, parseAllDocuments, Scalar as YamlScalar, visit } from 'yaml';
+import type { Document } from 'yaml';
 import { positionOf } from './placeholders.js';
 import { parseTemplate, plainType, RenderError, resolve } from './render-scope.js';
 import type { RenderReason, RenderScope, Template } from './render-scope.js';
 import type { Scalar } from './types.js';
-
-/** Most expansions of aliases in one document: a few bytes of YAML can stand for gigabytes. */
-const MAX_ALIASES = 100;
+import {
+  findDuplicateKey,
+  findExcess,
+  findUnbounded,
+  KUBECTL_YAML,
+  MAX_YAML_ALIASES,
+  MAX_YAML_DEPTH,
+} from './yaml.js';
 
 /**
  * Renders a manifest: one or several YAML documents, as JSON values; empty documents are left out, so the list may be
@@ -113,6 +118,8 @@ function parse(source: string, reason: RenderReason): Parsed {
   for (const document of parsed.list) {
     const [problem] = [...document.errors, ...document.warnings];
     if (problem !== undefined) parsed.fail(problem.pos[0], plainly(problem.message));
+    const fault = guard(reason, () => findUnbounded(document));
+    if (fault !== undefined) parsed.fail(fault.offset, fault.message);
     guard(reason, () => {
       visit(document, {
         Node(_key, node) {
@@ -152,22 +159,8 @@ function fill(document: Document.Parsed, parsed: Parsed, scope: RenderScope): Ed
         substitute(node);
       },
     });
-    visit(document, {
-      Map(_key, map) {
-        const seen = new Set<string>();
-        for (const pair of map.items) {
-          const key = keyText(pair.key);
-          if (seen.has(key)) {
-            const offset = isScalar(pair.key) ? (pair.key.range?.[0] ?? 0) : 0;
-            parsed.fail(
-              offset,
-              `the key "${key}" stands twice in its map; keys must differ, also once placeholders are filled in`,
-            );
-          }
-          seen.add(key);
-        }
-      },
-    });
+    const fault = findDuplicateKey(document);
+    if (fault !== undefined) parsed.fail(fault.offset, fault.message);
   });
   return edits;
 }
@@ -192,13 +185,11 @@ function render(text: string, node: YamlScalar, parsed: Parsed, scope: RenderSco
   return whole ?? result + text.slice(last);
 }
 
+const TOO_DEEP = `is nested more than ${MAX_YAML_DEPTH} levels deep; flatten it`;
+
 /** A message of the YAML library, for a person. */
 function plainly(message: string): string {
-  return message.startsWith('Maximum call stack') ? 'it is nested too deeply; flatten it' : message;
-}
-
-function keyText(key: unknown): string {
-  return isScalar(key) ? String(key.value) : String(key);
+  return message.startsWith('Maximum call stack') ? TOO_DEEP : message;
 }
 
 function toJson(document: Document.Parsed, parsed: Parsed): unknown {
@@ -208,7 +199,10 @@ function toJson(document: Document.Parsed, parsed: Parsed): unknown {
         node.value = jsonScalar(node, parsed);
       },
     });
-    return document.toJS({ maxAliasCount: MAX_ALIASES }) as unknown;
+    const json = document.toJS({ maxAliasCount: MAX_YAML_ALIASES }) as unknown;
+    const excess = findExcess(json);
+    if (excess !== undefined) parsed.fail(document.contents?.range[0] ?? 0, excess);
+    return json;
   });
 }
 
@@ -231,52 +225,10 @@ function guard<T>(reason: RenderReason, run: () => T): T {
     return run();
   } catch (error) {
     if (error instanceof RenderError) throw error;
-    if (error instanceof RangeError)
-      throw new RenderError(reason, 'the YAML is nested too deeply; flatten it');
+    if (error instanceof RangeError) throw new RenderError(reason, `the YAML ${TOO_DEEP}`);
     if (error instanceof ReferenceError) {
       throw new RenderError(reason, `${error.message}; write out what the aliases stand for`);
     }
     throw error;
   }
 }
-
-/** What kubectl's YAML reads differently from YAML 1.2. */
-const KUBECTL_TAGS: ScalarTag[] = [
-  {
-    tag: 'tag:yaml.org,2002:bool',
-    default: true,
-    test: /^(?:y|Y|yes|Yes|YES|on|On|ON)$/,
-    resolve: () => true,
-  },
-  {
-    tag: 'tag:yaml.org,2002:bool',
-    default: true,
-    test: /^(?:n|N|no|No|NO|off|Off|OFF)$/,
-    resolve: () => false,
-  },
-  {
-    tag: 'tag:yaml.org,2002:int',
-    default: true,
-    test: /^[-+]?(?:0[0-7_]+|0b[01_]+|0x[0-9a-fA-F_]+|[1-9][0-9]*_[0-9_]*)$/,
-    resolve: (text) => integer(text),
-  },
-];
-
-function integer(text: string): bigint {
-  const digits = text.replaceAll('_', '').replace(/^[-+]/, '');
-  const value = BigInt(/^0[0-7]+$/.test(digits) ? `0o${digits.slice(1)}` : digits);
-  return text.startsWith('-') ? -value : value;
-}
-
-/** Options with which the YAML library reads text as kubectl does. Keys that stand twice are for the caller to find. */
-export const KUBECTL_YAML: ParseOptions & DocumentOptions & SchemaOptions = {
-  version: '1.2',
-  schema: 'core',
-  merge: true,
-  intAsBigInt: true,
-  prettyErrors: false,
-  // The library's own check takes quadratic time, and cannot see what placeholders become.
-  uniqueKeys: false,
-  logLevel: 'silent',
-  customTags: (tags) => [...KUBECTL_TAGS, ...tags],
-};

@@ -215,7 +215,7 @@ describe('renderDocuments', () => {
     ],
     ['infinity', 'a: .inf', /cannot be kept exactly/],
     ['an unknown alias', 'a: *x', /Unresolved alias/],
-    ['deep nesting', '['.repeat(20_000), /nested too deeply/],
+    ['deep nesting', '['.repeat(20_000), /nested more than 100 levels/],
     [
       'a bomb of aliases',
       [

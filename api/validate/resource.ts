@@ -3,7 +3,8 @@ import type { Problem } from '../problem.js';
 import { renderDocuments } from '../render.js';
 import type { KubernetesResourceAction } from '../types.js';
 import { error, show, warning } from './fields.js';
-import { isSample, trySample } from './sample.js';
+import { isLabel, LONGEST_NAME } from './names.js';
+import { blankScope, isSample, trySample, withoutBlanks } from './sample.js';
 
 /** Checks a KubernetesResource action: the manifest is YAML and every document names an object. */
 export function checkResource(resource: KubernetesResourceAction, path: string): Problem[] {
@@ -11,7 +12,7 @@ export function checkResource(resource: KubernetesResourceAction, path: string):
   const { manifest } = resource;
   const sample = trySample(where, [manifest], (scope) => renderDocuments(manifest, scope));
   if ('problems' in sample) return sample.problems;
-  const problems = checkDocuments(sample.value, where);
+  const problems = [...checkDocuments(sample.value, where), ...checkNames(manifest, sample.value, where)];
   const operation = resource.operation ?? 'Create';
   if (
     resource.force !== undefined &&
@@ -67,6 +68,57 @@ function checkIdentity(document: Record<string, unknown>, which: string, path: s
     problems.push(error(path, 'InvalidManifest', message));
   }
   return problems;
+}
+
+/** Kinds whose names are labels, by group. */
+const LABEL_NAMED: ReadonlySet<unknown> = new Set(['v1/Namespace', 'v1/Service']);
+
+/** Names that the API server takes of no object; of those with placeholders, what stands beside them. */
+function checkNames(manifest: string, documents: readonly unknown[], path: string): Problem[] {
+  const objects = documents.map((document) => (isObject(document) ? document : {}));
+  const isOpen = objects.some(
+    ({ metadata }) => isObject(metadata) && (isSample(metadata.name) || isSample(metadata.namespace)),
+  );
+  const written = isOpen ? renderDocuments(manifest, blankScope([manifest])) : [];
+  return objects.flatMap(({ apiVersion, kind, metadata }, index) => {
+    if (!isObject(metadata)) return [];
+    const which = objects.length > 1 ? `document ${index + 1}: ` : '';
+    const own = written[index];
+    const blank = isObject(own) && isObject(own.metadata) ? own.metadata : {};
+    const isLabelNamed = LABEL_NAMED.has(`${String(apiVersion)}/${String(kind)}`);
+    const fields = [
+      ['name', isLabelNamed ? 'label' : 'segment'],
+      ['namespace', 'label'],
+    ] as const;
+    return fields.flatMap(([field, form]): Problem[] => {
+      const name = metadata[field];
+      if (typeof name !== 'string' || name === '') return [];
+      const fault = isSample(name) ? faultOfOpen(blank[field], form) : faultOf(name, form);
+      if (fault === undefined) return [];
+      return [error(path, 'InvalidName', `${which}metadata.${field} is ${show(name)}; ${fault}`)];
+    });
+  });
+}
+
+type NameForm = 'label' | 'segment';
+
+const longest = (form: NameForm): number => LONGEST_NAME[form === 'label' ? 'label' : 'subdomain'];
+
+/** Kinds differ in what characters they allow; no name may change the path of a request. */
+function faultOf(name: string, form: NameForm): string | undefined {
+  const max = longest(form);
+  if (name.length > max)
+    return `it has ${name.length} characters, and at most ${max} are allowed: shorten it`;
+  if (form === 'label')
+    return isLabel(name) ? undefined : 'it may have only lower-case letters, digits and "-"';
+  return /^\.\.?$|[/%]/.test(name) ? 'a name cannot be "." or ".." nor hold "/" or "%"' : undefined;
+}
+
+function faultOfOpen(blank: unknown, form: NameForm): string | undefined {
+  const fixed = typeof blank === 'string' ? withoutBlanks(blank).length : 0;
+  const max = longest(form);
+  if (fixed <= max) return undefined;
+  return `it has ${fixed} characters beside its placeholders, and at most ${max} are allowed: shorten it`;
 }
 
 function identityOf(document: Record<string, unknown>): string | undefined {

@@ -8,6 +8,8 @@ import { error } from './fields.js';
 
 /** Mark of a made-up value; whatever holds it cannot be judged yet. */
 const MARK = 'sample-of-';
+/** Made-up value of {@link blankScope}: a character for private use, which no name may hold. */
+const BLANK = '\ue000';
 
 /** Whether a rendered value comes from a placeholder, so that nothing can be said about it. */
 export function isSample(value: unknown): boolean {
@@ -21,21 +23,33 @@ export function isTemplated(text: string): boolean {
 
 /** A scope in which every placeholder of the texts has a made-up value of its own. */
 export function sampleScope(texts: readonly string[]): RenderScope {
+  return scopeOf(texts, (what) => `${MARK}${what}`);
+}
+
+/** A scope whose values {@link withoutBlanks} takes out again: what is left of a text was written there. */
+export function blankScope(texts: readonly string[]): RenderScope {
+  return { ...scopeOf(texts, () => BLANK), operation: BLANK };
+}
+
+/** What was written in a text that {@link blankScope} has filled. */
+export const withoutBlanks = (text: string): string => text.replaceAll(BLANK, '');
+
+function scopeOf(texts: readonly string[], sample: (what: string) => string): RenderScope {
   const params = Object.create(null) as RenderScope['params'];
   const outputs = Object.create(null) as Record<string, Record<string, unknown>>;
   for (const { reference } of texts.flatMap((text) => findPlaceholders(text).placeholders)) {
-    if (reference.kind === 'param') params[reference.name] = `${MARK}${reference.name}`;
+    if (reference.kind === 'param') params[reference.name] = sample(reference.name);
     if (reference.kind === 'output') {
       const view = (outputs[reference.action] ??= { phase: 'Succeeded' });
-      put(view, reference.path, `${MARK}${reference.action}`);
+      put(view, reference.path, sample(reference.action));
     }
   }
   return {
     params,
-    planName: `${MARK}plan`,
-    executionName: `${MARK}execution`,
+    planName: sample('plan'),
+    executionName: sample('execution'),
     operation: 'Execute',
-    mode: `${MARK}mode`,
+    mode: sample('mode'),
     outputs: outputs as OutputViews,
   };
 }

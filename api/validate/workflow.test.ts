@@ -495,6 +495,65 @@ describe('rules', () => {
       ['error InvalidManifest spec.actions[0].resource.manifest'],
     ],
     [
+      'manifests have an end',
+      [resource({ manifest: 'apiVersion: v1\nkind: ConfigMap\nmetadata: &m {name: a, again: *m}' })],
+      ['error InvalidManifest spec.actions[0].resource.manifest'],
+    ],
+    [
+      'manifests are not endlessly deep',
+      [
+        resource({
+          manifest: `apiVersion: v1\nkind: X\nmetadata: {name: a}\nd: ${'['.repeat(300)}${']'.repeat(300)}`,
+        }),
+      ],
+      ['error InvalidManifest spec.actions[0].resource.manifest'],
+    ],
+    [
+      'names in manifests are not too long',
+      [resource({ manifest: `apiVersion: v1\nkind: ConfigMap\nmetadata: {name: ${'n'.repeat(254)}}` })],
+      ['error InvalidName spec.actions[0].resource.manifest'],
+    ],
+    [
+      'names of Namespaces are shorter',
+      [
+        resource({ manifest: `apiVersion: v1\nkind: Namespace\nmetadata: {name: ${'n'.repeat(64)}}` }),
+        {
+          ...resource({
+            manifest: `apiVersion: v1\nkind: Role\nmetadata: {name: "system:${'n'.repeat(64)}"}`,
+          }),
+          name: 'b',
+        },
+      ],
+      ['error InvalidName spec.actions[0].resource.manifest'],
+    ],
+    [
+      'names leave room for their placeholders',
+      [
+        resource({
+          manifest: `apiVersion: v1\nkind: X\nmetadata: {name: "${'n'.repeat(254)}{{ .planName }}"}`,
+        }),
+        {
+          ...resource({
+            manifest: `apiVersion: v1\nkind: X\nmetadata: {name: "${'n'.repeat(253)}{{ .planName }}"}`,
+          }),
+          name: 'b',
+        },
+        {
+          name: 'c',
+          type: 'Localization',
+          localization: {
+            operation: 'Delete',
+            name: 'l',
+            namespace: `${'n'.repeat(64)}{{ .planName }}`,
+          },
+        },
+      ],
+      [
+        'error InvalidName spec.actions[0].resource.manifest',
+        'error InvalidName spec.actions[2].localization.namespace',
+      ],
+    ],
+    [
       'manifests hold objects',
       [resource({ manifest: '# nothing' })],
       ['error InvalidManifest spec.actions[0].resource.manifest'],

@@ -1,6 +1,6 @@
 import { type Document, isScalar, LineCounter, parseAllDocuments, visit } from 'yaml';
-import { KUBECTL_YAML } from '../../api/render-yaml.js';
 import { isObject } from '../../api/json.js';
+import { findExcess, findUnbounded, KUBECTL_YAML, MAX_YAML_ALIASES } from '../../api/yaml.js';
 import { locate, type Position, type PositionOf, segmentsOf } from './locate.js';
 import type { SourceFault, SourceText } from './sources.js';
 
@@ -24,8 +24,6 @@ export interface ParsedFile {
   faults: SourceFault[];
 }
 
-/** As many as kubectl would take: a few bytes of aliases can stand for gigabytes. */
-const MAX_ALIASES = 100;
 const MAX_FAULTS = 20;
 /** Deeper than any object is; the library needs stack for each level. */
 const MAX_DEPTH = 500;
@@ -95,6 +93,11 @@ function read(document: Document, fault: (offset: number, message: string) => vo
     fault((node as { range?: readonly number[] }).range?.[0] ?? 0, message);
   };
   try {
+    const unbounded = findUnbounded(document);
+    if (unbounded !== undefined) {
+      fault(unbounded.offset, unbounded.message);
+      return undefined;
+    }
     visit(document, {
       Map(_key, map) {
         const seen = new Set<string>();
@@ -126,12 +129,16 @@ function read(document: Document, fault: (offset: number, message: string) => vo
       Alias(_key, node) {
         // Counted before they are resolved, which takes time for each of them.
         aliases += 1;
-        if (aliases === MAX_ALIASES + 1) {
-          refuse(node, `has more than ${MAX_ALIASES} aliases; write out what they stand for`);
+        if (aliases === MAX_YAML_ALIASES + 1) {
+          refuse(node, `has more than ${MAX_YAML_ALIASES} aliases; write out what they stand for`);
         }
       },
     });
-    return broken ? undefined : (document.toJS({ maxAliasCount: MAX_ALIASES }) as unknown);
+    if (broken) return undefined;
+    const value = document.toJS({ maxAliasCount: MAX_YAML_ALIASES }) as unknown;
+    const excess = findExcess(value);
+    if (excess !== undefined) refuse(document.contents ?? {}, excess);
+    return broken ? undefined : value;
   } catch (error) {
     fault(document.contents?.range?.[0] ?? 0, reasonOf(error));
     return undefined;

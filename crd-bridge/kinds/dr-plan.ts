@@ -1,4 +1,5 @@
 import { ANNOTATIONS, API_VERSION, LABELS } from '../../api/group.js';
+import { isObject } from '../../api/json.js';
 import { labelValue } from '../../api/naming.js';
 import { nestedPlans } from '../../api/nested-plans.js';
 import type { WorkflowSpecLookup } from '../../api/nested-plans.js';
@@ -225,20 +226,16 @@ const isInvalid = (plan: DRPlan | undefined): boolean => plan?.status?.phase ===
 
 /** References of a plan to workflows; tolerates a spec of any shape. */
 export function references(plan: DRPlan): { namespace: string; name: string }[] {
-  const stages: unknown = plan.spec?.stages;
-  if (!Array.isArray(stages)) return [];
-  return (stages as DRPlan['spec']['stages']).flatMap((stage) =>
-    (Array.isArray(stage?.workflows) ? stage.workflows : []).flatMap((use) =>
-      use?.workflowRef === undefined
-        ? []
-        : [
-            {
-              name: use.workflowRef.name,
-              namespace: use.workflowRef.namespace || plan.metadata.namespace || 'default',
-            },
-          ],
-    ),
-  );
+  const { spec } = plan as { spec?: unknown };
+  const list = (value: unknown): unknown[] => (Array.isArray(value) ? (value as unknown[]) : []);
+  return list(isObject(spec) ? spec.stages : undefined)
+    .flatMap((stage) => list(isObject(stage) ? stage.workflows : undefined))
+    .flatMap((use) => {
+      const ref = isObject(use) && isObject(use.workflowRef) ? use.workflowRef : {};
+      if (typeof ref.name !== 'string' || ref.name === '') return [];
+      const written = typeof ref.namespace === 'string' ? ref.namespace : '';
+      return [{ name: ref.name, namespace: written || plan.metadata.namespace || 'default' }];
+    });
 }
 
 /** Label value of the one workflow that a plan uses (seed: Labels). */

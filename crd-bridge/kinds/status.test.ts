@@ -1,3 +1,4 @@
+import { references } from './dr-plan.js';
 import { describe, expect, it } from 'vitest';
 import type { Problem } from '../../api/problem.js';
 import type { DRPlan, DRPlanStatus } from '../../api/types.js';
@@ -54,4 +55,14 @@ it('a workflow is Ready or Invalid', () => {
   const workflow = { metadata: { name: 'w', generation: 2 }, spec: { actions: [] } };
   expect(workflowStatus(workflow, [error], at)).toMatchObject({ phase: 'Invalid', observedGeneration: 2 });
   expect(workflowStatus(workflow, [warning], at).phase).toBe('Ready');
+});
+
+it.each<unknown>([
+  undefined,
+  null,
+  'x',
+  { stages: [null] },
+  { stages: [{ workflows: [null, { workflowRef: null }, { workflowRef: { name: 1 } }] }] },
+])('a plan with the spec %j refers to nothing', (spec) => {
+  expect(references({ metadata: { name: 'p' }, spec } as never)).toEqual([]);
 });

@@ -38,7 +38,7 @@ export interface World {
   signals: { workflowId: string; request: CancelRequest }[];
   /** Stores an object under a new resourceVersion. */
   put<T>(object: T): T;
-  read<T>(kind: string, name: string): T;
+  read<T>(kind: string, name: string, namespace?: string): T;
   remove(kind: string, name: string): void;
   /** Does something just before the next such request about what begins so. */
   once(request: Request, of: string, work: () => unknown): void;
@@ -56,7 +56,8 @@ export function createWorld(): World {
 
   const keyOf = (key: { kind?: string; namespace?: string; name: string }): string =>
     `${key.kind} ${key.namespace ?? NAMESPACE}/${key.name}`;
-  const copy = <T>(value: T): T => structuredClone(value);
+  // What the API server keeps is JSON, and this is far quicker than a structured clone.
+  const copy = <T>(value: T): T => (value === undefined ? value : (JSON.parse(JSON.stringify(value)) as T));
 
   /** Runs what a test has put before such a request, once. */
   async function before(request: Request, of: string): Promise<void> {
@@ -71,7 +72,7 @@ export function createWorld(): World {
     version += 1;
     const stored = copy(object) as KubeObject;
     stored.metadata.resourceVersion = String(version);
-    objects.set(keyOf({ kind: stored.kind ?? '', namespace: NAMESPACE, name: stored.metadata.name }), stored);
+    objects.set(keyOf({ ...stored.metadata, kind: stored.kind ?? '' }), stored);
     return copy(stored) as T;
   }
 
@@ -124,7 +125,8 @@ export function createWorld(): World {
     runsById: runs,
     signals,
     put,
-    read: <T>(kind: string, name: string) => copy(objects.get(keyOf({ kind, name }))) as T,
+    read: <T>(kind: string, name: string, namespace = NAMESPACE) =>
+      copy(objects.get(keyOf({ kind, name, namespace }))) as T,
     remove(kind, name) {
       objects.delete(keyOf({ kind, name }));
     },

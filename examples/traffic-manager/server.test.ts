@@ -4,7 +4,7 @@ import type { TrafficManager } from './server.js';
 
 const open: TrafficManager[] = [];
 const start = async (): Promise<TrafficManager> => {
-  const manager = await startTrafficManager({ drainMs: 80 });
+  const manager = await startTrafficManager({ drainMs: 1000 });
   open.push(manager);
   return manager;
 };
@@ -54,7 +54,9 @@ test('sessions of a site end some time after its weight went to 0', async () => 
   const manager = await start();
   await put(manager, '/sites/site-a/weight', { weight: 0 });
   expect((await fetch(`${manager.url}/sites/site-a/drained`)).status).toBe(503);
-  await expect.poll(async () => (await fetch(`${manager.url}/sites/site-a/drained`)).status).toBe(200);
+  await expect
+    .poll(async () => (await fetch(`${manager.url}/sites/site-a/drained`)).status, { timeout: 20_000 })
+    .toBe(200);
 });
 
 test('the URL asks for failures, before or after the effect', async () => {

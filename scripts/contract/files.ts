@@ -42,6 +42,7 @@ export const FILES = {
   TAKEOVER: 'test/bridge/takeover.test.ts',
   FAILOVER: 'test/clusternet/failover.test.ts',
   TARGET: 'test/actions/target.test.ts',
+  STRANGE: 'test/contract/strange.test.ts',
   TRAPS: 'test/clusternet/traps.test.ts',
   TRIES: 'test/actions/attempts.test.ts',
   UNDO: 'test/contract/reverts.test.ts',

@@ -92,7 +92,11 @@ export const SECURITY: readonly Chapter[] = [
     ],
     [
       'long names, cycles, depth and costly expressions are refused cheaply',
-      ['test/admission/size.test.ts > 200 stages are let in, and one more action than a run may have is not'],
+      [
+        'test/admission/size.test.ts > 200 stages are let in, and one more action than a run may have is not',
+        'test/contract/strange.test.ts > a manifest with %s is refused',
+        'test/contract/strange.test.ts > a name of 10,000 characters of %s is refused',
+      ],
     ],
     [
       'two replicas, late caches and repeated signals have one effect',

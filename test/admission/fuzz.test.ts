@@ -1,6 +1,7 @@
 /**
  * Objects put together at random from good and bad parts: none brings admission down, and none that is let in turns out
- * to be Invalid. More cases with DROVER_FUZZ_CASES, another beginning with DROVER_FUZZ_SEED.
+ * to be Invalid; and what the data model allows is let in by the definitions too. A sample: test/fuzz looks at thousands,
+ * without servers. More cases with DROVER_FUZZ_CASES, another beginning with DROVER_FUZZ_SEED.
  */
 import fc from 'fast-check';
 import { afterAll, beforeAll, expect, it } from 'vitest';
@@ -9,9 +10,11 @@ import type { Kind } from '../../api/group.js';
 import type { DRPlan, DRWorkflow } from '../../api/types.js';
 import { condition, http, openStack, poll, unique } from '../support/stack.js';
 import type { Stack } from '../support/stack.js';
+import { diceOf } from '../fuzz/dice.js';
+import { legalStory } from '../fuzz/model.js';
 import { ask } from './asking.js';
 
-const numRuns = Number(process.env.DROVER_FUZZ_CASES ?? 300);
+const numRuns = Number(process.env.DROVER_FUZZ_CASES ?? 150);
 const seed = Number(process.env.DROVER_FUZZ_SEED ?? 20);
 
 let stack: Stack;
@@ -187,4 +190,32 @@ it(`${numRuns} objects`, { timeout: 120_000 + numRuns * 200 }, async () => {
   // Both happen often enough for this to say something.
   expect(count.in).toBeGreaterThan(numRuns / 20);
   expect(count.out).toBeGreaterThan(numRuns / 20);
+});
+
+it('stories that the data model allows are let in whole', { timeout: 300_000 }, async () => {
+  await fc.assert(
+    fc.asyncProperty(fc.gen(), async (g) => {
+      const story = legalStory(diceOf(g));
+      // Each in names of its own: the plans of one are not to meet the workflows of another.
+      const suffix = unique('s');
+      const text = JSON.stringify(story)
+        .replaceAll(/"name":"w(\d)"/g, `"name":"w$1-${suffix}"`)
+        .replaceAll('"namespace":"ns"', `"namespace":"${stack.namespace}"`)
+        .replaceAll('"namespace":"other"', `"namespace":"${stack.namespace}"`);
+      const { workflows, plan, execute } = JSON.parse(text) as typeof story;
+      for (const { name: id, spec } of workflows) {
+        expect(await ask(stack.namespace, 'DRWorkflow', id, spec)).toMatchObject({
+          message: '',
+          status: 201,
+        });
+      }
+      const id = `p-${suffix}`;
+      expect(await ask(stack.namespace, 'DRPlan', id, plan.spec)).toMatchObject({ message: '', status: 201 });
+      const run = { ...(execute.spec as object), planRef: id };
+      // A dry run: what these plans do is not meant to be done.
+      const asked = await ask(stack.namespace, 'DRPlanExecution', `e-${suffix}`, run, { dryRun: true });
+      expect(asked).toMatchObject({ message: '', status: 201 });
+    }),
+    { numRuns: 40, seed, endOnFailure: true },
+  );
 });
