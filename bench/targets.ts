@@ -84,7 +84,7 @@ export const TARGETS: readonly Target[] = [
   },
   {
     scenario: 'readmission',
-    figure: 'API writes',
+    figure: 'writes of objects',
     must: { atMost: 0 },
     sizes: { plans: 500, executions: 1400 },
   },

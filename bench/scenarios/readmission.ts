@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { request } from 'undici';
 import type { Bench, Scenario } from '../lib/bench.js';
+import type { Figure } from '../lib/figures.js';
 import { execute, expectSuccess, prepareRuns, within } from '../lib/load.js';
 import { measured } from '../lib/measure.js';
 import { processAgeSeconds } from '../lib/processes.js';
@@ -38,9 +39,25 @@ export const readmission: Scenario = {
         return ready;
       }),
     );
-    return [{ name: 'bridge ready after', value: seconds, unit: 's', better: 'lower' }, ...figures];
+    return [
+      { name: 'bridge ready after', value: seconds, unit: 's', better: 'lower' },
+      { name: 'writes of objects', value: objectWrites(figures), unit: 'requests', better: 'lower' },
+      ...figures,
+    ];
   },
 };
+
+/**
+ * Writes of what the bridge keeps: whoever starts it applies definitions and rights again, and it applies its webhooks,
+ * however much is there.
+ */
+function objectWrites(figures: readonly Figure[]): number {
+  return figures
+    .filter(({ name }) =>
+      /^API (POST|PUT|PATCH|APPLY|DELETE) (dr\w+|controllerrevisions|events)\b/.test(name),
+    )
+    .reduce((sum, { value }) => sum + value, 0);
+}
 
 /** Runs the plans in turn until there are enough executions. */
 async function makeExecutions(bench: Bench): Promise<void> {
