@@ -169,7 +169,7 @@ describe('a namespace that is deleted', () => {
 });
 
 describe('while the worker is away', () => {
-  afterAll(heal);
+  afterAll(() => heal());
 
   it('a run that nobody takes before its deadline does nothing when somebody does', async () => {
     const plan = unique('untaken');
