@@ -1,5 +1,5 @@
 /** How a run is part of another: written by the bridge on the execution that it makes for a nested plan. */
-import { isObject } from './json.js';
+import { isObject, parseJson } from './json.js';
 
 /** Levels of nested plans that a run may have below it. */
 export const MAX_NESTING = 5;
@@ -17,12 +17,7 @@ export interface Nesting {
 /** Reads the annotation; undefined where there is none, or none that can be read. */
 export function readNesting(text: string | undefined): Nesting | undefined {
   if (text === undefined) return undefined;
-  let value: unknown;
-  try {
-    value = JSON.parse(text);
-  } catch {
-    return undefined;
-  }
+  const value = parseJson(text);
   return isNesting(value) ? value : undefined;
 }
 

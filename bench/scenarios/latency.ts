@@ -1,9 +1,8 @@
 import type { Scenario } from '../lib/bench.js';
 import { timesOf } from '../lib/figures.js';
 import type { Figure } from '../lib/figures.js';
-import { historyFigures } from '../lib/history.js';
-import { execute, expectSuccess, latencies, prepareRuns } from '../lib/load.js';
-import { measured } from '../lib/measure.js';
+import { latencies } from '../lib/load.js';
+import { measureRuns } from '../lib/measure-runs.js';
 
 const SHAPES = [
   { name: '1x1', stages: 1, actions: 1, share: 1 },
@@ -22,25 +21,16 @@ export const latency: Scenario = {
     const figures: Figure[] = [];
     for (const shape of SHAPES) {
       const count = Math.max(3, Math.round(bench.size('runs') * shape.share));
-      const planned = await prepareRuns(bench, { shape, count: count + WARM_UP });
-      const go = (runs: typeof planned, text: string) =>
-        execute(bench, runs, { parallel: 1, limitMs: 60_000 + count * 30_000, text });
-      expectSuccess(bench, await go(planned.slice(0, WARM_UP), `${shape.name}, warming up`));
-      const { value: ended, figures: costs } = await measured(
-        bench,
-        { prefix: shape.name, runs: count, ownWrites: count },
-        () => go(planned.slice(WARM_UP), `${shape.name}, one at a time`),
-      );
-      expectSuccess(bench, ended);
-      figures.push(
-        ...timesOf(shape.name, latencies(ended)),
-        ...costs,
-        ...(await historyFigures(
-          bench,
-          shape.name,
-          ended.map(({ object }) => object),
-        )),
-      );
+      const { ended, costs } = await measureRuns(bench, {
+        shape,
+        prefix: shape.name,
+        count,
+        warmUp: WARM_UP,
+        parallel: 1,
+        limitMs: 60_000 + count * 30_000,
+        text: `${shape.name}, one at a time`,
+      });
+      figures.push(...timesOf(shape.name, latencies(ended)), ...costs);
     }
     return figures;
   },

@@ -1,9 +1,8 @@
 import type { Scenario } from '../lib/bench.js';
-import { historyFigures } from '../lib/history.js';
-import { execute, expectSuccess, latencies, prepareRuns } from '../lib/load.js';
-import { BODY_BYTES, measured } from '../lib/measure.js';
+import { latencies } from '../lib/load.js';
+import { BODY_BYTES } from '../lib/measure.js';
+import { measureRuns, statusKiB } from '../lib/measure-runs.js';
 import { median, sum } from '../lib/statistics.js';
-import { statusKiB } from './wide.js';
 
 export const long: Scenario = {
   name: 'long',
@@ -16,22 +15,18 @@ export const long: Scenario = {
   once: true,
   async run(bench) {
     const [stages, actions] = [bench.size('stages'), bench.size('actions')];
-    const planned = await prepareRuns(bench, { shape: { stages, actions }, count: 1 });
-    const { value: ended, figures } = await measured(
-      bench,
-      { prefix: '', runs: 1, ownWrites: 1, memory: true },
-      () =>
-        execute(bench, planned, {
-          parallel: 1,
-          limitMs: 300_000 + stages * actions * 2000,
-          text: `${stages * actions} actions`,
-        }),
-    );
-    expectSuccess(bench, ended);
-    const objects = ended.map(({ object }) => object);
-    const status = statusKiB(objects[0]);
+    const { ended, costs } = await measureRuns(bench, {
+      shape: { stages, actions },
+      prefix: '',
+      count: 1,
+      parallel: 1,
+      limitMs: 300_000 + stages * actions * 2000,
+      text: `${stages * actions} actions`,
+      memory: true,
+    });
+    const status = statusKiB(ended[0]?.object);
     const seconds = median(latencies(ended)) / 1000;
-    const bodies = figures.filter(({ name }) => name.startsWith(BODY_BYTES) && !name.endsWith(' events'));
+    const bodies = costs.filter(({ name }) => name.startsWith(BODY_BYTES) && !name.endsWith(' events'));
     const written = sum(bodies.map(({ value }) => value));
     return [
       { name: 'ended after', value: seconds, unit: 's', better: 'lower' },
@@ -53,8 +48,7 @@ export const long: Scenario = {
               better: 'lower' as const,
             },
           ]),
-      ...figures,
-      ...(await historyFigures(bench, '', objects)),
+      ...costs,
     ];
   },
 };

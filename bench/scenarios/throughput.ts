@@ -1,9 +1,8 @@
 import type { Scenario } from '../lib/bench.js';
 import { timesOf } from '../lib/figures.js';
 import type { Figure } from '../lib/figures.js';
-import { historyFigures } from '../lib/history.js';
-import { execute, expectSuccess, latencies, prepareRuns, wallSeconds } from '../lib/load.js';
-import { measured } from '../lib/measure.js';
+import { latencies, wallSeconds } from '../lib/load.js';
+import { measureRuns } from '../lib/measure-runs.js';
 
 const SHAPES = [
   { name: '1x1', stages: 1, actions: 1, share: 1 },
@@ -20,20 +19,16 @@ export const throughput: Scenario = {
     const figures: Figure[] = [];
     for (const shape of SHAPES) {
       const count = Math.max(3, Math.round(bench.size('runs') * shape.share));
-      const planned = await prepareRuns(bench, { shape, count: count + WARM_UP });
-      const go = (runs: typeof planned, text: string) =>
-        execute(bench, runs, { parallel: 24, limitMs: 120_000 + count * 5000, text });
-      expectSuccess(bench, await go(planned.slice(0, WARM_UP), `${shape.name}, warming up`));
-      let begun = 0;
-      const { value: ended, figures: costs } = await measured(
-        bench,
-        { prefix: shape.name, runs: count, ownWrites: count, memory: true },
-        () => {
-          begun = performance.now();
-          return go(planned.slice(WARM_UP), `${shape.name}, ${count} at once`);
-        },
-      );
-      expectSuccess(bench, ended);
+      const { ended, begun, costs } = await measureRuns(bench, {
+        shape,
+        prefix: shape.name,
+        count,
+        warmUp: WARM_UP,
+        parallel: 24,
+        limitMs: 120_000 + count * 5000,
+        text: `${shape.name}, ${count} at once`,
+        memory: true,
+      });
       const seconds = wallSeconds(ended, begun);
       figures.push(
         {
@@ -45,11 +40,6 @@ export const throughput: Scenario = {
         { name: `${shape.name} all ended after`, value: seconds, unit: 's', better: 'lower' },
         ...timesOf(shape.name, latencies(ended)).map((figure) => ({ ...figure, detail: true as const })),
         ...costs,
-        ...(await historyFigures(
-          bench,
-          shape.name,
-          ended.map(({ object }) => object),
-        )),
       );
     }
     return figures;

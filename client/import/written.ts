@@ -1,4 +1,4 @@
-import { isObject } from '../../api/json.js';
+import { isObject, parseJson } from '../../api/json.js';
 import type { Written } from './finding.js';
 
 /** Where kubectl keeps what a person applied, without anything that was filled in later. */
@@ -34,13 +34,9 @@ function appliedOf(object: Record<string, unknown>): unknown {
   const annotations = isObject(metadata.annotations) ? metadata.annotations : {};
   const text = annotations[LAST_APPLIED];
   if (typeof text !== 'string') return undefined;
-  try {
-    const applied: unknown = JSON.parse(text);
-    // The record must be of this very list of actions or stages, or positions would not match.
-    return isObject(applied) && sameLists(applied.spec, object.spec) ? applied : undefined;
-  } catch {
-    return undefined;
-  }
+  const applied = parseJson(text);
+  // The record must be of this very list of actions or stages, or positions would not match.
+  return isObject(applied) && sameLists(applied.spec, object.spec) ? applied : undefined;
 }
 
 function sameLists(applied: unknown, stored: unknown): boolean {

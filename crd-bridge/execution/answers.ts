@@ -1,7 +1,7 @@
 import { findPending, readAnswer } from '../../api/approval.js';
 import type { ApprovalAnswer } from '../../api/approval.js';
 import { ANNOTATIONS } from '../../api/group.js';
-import { isObject } from '../../api/json.js';
+import { isObject, parseJson } from '../../api/json.js';
 import type { DRPlanExecution } from '../../api/types.js';
 
 /** How much an installation wants to know of who answers an approval. */
@@ -54,12 +54,7 @@ export function answersOf(
 /** The records of admission; whatever is not one is left out. */
 export function readAnswers(text: string | undefined): ApprovalAnswer[] {
   if (text === undefined) return [];
-  let list: unknown;
-  try {
-    list = JSON.parse(text);
-  } catch {
-    return [];
-  }
+  const list = parseJson(text);
   return Array.isArray(list) ? (list as unknown[]).filter(isAnswer) : [];
 }
 

@@ -1,5 +1,5 @@
 /** Who asked for an execution, kept on it: groups decide too, and are known at admission only. */
-import { isObject } from '../../api/json.js';
+import { isObject, parseJson } from '../../api/json.js';
 import type { Subject } from './authority.js';
 
 /** Longest record, in characters. Annotations of an object share 256 KiB, and caches hold them all. */
@@ -23,12 +23,7 @@ export function writeRequester(subject: Subject): string {
 /** Reads the record; undefined where there is none, or none that can be read. */
 export function readRequester(text: string | undefined): Subject | undefined {
   if (text === undefined) return undefined;
-  let value: unknown;
-  try {
-    value = JSON.parse(text);
-  } catch {
-    return undefined;
-  }
+  const value = parseJson(text);
   if (!isObject(value) || typeof value.user !== 'string') return undefined;
   const { user, uid, groups, extra } = value;
   return {
