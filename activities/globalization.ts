@@ -1,7 +1,7 @@
 import { isObject } from '../api/json.js';
 import { renderString } from '../api/render.js';
 import { listClusters } from './clusternet.js';
-import { globalizationSpec } from './clusternet-body.js';
+import { globalizationSpec } from '../api/clusternet-body.js';
 import type { Handler } from './handler.js';
 import { evaluateSelector } from './label-selector.js';
 import type { ObjectHandlerOptions } from './object-action.js';

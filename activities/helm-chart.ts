@@ -6,7 +6,7 @@ import { describeKey } from '../kube/object.js';
 import type { KubeObject } from '../kube/object.js';
 import { observe } from '../kube/observe.js';
 import { APPS, missingKind } from './clusternet.js';
-import { helmChartSpec } from './clusternet-body.js';
+import { helmChartSpec } from '../api/clusternet-body.js';
 import type { Attempt, AttemptResult, Handler } from './handler.js';
 import { FINALIZER_WAIT_MS, isAutomaticUndo } from './object-action.js';
 import type { ObjectHandlerOptions, Performed } from './object-action.js';

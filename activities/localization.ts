@@ -1,6 +1,6 @@
 import { renderString } from '../api/render.js';
 import { CLUSTERS } from './clusternet.js';
-import { localizationSpec } from './clusternet-body.js';
+import { localizationSpec } from '../api/clusternet-body.js';
 import type { Handler } from './handler.js';
 import type { ObjectHandlerOptions } from './object-action.js';
 import { createOverrideHandler } from './override-object.js';

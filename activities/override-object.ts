@@ -9,7 +9,7 @@ import { keyOf } from '../kube/client.js';
 import type { KubeObject } from '../kube/object.js';
 import { describeKey } from '../kube/object.js';
 import { APPS, missingKind } from './clusternet.js';
-import type { Body } from './clusternet-body.js';
+import type { Body } from '../api/clusternet-body.js';
 import type { Attempt, Handler } from './handler.js';
 import { FINALIZER_WAIT_MS } from './object-action.js';
 import type { ObjectHandlerOptions } from './object-action.js';

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { localizationSpec, subscriptionSpec } from './clusternet-body.js';
+import { localizationSpec, subscriptionSpec } from '../api/clusternet-body.js';
 import { checkOverrides } from './overrides.js';
 
 const scope = {

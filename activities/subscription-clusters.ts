@@ -12,7 +12,7 @@ import { observe } from '../kube/observe.js';
 import type { ClusterTarget, TargetsOutcome } from '../workflows/contract.js';
 import { APPS, bindingOf, CLUSTER_ID, CLUSTERS, listClusters, missingKind } from './clusternet.js';
 import type { ManagedCluster } from './clusternet.js';
-import { subscriptionSpec } from './clusternet-body.js';
+import { subscriptionSpec } from '../api/clusternet-body.js';
 import type { Attempt, AttemptResult, Handler } from './handler.js';
 import type { ObjectHandler } from './object-handler.js';
 import { operationOf } from './operations.js';

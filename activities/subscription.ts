@@ -6,7 +6,7 @@ import { isRetryable, KubeError } from '../kube/error.js';
 import { describeKey } from '../kube/object.js';
 import type { KubeObject } from '../kube/object.js';
 import { DRIFT_AFTER_MS } from './child-check.js';
-import { subscriptionSpec } from './clusternet-body.js';
+import { subscriptionSpec } from '../api/clusternet-body.js';
 import { APPS, bindingOf, listClusters, missingKind } from './clusternet.js';
 import type { ManagedCluster } from './clusternet.js';
 import type { Attempt, AttemptResult } from './handler.js';

@@ -2,6 +2,7 @@ import type { Command } from 'commander';
 import type { CommandContext } from '../context.js';
 import { EXIT } from '../exit-codes.js';
 import { type CheckedObject, checkObjects, NO_SURROUNDINGS, pickObjects } from '../manifests/check.js';
+import { sourcesInFiles } from '../manifests/override-sources.js';
 import { parseManifests } from '../manifests/parse.js';
 import { readSources, readStdin, type SourceFault } from '../manifests/sources.js';
 import { surroundingsIn } from '../manifests/surroundings.js';
@@ -51,12 +52,13 @@ async function validate(
   const allFaults = [...faults, ...parsed.flatMap((file) => file.faults)];
   const cluster = options.cluster === true ? await context.openCluster() : undefined;
   const namespace = context.options.namespace ?? cluster?.namespace ?? 'default';
-  const { objects, others } = pickObjects(
-    parsed.flatMap((file) => file.objects),
-    namespace,
-  );
+  const manifests = parsed.flatMap((file) => file.objects);
+  const { objects, others } = pickObjects(manifests, namespace);
   const around = cluster === undefined ? NO_SURROUNDINGS : await surroundingsIn(cluster.kube, objects);
-  const checked = checkObjects(objects, around);
+  const checked = checkObjects(objects, {
+    ...around,
+    overrides: sourcesInFiles(manifests, around.overrides),
+  });
 
   const problems = checked.flatMap((object) => object.problems);
   const errors = allFaults.length + problems.filter(({ severity }) => severity === 'error').length;

@@ -5,10 +5,21 @@ import { modeWarnings } from '../../api/mode-warnings.js';
 import { errorsOf, type Problem } from '../../api/problem.js';
 import { takeSnapshot } from '../../api/snapshot.js';
 import type { DRPlan, DRPlanExecution, DRWorkflow } from '../../api/types.js';
-import { unknownFields, validateExecutionSpec, validatePlan, validateWorkflow } from '../../api/validate.js';
+import { mergeParameters } from '../../api/parameters.js';
+import {
+  checkOverridePaths,
+  overridesIn,
+  unknownFields,
+  validateExecutionSpec,
+  validatePlan,
+  validateWorkflow,
+  writtenOverrides,
+} from '../../api/validate.js';
 import { checkName } from '../../api/validate/names.js';
 import type { Position } from './locate.js';
+import type { SourcesOf } from './override-sources.js';
 import type { ManifestObject } from './parse.js';
+import { referencesOf } from './references.js';
 
 /** A problem with its place. */
 export interface LocatedProblem extends Problem, Position {
@@ -39,6 +50,8 @@ export interface CheckedObject {
 export interface Surroundings {
   workflow(namespace: string, name: string): DRWorkflow | undefined;
   plan(namespace: string, name: string): DRPlan | undefined;
+  /** What is known about the feeds of overrides; absent: nothing is said about their paths. */
+  overrides?: SourcesOf;
   /** Whether what is not found does not exist: false where only files were read. */
   complete: boolean;
 }
@@ -113,15 +126,45 @@ export function checkObjects(objects: readonly DrObject[], around: Surroundings)
     return found;
   };
 
-  function problemsOf({ kind, namespace, object }: DrObject): Problem[] {
+  // Their overrides are looked at with the values that the plans give.
+  const used = new Set(
+    objects
+      .filter(({ kind }) => kind === 'DRPlan')
+      .flatMap(({ namespace, object }) => referencesOf({ namespace, spec: object.spec }))
+      .map((ref) => `${ref.namespace}/${ref.name}`),
+  );
+
+  function overridePaths(found: DRPlan, execution?: DRPlanExecution): Problem[] {
+    const { overrides } = around;
+    return overrides === undefined
+      ? []
+      : checkOverridePaths(writtenOverrides(found, workflow, execution), overrides);
+  }
+
+  function ownOverrides({ spec }: DRWorkflow): Problem[] {
+    if (around.overrides === undefined) return [];
+    const params = mergeParameters({ workflow: spec.parameters ?? [] }, { at: 'plan' }).values;
+    return checkOverridePaths(overridesIn(spec.actions, { params }, 'spec.actions'), around.overrides);
+  }
+
+  function problemsOf({ kind, namespace, name, object }: DrObject): Problem[] {
     switch (kind) {
-      case 'DRWorkflow':
-        return [...workflowProblems(object as unknown as DRWorkflow)];
-      case 'DRPlan':
+      case 'DRWorkflow': {
+        const problems = workflowProblems(object as unknown as DRWorkflow);
+        const isUsed = used.has(`${namespace}/${name}`);
+        return errorsOf(problems).length > 0 || isUsed
+          ? [...problems]
+          : [...problems, ...ownOverrides(object as unknown as DRWorkflow)];
+      }
+      case 'DRPlan': {
+        const problems = validatePlan(object, workflow, { workflowProblems, plan }).map(asAdmitted);
+        const isWrong = errorsOf(problems).length > 0;
         return [
-          ...validatePlan(object, workflow, { workflowProblems, plan }).map(asAdmitted),
+          ...problems,
+          ...(isWrong ? [] : overridePaths(object as unknown as DRPlan)),
           ...checkAccount(object),
         ];
+      }
       case 'DRPlanExecution': {
         const problems = validateExecutionSpec(object);
         if (errorsOf(problems).length > 0) return problems;
@@ -147,9 +190,11 @@ export function checkObjects(objects: readonly DrObject[], around: Surroundings)
     }
     const { snapshot } = takeSnapshot({ plan: found, execution, lookup: workflow });
     const compiled = compileRun({ snapshot });
+    const toldOfPlan = new Set(find('DRPlan', namespace, planRef) && overridePaths(found).map(toldAs));
     const problems = [
       ...modeWarnings(snapshot),
       ...(compiled.ok ? [] : errorsOf(compiled.problems.map(asAdmitted))),
+      ...(compiled.ok ? overridePaths(found, execution) : []).filter((one) => !toldOfPlan.has(toldAs(one))),
     ];
     return problems.map((problem) =>
       problem.path.startsWith('execution.')
@@ -202,6 +247,8 @@ export function checkObjects(objects: readonly DrObject[], around: Surroundings)
     };
   });
 }
+
+const toldAs = ({ path, message }: Problem): string => `${path}\n${message}`;
 
 /** A plan is let in before its workflows and the plans that it runs, as objects are applied in any order; it is Invalid until they are there. */
 function asAdmitted(problem: Problem): Problem {

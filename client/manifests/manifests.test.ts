@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { checkObjects, type LocatedProblem, NO_SURROUNDINGS, pickObjects } from './check.js';
 import { segmentsOf } from './locate.js';
+import { sourcesInFiles } from './override-sources.js';
 import { parseManifests } from './parse.js';
 import { readSources, readStdin } from './sources.js';
 
@@ -44,11 +45,10 @@ spec:
 
 function check(...texts: string[]): { problems: LocatedProblem[]; brief: string[]; faults: string[] } {
   const files = texts.map((text, index) => parseManifests({ file: `f${index}`, text }));
-  const { objects } = pickObjects(
-    files.flatMap((file) => file.objects),
-    'dr',
-  );
-  const problems = checkObjects(objects, NO_SURROUNDINGS).flatMap((object) => object.problems);
+  const manifests = files.flatMap((file) => file.objects);
+  const { objects } = pickObjects(manifests, 'dr');
+  const around = { ...NO_SURROUNDINGS, overrides: sourcesInFiles(manifests) };
+  const problems = checkObjects(objects, around).flatMap((object) => object.problems);
   return {
     problems,
     brief: problems.map((one) => `${one.file}:${one.line}:${one.column} ${one.severity} ${one.reason}`),
@@ -91,6 +91,63 @@ describe('objects of files', () => {
     const { brief } = check(PLAN, WORKFLOW.replace('type: HTTP', 'type: Http'));
     expect(brief).toContain('f1:10:7 error InvalidField');
     expect(brief).toContain('f0:10:11 error WorkflowInvalid');
+  });
+
+  const LOCALIZE = `apiVersion: dr.bkbcs.tencent.com/v1alpha1
+kind: DRWorkflow
+metadata: {name: w}
+spec:
+  parameters:
+    - {name: site, default: replica}
+  actions:
+    - name: scale
+      type: Localization
+      localization:
+        name: scale
+        namespace: clusternet-b
+        feed: {apiVersion: apps/v1, kind: Deployment, name: web, namespace: shop}
+        overrides:
+          - name: more
+            type: JSONPatch
+            value: '[{"op": "add", "path": "/spec/{{ .params.site }}/x", "value": 3}]'
+`;
+  const DEPLOYMENT = `{apiVersion: apps/v1, kind: Deployment, metadata: {name: web, namespace: shop}, spec: {replicas: 1, selector: {}}}\n`;
+
+  it('warn of a JSON patch whose path is not in the object that is in the files too', () => {
+    const { problems } = check(LOCALIZE, DEPLOYMENT);
+    expect(problems).toMatchObject([
+      { reason: 'PatchPathNotFound', severity: 'warning', file: 'f0', line: 17 },
+    ]);
+    expect(problems[0]?.message).toMatch(
+      /^"more": operation 1 \(add 3\) at \/spec\/replica\/x, where \/spec has replicas, selector \(Deployment in f1\)/,
+    );
+    expect(check(LOCALIZE).brief).toEqual([]);
+    expect(check(LOCALIZE.replace('default: replica', 'default: selector'), DEPLOYMENT).brief).toEqual([]);
+  });
+
+  it('judge such a patch by the Manifest of Clusternet, other overrides, and the values of plan and execution', () => {
+    const manifest = `apiVersion: apps.clusternet.io/v1alpha1
+kind: Manifest
+metadata: {name: web, namespace: clusternet-reserved}
+template: ${DEPLOYMENT}`;
+    expect(check(LOCALIZE, manifest).problems[0]?.message).toContain('Deployment in its Manifest of f1');
+    const other = `apiVersion: apps.clusternet.io/v1alpha1
+kind: Globalization
+metadata: {name: all}
+spec:
+  feed: {apiVersion: apps/v1, kind: Deployment, name: web, namespace: shop}
+  overrides: [{name: o, type: MergePatch, value: 'spec: {replica: {}}'}]
+`;
+    expect(check(LOCALIZE, manifest, other).brief).toEqual([]);
+    const given = PLAN.replace('spec:\n', 'spec:\n  globalParams: [{name: site, value: selector}]\n');
+    expect(check(LOCALIZE, given, DEPLOYMENT).brief).toEqual([]);
+    // Told once for the plan, and once more for the execution that gives another value.
+    expect(check(LOCALIZE, given, DEPLOYMENT, EXECUTION.replace('value: b', 'value: none')).brief).toEqual([
+      'f0:17:13 warning PatchPathNotFound',
+    ]);
+    expect(check(LOCALIZE, PLAN, DEPLOYMENT, EXECUTION.replace('value: b', 'value: replica')).brief).toEqual([
+      'f0:17:13 warning PatchPathNotFound',
+    ]);
   });
 
   it('name the line inside a manifest', () => {

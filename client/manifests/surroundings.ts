@@ -3,9 +3,21 @@ import { isObject } from '../../api/json.js';
 import { nestedPlans } from '../../api/nested-plans.js';
 import type { WorkflowSpecLookup } from '../../api/nested-plans.js';
 import type { DRPlan, DRWorkflow } from '../../api/types.js';
+import { feedKey, needsTarget } from '../../api/override-effect.js';
+import type { OverrideSources } from '../../api/override-effect.js';
+import { validatePlan, writtenOverrides } from '../../api/validate.js';
+import type { WrittenOverride } from '../../api/validate.js';
+import { errorsOf } from '../../api/problem.js';
 import type { KubeClient } from '../../kube/client.js';
+import { KubeError } from '../../kube/error.js';
+import { readOverrideSources } from '../../kube/override-sources.js';
 import { keyFor } from '../resources.js';
 import type { DrObject, Surroundings } from './check.js';
+import { referencesOf } from './references.js';
+
+/** Feeds that are looked up in a cluster. */
+const MOST_FEEDS = 200;
+const FEED_TIMEOUT_MS = 10_000;
 
 /** Gets from a cluster what the objects refer to and the files do not hold. */
 export async function surroundingsIn(kube: KubeClient, objects: readonly DrObject[]): Promise<Surroundings> {
@@ -35,18 +47,50 @@ export async function surroundingsIn(kube: KubeClient, objects: readonly DrObjec
     const found = await kube.get<DRWorkflow>(keyFor('DRWorkflow', reference.namespace, reference.name));
     if (found !== undefined) workflows.set(key, found);
   }
+  const inFiles = <T>(kind: string, namespace: string, name: string): T | undefined =>
+    objects.find((entry) => entry.kind === kind && entry.namespace === namespace && entry.name === name)
+      ?.object as T | undefined;
   await findNested();
+  const sources = await findOverrides();
   return {
+    overrides: (override) => sources.get(sourceKey(override)),
     workflow: (namespace, name) => workflows.get(`${namespace}/${name}`),
     plan: (namespace, name) => plans.get(`${namespace}/${name}`),
     complete: true,
   };
 
+  /** What is there about the feeds of the overrides that the plans write. */
+  async function findOverrides(): Promise<Map<string, OverrideSources>> {
+    const workflow = (namespace: string, name: string): DRWorkflow | undefined =>
+      inFiles<DRWorkflow>('DRWorkflow', namespace, name) ?? workflows.get(`${namespace}/${name}`);
+    const given = objects.flatMap(({ kind, object }) =>
+      kind === 'DRPlan' ? [object as unknown as DRPlan] : [],
+    );
+    const wanted = new Map<string, WrittenOverride>();
+    for (const plan of [...given, ...plans.values()]) {
+      if (errorsOf(validatePlan(plan, workflow)).length > 0) continue;
+      for (const override of writtenOverrides(plan, workflow)) {
+        const { feed } = override.spec;
+        const matters = isObject(feed) && feed.kind !== 'HelmChart' && needsTarget(override.spec);
+        if (matters) wanted.set(sourceKey(override), override);
+      }
+    }
+    const found = new Map<string, OverrideSources>();
+    for (const [key, { kind, namespace, spec }] of [...wanted].slice(0, MOST_FEEDS)) {
+      const query = { kind, namespace, feed: spec.feed as Record<string, unknown>, target: true };
+      const signal = AbortSignal.timeout(FEED_TIMEOUT_MS);
+      // Who may read plans need not be allowed to read this; it is judged again when the action runs.
+      const read = await readOverrideSources(kube, query, { signal }).catch((error: unknown) => {
+        if (signal.aborted || error instanceof KubeError) return undefined;
+        throw error;
+      });
+      if (read !== undefined) found.set(key, read);
+    }
+    return found;
+  }
+
   /** Plans that the plans run as parts of themselves, with their workflows, and so on. */
   async function findNested(): Promise<void> {
-    const inFiles = <T>(kind: string, namespace: string, name: string): T | undefined =>
-      objects.find((entry) => entry.kind === kind && entry.namespace === namespace && entry.name === name)
-        ?.object as T | undefined;
     const spec: WorkflowSpecLookup = (namespace, name) => {
       const key = `${namespace}/${name}`;
       const found = inFiles<DRWorkflow>('DRWorkflow', namespace, name) ?? workflows.get(key);
@@ -78,20 +122,5 @@ export async function surroundingsIn(kube: KubeClient, objects: readonly DrObjec
   }
 }
 
-/** Workflows that a plan refers to; tolerates a spec of any shape. */
-export function referencesOf(plan: {
-  namespace: string;
-  spec: unknown;
-}): { namespace: string; name: string }[] {
-  const list = (value: unknown): unknown[] => (Array.isArray(value) ? (value as unknown[]) : []);
-  const stages = isObject(plan.spec) ? list(plan.spec.stages) : [];
-  return stages
-    .flatMap((stage) => (isObject(stage) ? list(stage.workflows) : []))
-    .flatMap((use) => {
-      const ref = isObject(use) && isObject(use.workflowRef) ? use.workflowRef : {};
-      if (typeof ref.name !== 'string' || ref.name === '') return [];
-      const namespace =
-        typeof ref.namespace === 'string' && ref.namespace !== '' ? ref.namespace : plan.namespace;
-      return [{ namespace, name: ref.name }];
-    });
-}
+const sourceKey = ({ kind, namespace, spec }: WrittenOverride): string =>
+  JSON.stringify([kind, namespace, isObject(spec.feed) ? feedKey(spec.feed) : '']);

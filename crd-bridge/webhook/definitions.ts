@@ -12,15 +12,18 @@ import type { DrDeps, DrSettings } from '../execution/types.js';
 import { subjectOf, withAuthority } from './authority.js';
 import type { Authority } from './authority.js';
 import type { Lookups } from './lookups.js';
+import { overrideWarnings } from './override-warnings.js';
 import { verdictOn, warningsOf } from './review.js';
 import type { ReviewedObject, ReviewRequest, Verdict } from './review.js';
 
 /** What the reviews need. */
 export interface DefinitionDeps {
+  kube: DrDeps['kube'];
   caches: DrDeps['caches'];
+  log: DrDeps['log'];
   workflows: WorkflowKind;
   plans: PlanKind;
-  settings: Pick<DrSettings, 'defaultServiceAccount'>;
+  settings: Pick<DrSettings, 'defaultServiceAccount' | 'controllerIdentity'>;
   lookups: Lookups;
   authority: Authority;
 }
@@ -74,12 +77,10 @@ export async function reviewPlan(
     await deps.lookups.learnNestedPlans(plan);
     problems = check(deps, plan);
   }
-  const verdict = withAuthority(
-    deps.authority.mode,
-    await checkAccountUse(deps, request, plan),
-    verdictOn(problems),
-  );
+  const unauthorized = await checkAccountUse(deps, request, plan);
+  const verdict = withAuthority(deps.authority.mode, unauthorized, verdictOn(problems));
   if (!verdict.allowed) return verdict;
+  if (unauthorized === undefined) verdict.warnings.push(...warningsOf(await overrideWarnings(deps, plan)));
   const holder = (request.oldObject as DRPlan | undefined)?.status?.currentExecution?.name;
   if (holder === undefined) return verdict;
   const busy = `execution "${holder}" goes on with the plan as it was when it started; this change counts from the next one on`;

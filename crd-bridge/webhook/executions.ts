@@ -29,7 +29,8 @@ import { subjectOf, withAuthority } from './authority.js';
 import type { Authority } from './authority.js';
 import type { Lookups } from './lookups.js';
 import { nestedWarnings } from './nested-authority.js';
-import { allowed, refusedBy, verdictOn } from './review.js';
+import { overrideWarnings } from './override-warnings.js';
+import { allowed, refusedBy, verdictOn, warningsOf } from './review.js';
 import type { ReviewedObject, ReviewRequest, Verdict } from './review.js';
 
 /** What the reviews need. */
@@ -69,6 +70,9 @@ export async function reviewExecution(
   const verdict = await reviewStart(deps, execution, known, checked);
   if (verdict.allowed && deps.authority.mode === 'Enforce' && execution.spec.operationType === 'Execute') {
     verdict.warnings.unshift(...(await nestedWarnings(deps, subjectOf(request), execution, known)));
+  }
+  if (verdict.allowed && unauthorized === undefined && execution.spec.operationType === 'Execute') {
+    verdict.warnings.push(...warningsOf(await overrideWarnings(deps.dr, known, execution)));
   }
   return withAuthority(deps.authority.mode, unauthorized, verdict);
 }

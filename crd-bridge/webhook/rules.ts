@@ -18,7 +18,8 @@ export type Rules = (path: string, request: ReviewRequest) => Promise<Verdict> |
 export function createRules(dr: DrDeps, kinds: { workflows: WorkflowKind; plans: PlanKind }): Rules {
   const lookups = createLookups(dr);
   const authority = createAuthority(dr.kube, dr.settings.authorization);
-  const definitions = { ...kinds, caches: dr.caches, settings: dr.settings, lookups, authority };
+  const { kube, caches, settings, log } = dr;
+  const definitions = { ...kinds, kube, caches, settings, log, lookups, authority };
 
   function validate(request: ReviewRequest): Promise<Verdict> | Verdict {
     const { kind, operation, object, oldObject } = request;

@@ -342,6 +342,8 @@ export const SEMANTICS_ACTIONS: readonly Chapter[] = [
       [
         `${TRAPS} > a JSONPatch whose path does not exist > is passed over without a word when it is sent, so it is refused`,
         `${TRAPS} > a JSONPatch whose path does not exist > is added by a replace of a key, which is sent with a doubt`,
+        'test/admission/override-paths.test.ts > a plan with a patch whose path does not exist > is let in, with the path, the value and what is there',
+        'test/admission/override-paths.test.ts > a plan with a patch whose path does not exist > is warned of when an execution gives the path',
         `${TRAPS} > an override that cannot be applied > is refused where an action would write it`,
         `${TRAPS} > an override that cannot be applied > stops everything that goes to the cluster, and the wait says which one it is`,
       ],

@@ -1,17 +1,17 @@
 /** Bodies of Clusternet's objects, from the flat form of an action or from its nested `spec`. */
-import { isObject } from '../api/json.js';
-import { renderBody, renderValue } from '../api/render.js';
-import type { RenderScope } from '../api/render.js';
+import { isObject } from './json.js';
+import { renderBody, renderValue } from './render.js';
+import type { RenderScope } from './render.js';
 import type {
   GlobalizationAction,
   HelmChartAction,
   LocalizationAction,
   SubscriptionAction,
-} from '../api/types.js';
-import type { Refusal } from './object-action.js';
+} from './types.js';
 
 /** A rendered spec, or what is wrong with the form it is written in. */
-export type Body = { ok: true; spec: Record<string, unknown> } | ({ ok: false } & Refusal);
+export type Body =
+  { ok: true; spec: Record<string, unknown> } | { ok: false; reason: string; message: string };
 
 const LOCALIZATION_FIELDS = ['overridePolicy', 'priority', 'feed', 'overrides'] as const;
 const SUBSCRIPTION_FIELDS = ['feeds', 'subscribers', 'schedulingStrategy'] as const;

@@ -1,6 +1,6 @@
 /** JSON patches (RFC 6902, RFC 7386) as far as it takes to tell what an override would do. */
 import { isDeepStrictEqual } from 'node:util';
-import { isObject } from '../api/json.js';
+import { isObject } from './json.js';
 
 /** Merges a patch into a document: null removes, lists are replaced whole. */
 export function mergePatch(target: unknown, patch: unknown): unknown {
@@ -20,12 +20,13 @@ export interface PatchPlace {
 }
 
 /**
- * What came of a JSON patch: the changed copy and the replaced keys that were not there, or which operation ended it.
- * Clusternet v0.18 passes over a whole patch that ends with `missing`, and deploys nothing at all after `test` and `index`.
+ * What came of a JSON patch: the changed copy and the replaced keys that were not there, or which operation ended it and
+ * the document as it was then. Clusternet v0.18 passes over a whole patch that ends with `missing`, and deploys nothing at
+ * all after `test` and `index`.
  */
 export type Patched =
   | { ok: true; document: unknown; added: PatchPlace[] }
-  | ({ ok: false; why: 'missing' | 'test' | 'index' } & PatchPlace);
+  | ({ ok: false; why: 'missing' | 'test' | 'index'; document: unknown } & PatchPlace);
 
 type Outcome = 'done' | 'added' | 'missing' | 'test' | 'index';
 
@@ -40,7 +41,7 @@ export function applyJsonPatch(document: unknown, operations: readonly unknown[]
     const fromThere = outcome === 'missing' && typeof from === 'string' && find(holder, from) === undefined;
     const place = { operation: index, path: fromThere ? from : path };
     if (outcome === 'added') added.push(place);
-    else if (outcome !== 'done') return { ok: false, why: outcome, ...place };
+    else if (outcome !== 'done') return { ok: false, why: outcome, document: holder.root, ...place };
   }
   return { ok: true, document: holder.root, added };
 }
@@ -89,6 +90,17 @@ function walk(from: unknown, names: readonly string[]): unknown {
     else at = isObject(at) && Object.hasOwn(at, name) ? at[name] : undefined;
   }
   return at;
+}
+
+/** How far a path leads into a document, and what is there: a key or place that it has, and of which it has no further. */
+export function nearest(document: unknown, path: string): { path: string; value: unknown } {
+  const names = path.split('/').slice(1);
+  for (let length = names.length; length > 0; length -= 1) {
+    const reached = `/${names.slice(0, length).join('/')}`;
+    const value = find({ root: document }, reached);
+    if (value !== undefined) return { path: reached, value };
+  }
+  return { path: '', value: document };
 }
 
 const find = (holder: Holder, path: string): unknown => walk(holder, namesOf(path));
