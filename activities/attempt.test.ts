@@ -12,6 +12,7 @@ import { createEgressPolicy } from './egress.js';
 import type { Attempt, AttemptResult, Handler } from './handler.js';
 import type { AttemptDeps } from './prepare.js';
 import type { SnapshotStore } from './snapshots.js';
+import { createHeartbeats } from './heartbeats.js';
 import { createTargets } from './target.js';
 
 const impersonated: Impersonation[] = [];
@@ -30,6 +31,7 @@ const deps: AttemptDeps = {
   controllerIdentity: true,
   confirmIdentity: () => Promise.resolve(undefined),
   policies: { of: (namespace) => Promise.resolve(policyFor(namespace, [])), forget: () => undefined },
+  heartbeats: createHeartbeats(),
 };
 
 function taskOf(part: Partial<ActionTask> = {}, action: Partial<Action> = {}): ActionTask {
@@ -200,9 +202,27 @@ describe('counting', () => {
     expect(seen).toEqual([undefined, { call: 1 }, undefined, undefined]);
   });
 
+  it('waits as the policy says after each failure, whatever was lost between', async () => {
+    for (const [attempt, failures, delay] of [
+      [1, 0, 5000],
+      [2, 1, 10_000],
+      [9, 1, 10_000],
+    ]) {
+      const { environment } = attemptOn({ attempt, heartbeatDetails: { failures, round: failures } });
+      await expect(
+        environment.run(
+          runAction,
+          taskOf(),
+          handlerOf(() => retry()),
+          deps,
+        ),
+      ).rejects.toMatchObject({ nextRetryDelay: delay });
+    }
+  });
+
   it('asks for a longer wait only when Retry-After exceeds the policy, and never beyond its cap', async () => {
     for (const [afterMs, delay] of [
-      [1000, undefined],
+      [1000, 5000],
       [60_000, 60_000],
       [86_400_000, 300_000],
     ]) {
@@ -273,11 +293,18 @@ describe('interruptions', () => {
     message: 'x waits',
   });
 
-  it('heartbeats once a second from the first second on', async () => {
+  it('heartbeats every 400 ms, and less often when many attempts run', async () => {
     const { environment, beats } = attemptOn();
-    const running = environment.run(runAction, taskOf(), untilAborted(interrupted), deps);
-    await vi.advanceTimersByTimeAsync(3500);
-    expect(beats).toEqual(Array(3).fill({ failures: 0, round: 0 }));
+    const heartbeats = createHeartbeats();
+    const running = environment.run(runAction, taskOf(), untilAborted(interrupted), { ...deps, heartbeats });
+    await vi.advanceTimersByTimeAsync(1900);
+    expect(beats).toEqual(Array(4).fill({ failures: 0, round: 0 }));
+    const others = Array.from({ length: 200 }, () => heartbeats.begin());
+    await vi.advanceTimersByTimeAsync(4000);
+    expect(beats).toHaveLength(6);
+    for (const ended of others) ended();
+    await vi.advanceTimersByTimeAsync(2000);
+    expect(beats.length).toBeGreaterThan(8);
     environment.cancel();
     await running;
   });

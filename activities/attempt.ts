@@ -94,7 +94,11 @@ async function prepareEffect<T extends { kind: string }>(
   options: { look: (attempt: Attempt) => Promise<T>; cut: string },
 ): Promise<T | NotBegun> {
   const series = resumeSeries(task);
-  const pulse = startPulse({ timeoutMs: HELPER_TIMEOUT_MS, details: () => ({ ...series.progress }) });
+  const pulse = startPulse({
+    timeoutMs: HELPER_TIMEOUT_MS,
+    details: () => ({ ...series.progress }),
+    heartbeats: deps.heartbeats,
+  });
   let result: AttemptResult;
   try {
     let looked: T | undefined;
@@ -155,7 +159,11 @@ async function attempt(
   conclude: (result: AttemptResult, pulse: Pulse) => ActionOutcome,
 ): Promise<ActionOutcome> {
   const { task, handler, deps, series } = work;
-  const pulse = startPulse({ timeoutMs, details: () => ({ ...series.progress }) });
+  const pulse = startPulse({
+    timeoutMs,
+    details: () => ({ ...series.progress }),
+    heartbeats: deps.heartbeats,
+  });
   try {
     let result: AttemptResult;
     try {

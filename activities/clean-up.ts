@@ -34,7 +34,11 @@ export async function cleanUpAction(
   deps: AttemptDeps,
 ): Promise<CleanupOutcome> {
   const series = resumeSeries(task);
-  const pulse = startPulse({ timeoutMs: HELPER_TIMEOUT_MS, details: () => ({ ...series.progress }) });
+  const pulse = startPulse({
+    timeoutMs: HELPER_TIMEOUT_MS,
+    details: () => ({ ...series.progress }),
+    heartbeats: deps.heartbeats,
+  });
   let result: AttemptResult | Done;
   try {
     // Whether its condition holds has been seen by who asks for the rest.

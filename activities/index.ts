@@ -10,6 +10,7 @@ import type { EgressPolicy } from './egress.js';
 import { evaluateStage } from './evaluate.js';
 import { createGlobalizationHandler } from './globalization.js';
 import type { Handler } from './handler.js';
+import { createHeartbeats } from './heartbeats.js';
 import { createHelmChartHandler } from './helm-chart.js';
 import { createIdentityCheck } from './identity.js';
 import { createHttpHandler } from './http.js';
@@ -60,6 +61,7 @@ export function createActivities(deps: ActivityDeps): WorkerActivities {
     controllerIdentity: deps.controllerIdentity,
     confirmIdentity: createIdentityCheck(),
     policies: createPolicies(deps.kube),
+    heartbeats: createHeartbeats(),
   };
   const handlerOf = (type: ActionType): Handler => {
     if (isStepType(type)) throw new Error(`no activity carries out ${type}`);

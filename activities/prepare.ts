@@ -12,6 +12,7 @@ import type { ActionTask } from '../workflows/contract.js';
 import type { Attempt, AttemptResult, Handler, Memo } from './handler.js';
 import { actAs, confirmed, identityName } from './identity.js';
 import type { ConfirmIdentity } from './identity.js';
+import type { Heartbeats } from './heartbeats.js';
 import { fromKubeError } from './kube-errors.js';
 import type { Pulse } from './pulse.js';
 import type { Targets } from './target.js';
@@ -31,6 +32,7 @@ export interface AttemptDeps {
   controllerIdentity: boolean;
   confirmIdentity: ConfirmIdentity;
   policies: Policies;
+  heartbeats: Heartbeats;
 }
 
 /** What earlier attempts leave to this one. */

@@ -2,9 +2,8 @@ import { Context } from '@temporalio/activity';
 import type { ActivityCancellationDetails } from '@temporalio/common';
 import { StaleAttempt } from './handler.js';
 import type { AbortReason } from './handler.js';
+import type { Heartbeats } from './heartbeats.js';
 
-/** Time between two heartbeats: a cancel arrives with a heartbeat's answer (plan semantics, §3 liveness). */
-const HEARTBEAT_MS = 1000;
 /** Silence after which the server has given an attempt up, unless the activity was scheduled with another. */
 const DEFAULT_HEARTBEAT_TIMEOUT_MS = 8000;
 
@@ -22,10 +21,14 @@ export interface Pulse {
 }
 
 /**
- * Heartbeats once a second with `details()`, and turns cancel, timeout, shutdown and pause into one signal.
+ * Heartbeats with `details()` (plan semantics, §3 liveness), and turns cancel, timeout, shutdown and pause into one signal.
  * Must be called inside an activity; `stop` must be called when the attempt ends.
  */
-export function startPulse(options: { timeoutMs: number; details: () => unknown }): Pulse {
+export function startPulse(options: {
+  timeoutMs: number;
+  details: () => unknown;
+  heartbeats: Heartbeats;
+}): Pulse {
   const context = Context.current();
   const limit = context.info.heartbeatTimeoutMs ?? DEFAULT_HEARTBEAT_TIMEOUT_MS;
   const controller = new AbortController();
@@ -43,10 +46,17 @@ export function startPulse(options: { timeoutMs: number; details: () => unknown 
     return stale;
   };
 
-  const heart = setInterval(() => {
-    if (look()) abort('shutdown');
-    else context.heartbeat(options.details());
-  }, HEARTBEAT_MS);
+  const { heartbeats } = options;
+  const ended = heartbeats.begin();
+  const beat = (): void => {
+    if (look()) {
+      abort('shutdown');
+      return;
+    }
+    context.heartbeat(options.details());
+    heart = setTimeout(beat, heartbeats.intervalMs());
+  };
+  let heart = setTimeout(beat, heartbeats.intervalMs());
   const timeout = setTimeout(() => abort('timeout'), options.timeoutMs);
   const onCancel = (): void => abort(reasonOf(context.cancellationDetails));
   context.cancellationSignal.addEventListener('abort', onCancel, { once: true });
@@ -65,7 +75,8 @@ export function startPulse(options: { timeoutMs: number; details: () => unknown 
       pulse.effectBegan = true;
     },
     stop() {
-      clearInterval(heart);
+      ended();
+      clearTimeout(heart);
       clearTimeout(timeout);
       context.cancellationSignal.removeEventListener('abort', onCancel);
     },

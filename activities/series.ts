@@ -118,19 +118,19 @@ export function resumeSeries(task: ActionTask): Series {
         failures === 1 ? result.message : `failed after ${failures} attempts (last: ${result.message})`;
       return failed({ reason: result.reason, message, effect: 'None' }, failures - 1);
     }
-    const policy = policyDelay(task, info.attempt);
     const asked = Math.min(result.afterMs ?? 0, task.retry.maxIntervalMs);
-    if (Date.now() + Math.max(policy, asked) >= total) return totalTimeout();
+    const delay = Math.max(policyDelay(task, failures), asked);
+    if (Date.now() + delay >= total) return totalTimeout();
 
     if (!result.ambiguous) {
       progress.round += 1;
       delete progress.memo;
     }
-    throw giveUp(result.reason, result.message, asked > policy ? asked : undefined);
+    throw giveUp(result.reason, result.message, delay);
   }
 
   /** The last heartbeat before a failure reaches the server together with it, so the next attempt finds the count. */
-  function giveUp(reason: string, message: string, afterMs: number | undefined): ApplicationFailure {
+  function giveUp(reason: string, message: string, afterMs: number): ApplicationFailure {
     heartbeat({ ...progress });
     return tryAgain(reason, message, afterMs);
   }
@@ -194,7 +194,7 @@ export function resumeSeries(task: ActionTask): Series {
   };
 }
 
-/** The failure that makes Temporal start another attempt, after its own policy's wait or after `afterMs`. */
+/** The failure that makes Temporal start another attempt after `afterMs`, or after the wait that the activity was given. */
 export function tryAgain(reason: string, message: string, afterMs?: number): ApplicationFailure {
   return ApplicationFailure.create({
     type: reason,
@@ -219,8 +219,8 @@ function stronger(a: Effect, b: Effect): Effect {
   return a === 'Unknown' || b === 'Unknown' ? 'Unknown' : 'None';
 }
 
-/** The wait that the retry policy gives after an attempt. */
-function policyDelay({ retry }: ActionTask, attempt: number): number {
-  const delay = retry.intervalMs * retry.backoffMultiplier ** (attempt - 1);
+/** The wait that the retry policy gives after so many failures. */
+function policyDelay({ retry }: ActionTask, failures: number): number {
+  const delay = retry.intervalMs * retry.backoffMultiplier ** (failures - 1);
   return Math.min(delay, Math.max(retry.maxIntervalMs, retry.intervalMs));
 }

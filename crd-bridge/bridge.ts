@@ -27,6 +27,7 @@ import { createRunController } from './core/run-controller.js';
 import { createStatusWriter } from './core/status-writer.js';
 import { createAdmission } from './execution/admission.js';
 import { createMirror } from './execution/mirror.js';
+import { createPace } from './execution/pace.js';
 import { holds } from './execution/plan-state.js';
 import { createRetentionSweep } from './execution/retention-sweep.js';
 import { createSnapshotStore } from './execution/snapshot-store.js';
@@ -148,6 +149,10 @@ export async function startBridge(options: BridgeOptions): Promise<Bridge> {
     caches,
     cluster,
     temporal: options.temporal,
+    pace: createPace(caches.executions, {
+      beginMs: config['mirror-begin'],
+      stepsPerSecond: config['mirror-rate'],
+    }),
     isAdmitted: (namespace) => unadmitted.get(undefined, namespace) === undefined,
     settings: {
       controllerIdentity: config['controller-identity'],

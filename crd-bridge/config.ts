@@ -49,6 +49,8 @@ const schema = z.object({
   concurrency: count(16),
   'mirror-concurrency': count(50),
   'mirror-debounce': duration('250ms'),
+  'mirror-begin': duration('1s'),
+  'mirror-rate': count(50),
   'mirror-interval': duration('500ms'),
   'mirror-interval-large': duration('2s'),
   'plan-wait': duration('30s'),
@@ -120,7 +122,11 @@ const HELP: Record<keyof BridgeConfig, string> = {
   'log-level': 'trace, debug, info, warn or error (info)',
   concurrency: 'objects of a kind that are looked at at once (16)',
   'mirror-concurrency': 'updates of runs that are written at once (50)',
-  'mirror-debounce': 'quiet time before the first update of a stage (250ms)',
+  'mirror-debounce': 'how long a change of a run waits for others, to be told together (250ms)',
+  'mirror-begin':
+    'least time before a stage tells for the first time: one that ends sooner is told once (1s)',
+  'mirror-rate':
+    'updates of all runs in a second that are aimed at: with more live runs each tells more rarely, at least every 5s (50)',
   'mirror-interval': 'least time between two updates of a stage (500ms)',
   'mirror-interval-large': 'the same for runs of more than 1,000 actions (2s)',
   'plan-wait': 'how long a plan that is not checked yet is waited for (30s)',

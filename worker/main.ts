@@ -79,9 +79,9 @@ async function main(): Promise<void> {
     maxCachedWorkflows: config.maxCachedWorkflows,
     maxConcurrentWorkflowTaskExecutions: config.maxWorkflowTasks,
     maxConcurrentActivityTaskExecutions: config.maxActivities,
-    // A cancel reaches an activity only with the answer to a heartbeat.
-    maxHeartbeatThrottleInterval: '1s',
-    defaultHeartbeatThrottleInterval: '1s',
+    // A cancel reaches an activity only with the answer to a heartbeat; how often they come is the activity's to say.
+    maxHeartbeatThrottleInterval: '300ms',
+    defaultHeartbeatThrottleInterval: '300ms',
     shutdownGraceTime: config.shutdownGraceMs,
     shutdownForceTime: config.shutdownGraceMs + 10_000,
     // The price of a worker that dies: a cached run waits so long before another worker may take it.

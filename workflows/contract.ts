@@ -97,6 +97,16 @@ export interface MirrorOptions {
   debounceMs: number;
   /** Least time between two mirrors of one workflow. */
   intervalMs: number;
+  /** What the bridge has last asked for; absent = nothing. */
+  pace?: MirrorPace;
+}
+
+/** How slowly the bridge asks to be told for now, by how many runs are live: the answer to every mirror. */
+export interface MirrorPace {
+  /** Least time from the start of a workflow to its first mirror, in milliseconds. */
+  beginMs: number;
+  /** Least time between two mirrors of one workflow, in milliseconds. */
+  intervalMs: number;
 }
 
 /** Input of `drPlanExecution`. */
@@ -402,7 +412,7 @@ type WithoutCounts<T> = T extends unknown ? Omit<T, 'round' | 'retryCount'> : ne
 
 /** Activities that the bridge offers on its own queue. */
 export interface BridgeActivities {
-  mirror: (update: MirrorUpdate) => Promise<void>;
+  mirror: (update: MirrorUpdate) => Promise<MirrorPace | undefined>;
   finish: (update: FinishUpdate) => Promise<void>;
   /** Brings the execution of a nested plan forward, and says how far it is. Level-triggered: safe to repeat. */
   nestedPlan: (look: NestedTask) => Promise<NestedState>;

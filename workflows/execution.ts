@@ -113,6 +113,7 @@ export async function drPlanExecution(input: RunInput): Promise<RunResult> {
         mirror.touch();
       },
       settle,
+      mirrorOptions: mirror.options,
       skip: (index, cause) => {
         const status = stages[index];
         if (status !== undefined) settle(index, skipWhole(status, cause, now()));

@@ -15,6 +15,8 @@ export interface Mirror {
   close: () => void;
   /** Number for the next update of this speaker. */
   nextSequence: () => number;
+  /** The options as the bridge has them now, for workflows that are started from here. */
+  options: () => MirrorOptions;
 }
 
 /** Activities of the bridge, for one cluster. Never given up: status is late while the bridge is away, never lost. */
@@ -43,12 +45,14 @@ export interface MirrorSetup {
  * Starts mirroring. Must be called inside a non-cancellable scope: progress is told most of all while a run is being
  * cancelled.
  *
- * A change waits `debounceMs`, so that changes that come together share a step and a stage which is over by then costs
- * no step of its own; steps are at least `intervalMs` apart. A step is never awaited by the run (measured: awaiting them costs a quarter to a half
- * of a short run's time).
+ * A change waits `debounceMs`, so that changes that come together share a step; the first one waits until `beginMs`, so
+ * that a stage which is over by then costs no step of its own; steps are at least `intervalMs` apart. A step is never
+ * awaited by the run (measured: awaiting them costs a quarter to a half of a short run's time).
  */
 export function startMirror(setup: MirrorSetup): Mirror {
   const { mirror } = bridgeActivities(setup.run, 'status');
+  const begun = Date.now();
+  let options = setup.options;
   let sequence = 0;
   let dirty = false;
   let closed = false;
@@ -57,22 +61,27 @@ export function startMirror(setup: MirrorSetup): Mirror {
   async function send(content: MirrorContent): Promise<void> {
     sequence += 1;
     busy = true;
-    await mirror({ run: setup.run, from: setup.from, sequence, ...content });
+    const pace = await mirror({ run: setup.run, from: setup.from, sequence, ...content });
+    if (pace !== undefined) options = { ...options, pace };
     busy = false;
     setup.sent?.(content);
   }
 
   async function loop(): Promise<void> {
-    const { debounceMs, intervalMs } = setup.options;
-    let earliest = 0;
+    let last: number | undefined;
     for (;;) {
       await condition(() => dirty || closed);
       if (closed) return;
+      const { debounceMs, intervalMs, pace } = options;
+      const earliest =
+        last === undefined
+          ? begun + (pace?.beginMs ?? 0)
+          : last + Math.max(intervalMs, pace?.intervalMs ?? 0);
       await condition(() => closed, Math.max(debounceMs, earliest - Date.now()), {
         summary: 'gather changes',
       });
       if (closed) return;
-      earliest = Date.now() + intervalMs;
+      last = Date.now();
       dirty = false;
       const content = setup.collect();
       if (content !== undefined) await send(content);
@@ -98,5 +107,6 @@ export function startMirror(setup: MirrorSetup): Mirror {
       sequence += 1;
       return sequence;
     },
+    options: () => options,
   };
 }

@@ -12,7 +12,10 @@ export const HEARTBEAT_TIMEOUT_MS = 8_000;
  */
 export const LOST_ATTEMPTS = 50;
 
-/** Activities of one action: its timeouts, its retries, its name in the Web UI. */
+/**
+ * Activities of one action: its timeouts, its retries, its name in the Web UI. An attempt that fails names the wait of
+ * the action's retry policy itself; what stands here is for attempts that were lost, which need not wait that long.
+ */
 export function actionActivities(action: ActionInput, scheduleToCloseMs?: number): WorkerActivities {
   return proxyActivities<WorkerActivities>({
     startToCloseTimeout: action.timeoutMs + SERVER_GRACE_MS,
@@ -20,9 +23,9 @@ export function actionActivities(action: ActionInput, scheduleToCloseMs?: number
     heartbeatTimeout: HEARTBEAT_TIMEOUT_MS,
     cancellationType: ActivityCancellationType.WAIT_CANCELLATION_COMPLETED,
     retry: {
-      initialInterval: action.retry.intervalMs,
-      backoffCoefficient: action.retry.backoffMultiplier,
-      maximumInterval: Math.max(action.retry.maxIntervalMs, action.retry.intervalMs),
+      initialInterval: '500ms',
+      backoffCoefficient: 2,
+      maximumInterval: '15s',
       maximumAttempts: action.retry.limit + 1 + LOST_ATTEMPTS,
     },
     summary: cut(action.name),

@@ -2,6 +2,7 @@ import type { CancellationScope } from '@temporalio/workflow';
 import type { StageStatus } from '../api/types.js';
 import type {
   FinishUpdate,
+  MirrorOptions,
   RunInput,
   RunResult,
   StageResult,
@@ -31,6 +32,8 @@ export interface RunContext {
   settle: (index: number, status: StageStatus, detail?: 'interrupted' | 'told') => void;
   /** Skips a stage with everything in it that has not ended. */
   skip: (index: number, cause: StopCause) => void;
+  /** How a stage that is started now mirrors its progress. */
+  mirrorOptions: () => MirrorOptions;
   /** Runs a stage, or its rollback, as a child workflow. */
   runChild: (request: ChildRequest) => Promise<StageResult | { interrupted: string }>;
 }

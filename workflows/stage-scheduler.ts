@@ -80,7 +80,7 @@ async function runStage(context: RunContext, index: number): Promise<void> {
         stage,
         phases: Object.fromEntries(stages.map((other) => [other.name, other.phase])),
         pauseOnFailure: input.onFailure === 'Pause',
-        mirror: input.mirror,
+        mirror: context.mirrorOptions(),
         bounds: input.bounds,
       },
     }),

@@ -16,7 +16,7 @@ async function undoStages(
   scope: CancellationScope,
   done: (undo: UndoStageInput, status: StageStatus, detail?: 'interrupted' | 'told') => void,
 ): Promise<{ failed?: StageStatus; left: readonly UndoStageInput[] }> {
-  const { run, mirror, bounds } = context.input;
+  const { run, bounds } = context.input;
   for (const [position, undo] of plan.entries()) {
     if (undo.steps.length === 0) continue;
     if (scope.consideredCancelled) return { left: plan.slice(position) };
@@ -25,7 +25,7 @@ async function undoStages(
         type: WORKFLOW_TYPES.stageRollback,
         workflowId: rollbackWorkflowId(workflowInfo().workflowId, undo.index),
         index: undo.index,
-        input: { run, undo, mirror, bounds },
+        input: { run, undo, mirror: context.mirrorOptions(), bounds },
       }),
     );
     const status: StageStatus =

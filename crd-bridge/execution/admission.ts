@@ -234,7 +234,7 @@ export function createAdmission(deps: DrDeps): ExecutionAdmission {
             run,
             startDeadline: startDeadline(execution).toISOString(),
             ...work.input,
-            mirror: { ...settings.mirror, intervalMs },
+            mirror: { ...settings.mirror, intervalMs, pace: deps.pace() },
             bounds: settings.bounds,
             searchAttributes,
           },

@@ -15,7 +15,7 @@ import type { CachedExecution, DrDeps } from './types.js';
 /** What mirroring is built from. */
 export interface MirrorDeps extends Pick<
   DrDeps,
-  'caches' | 'writer' | 'mutex' | 'events' | 'log' | 'kube' | 'runs'
+  'caches' | 'writer' | 'mutex' | 'events' | 'log' | 'kube' | 'runs' | 'pace'
 > {
   /** Told about every update, for the run controller and the metrics. */
   onUpdate: (run: RunIdentity, kind: 'mirror' | 'finish') => void;
@@ -150,6 +150,7 @@ export function createMirror(deps: MirrorDeps): Pick<BridgeActivities, 'mirror' 
         else queue.push(pending);
       });
       await Promise.all([done, mutex.run(key, () => flush(key, update.run))]);
+      return deps.pace();
     },
     async finish(update) {
       deps.onUpdate(update.run, 'finish');

@@ -3,7 +3,7 @@ import type { DRPlan, DRPlanExecution, DRWorkflow } from '../../api/types.js';
 import type { Runs } from '../../client/runs.js';
 import type { KubeClient } from '../../kube/client.js';
 import type { Informer } from '../../kube/informer.js';
-import type { MirrorOptions, RunBounds } from '../../workflows/contract.js';
+import type { MirrorOptions, MirrorPace, RunBounds } from '../../workflows/contract.js';
 import type { EventRecorder } from '../core/events.js';
 import type { Log } from '../core/log.js';
 import type { KeyedMutex } from '../core/mutex.js';
@@ -82,6 +82,8 @@ export interface DrDeps {
     searchAttributes: boolean;
   };
   settings: DrSettings;
+  /** How slowly runs shall tell their progress for now. */
+  pace: () => MirrorPace;
   /** All policies there are. */
   policies(): readonly DRPolicySpec[];
   /** Whether admission looks at what is in a namespace, so that its stamps can be believed there. */

@@ -199,6 +199,7 @@ export function createReplica(
   const runs: Runs = { ...world.runs, where: () => Promise.resolve(deps.temporal) };
   const informer = { kube, apiVersion: API_VERSION };
   const deps: DrDeps = {
+    pace: () => ({ beginMs: 0, intervalMs: 0 }),
     kube,
     log,
     events: { record: silent, flush: () => Promise.resolve() },

@@ -170,7 +170,7 @@ export async function startScriptedWorker(address: string, namespace: string): P
     },
     mirror: (update) => {
       of(update.run.uid).recording.mirrors.push(update);
-      return Promise.resolve();
+      return Promise.resolve(undefined);
     },
     finish: (update) => {
       of(update.run.uid).recording.finish = update;

@@ -1,0 +1,42 @@
+import { isTerminalExecution } from '../../api/phase.js';
+import type { Informer } from '../../kube/informer.js';
+import type { MirrorPace } from '../../workflows/contract.js';
+import type { CachedExecution } from './types.js';
+
+/** No run waits longer than that to be told, however many are live. */
+const MOST_MS = 5_000;
+/** What a workflow has begun is told so much later than what has changed: most of it is over by then. */
+const BEGIN_FACTOR = 2;
+
+/** What the pace of status is made of. */
+export interface PaceSettings {
+  /** Least time before a workflow speaks for the first time, in milliseconds. */
+  beginMs: number;
+  /** Steps of all runs in a second that are aimed at. */
+  stepsPerSecond: number;
+}
+
+/**
+ * How often runs may tell their progress, by how many of them are live. A step costs Temporal, the bridge and the API
+ * server some 40 CPU milliseconds together, which a burst of runs needs for itself.
+ */
+export function createPace(
+  executions: Pick<Informer<CachedExecution>, 'onChange'>,
+  settings: PaceSettings,
+): () => MirrorPace {
+  const live = new Set<string>();
+  executions.onChange(({ kind, object }) => {
+    const uid = object.metadata.uid ?? '';
+    const isLive =
+      kind === 'set' && object.status?.temporal !== undefined && !isTerminalExecution(object.status.phase);
+    if (isLive) live.add(uid);
+    else live.delete(uid);
+  });
+  return () => {
+    const share = (live.size / settings.stepsPerSecond) * 1000;
+    return {
+      beginMs: Math.round(Math.max(settings.beginMs, Math.min(BEGIN_FACTOR * share, MOST_MS))),
+      intervalMs: Math.round(Math.min(share, MOST_MS)),
+    };
+  };
+}
