@@ -50,7 +50,7 @@ const schema = z.object({
   'mirror-concurrency': count(50),
   'mirror-debounce': duration('250ms'),
   'mirror-begin': duration('1s'),
-  'mirror-rate': count(50),
+  'mirror-rate': count(25),
   'mirror-interval': duration('500ms'),
   'mirror-interval-large': duration('2s'),
   'plan-wait': duration('30s'),
@@ -126,7 +126,7 @@ const HELP: Record<keyof BridgeConfig, string> = {
   'mirror-begin':
     'least time before a stage tells for the first time: one that ends sooner is told once (1s)',
   'mirror-rate':
-    'updates of all runs in a second that are aimed at: with more live runs each tells more rarely, at least every 5s (50)',
+    'updates in a second of the live runs beyond 30 that are aimed at: the more, the more rarely each tells, at least every 5s (25)',
   'mirror-interval': 'least time between two updates of a stage (500ms)',
   'mirror-interval-large': 'the same for runs of more than 1,000 actions (2s)',
   'plan-wait': 'how long a plan that is not checked yet is waited for (30s)',

@@ -1,5 +1,5 @@
 /** Builds the workflow bundles beside the program, so that a worker starts without webpack. */
-import { mkdir, writeFile } from 'node:fs/promises';
+import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { bundleWorkflowCode, DefaultLogger } from '@temporalio/worker';
@@ -26,4 +26,17 @@ export async function buildBundle(options: { encrypted: boolean }): Promise<{ by
   await mkdir(dirname(target), { recursive: true });
   await writeFile(target, code);
   return { bytes: Buffer.byteLength(code) };
+}
+
+/**
+ * Reads a bundle and bounds the stack traces inside its sandbox. The SDK takes one for every promise there, which is a
+ * quarter of what a worker does (docs/performance.md); a replay of the run's history gives them back where one is
+ * needed.
+ *
+ * @param options.stackFrames most frames of a trace, of workflow failures and of the query `__stack_trace` too
+ */
+export async function readBundle(options: { path: string; stackFrames: number }): Promise<{ code: string }> {
+  const code = await readFile(options.path, 'utf8');
+  // On the first line, so that the source map still fits. Later is too late: the sandbox freezes its globals.
+  return { code: `Error.stackTraceLimit=${options.stackFrames};${code}` };
 }

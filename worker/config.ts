@@ -26,6 +26,7 @@ const schema = z.object({
   DROVER_MAX_CACHED_WORKFLOWS: count(500),
   DROVER_MAX_WORKFLOW_TASKS: count(40),
   DROVER_MAX_ACTIVITIES: count(200),
+  DROVER_WORKFLOW_STACK_FRAMES: z.coerce.number().int().min(0).max(100).default(0),
   DROVER_ENCRYPTION_KEYS: z.string().min(1).optional(),
   DROVER_LOG_LEVEL: z.enum(['fatal', 'error', 'warn', 'info', 'debug', 'trace']).default('info'),
   DROVER_WORKFLOW_BUNDLE: z.string().optional(),
@@ -49,6 +50,8 @@ export interface WorkerConfig {
   maxCachedWorkflows: number;
   maxWorkflowTasks: number;
   maxActivities: number;
+  /** Most frames of a stack trace in workflow code (default 0: none is taken). */
+  workflowStackFrames: number;
   /** Folder of the keys that payloads in Temporal are encrypted with; absent = in the clear. */
   encryptionKeys?: string;
   logLevel: string;
@@ -86,6 +89,7 @@ export function loadConfig(env: NodeJS.ProcessEnv): WorkerConfig {
     maxCachedWorkflows: value.DROVER_MAX_CACHED_WORKFLOWS,
     maxWorkflowTasks: value.DROVER_MAX_WORKFLOW_TASKS,
     maxActivities: value.DROVER_MAX_ACTIVITIES,
+    workflowStackFrames: value.DROVER_WORKFLOW_STACK_FRAMES,
     ...(value.DROVER_ENCRYPTION_KEYS !== undefined && { encryptionKeys: value.DROVER_ENCRYPTION_KEYS }),
     logLevel: value.DROVER_LOG_LEVEL,
     ...(value.DROVER_WORKFLOW_BUNDLE !== undefined && { workflowBundle: value.DROVER_WORKFLOW_BUNDLE }),

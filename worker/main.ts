@@ -15,7 +15,7 @@ import { serveHealth } from '../runtime/health-server.js';
 import { createLog } from '../runtime/log.js';
 import { sdkLog } from '../runtime/sdk-log.js';
 import { taskQueues } from '../workflows/contract.js';
-import { bundlePath } from './bundle.js';
+import { bundlePath, readBundle } from './bundle.js';
 import { loadConfig } from './config.js';
 
 async function main(): Promise<void> {
@@ -67,9 +67,10 @@ async function main(): Promise<void> {
     namespace: namespace ?? 'default',
     taskQueue: taskQueues(cluster).worker,
     dataConverter,
-    workflowBundle: {
-      codePath: config.workflowBundle ?? bundlePath({ encrypted: dataConverter !== undefined }),
-    },
+    workflowBundle: await readBundle({
+      path: config.workflowBundle ?? bundlePath({ encrypted: dataConverter !== undefined }),
+      stackFrames: config.workflowStackFrames,
+    }),
     activities: createActivities({
       kube,
       egress: createEgressPolicy({ ...config.egress, apiServers: [kube.server] }),

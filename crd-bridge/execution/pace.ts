@@ -5,8 +5,8 @@ import type { CachedExecution } from './types.js';
 
 /** No run waits longer than that to be told, however many are live. */
 const MOST_MS = 5_000;
-/** What a workflow has begun is told so much later than what has changed: most of it is over by then. */
-const BEGIN_FACTOR = 2;
+/** So many live runs tell what changes as it changes. */
+const FREELY = 30;
 
 /** What the pace of status is made of. */
 export interface PaceSettings {
@@ -33,10 +33,11 @@ export function createPace(
     else live.delete(uid);
   });
   return () => {
-    const share = (live.size / settings.stepsPerSecond) * 1000;
+    const share = Math.max(0, live.size - FREELY) / settings.stepsPerSecond;
+    const intervalMs = Math.min(Math.round(share * 1000), MOST_MS);
     return {
-      beginMs: Math.round(Math.max(settings.beginMs, Math.min(BEGIN_FACTOR * share, MOST_MS))),
-      intervalMs: Math.round(Math.min(share, MOST_MS)),
+      beginMs: Math.max(settings.beginMs, Math.min(settings.beginMs + intervalMs, MOST_MS)),
+      intervalMs,
     };
   };
 }
