@@ -15,6 +15,7 @@ import { cancelSignal } from './cancel.js';
 import type {
   CancelRecord,
   CancelRequest,
+  MirrorPace,
   Resolution,
   StageResult,
   StageRollbackInput,
@@ -32,6 +33,8 @@ export interface ChildrenSetup {
   stages: readonly StageStatus[];
   /** A cancel reached a child only. */
   onCancelled: (record: CancelRecord) => void;
+  /** A child has last been asked for this. */
+  onPace: (pace: MirrorPace) => void;
 }
 
 interface Force {
@@ -80,6 +83,7 @@ export function createChildren(setup: ChildrenSetup): Pick<RunContext, 'runChild
         const ended = await child.result();
         // Whoever cancels one stage means the run (plan semantics, §5 Cancel: one path).
         if (ended.cancelled !== undefined) setup.onCancelled(ended.cancelled);
+        if (ended.pace !== undefined) setup.onPace(ended.pace);
         return ended;
       } catch (error) {
         if (isCancellation(error)) return { interrupted: 'the run was cancelled' };

@@ -158,6 +158,8 @@ export interface StageResult {
   told?: true;
   /** The cancel that cut the stage short; it may have reached the stage's own workflow only. */
   cancelled?: CancelRecord;
+  /** What the bridge has last asked it for. */
+  pace?: MirrorPace;
 }
 
 /** Input of `drStageRollback`. */

@@ -67,6 +67,7 @@ export async function drPlanExecution(input: RunInput): Promise<RunResult> {
     const children = createChildren({
       plan: run.plan.name,
       stages,
+      onPace: mirror.follow,
       onCancelled: ({ via, reason, requestedBy }) => {
         cancellation.accept(
           { ...(reason !== undefined && { reason }), ...(requestedBy !== undefined && { requestedBy }) },

@@ -1,6 +1,6 @@
 import { ActivityCancellationType, condition, proxyActivities } from '@temporalio/workflow';
 import { taskQueues } from './contract.js';
-import type { BridgeActivities, MirrorOptions, MirrorUpdate, RunIdentity } from './contract.js';
+import type { BridgeActivities, MirrorOptions, MirrorPace, MirrorUpdate, RunIdentity } from './contract.js';
 
 /** What a speaker says about itself when it is asked. */
 export type MirrorContent = Omit<MirrorUpdate, 'run' | 'from' | 'sequence'>;
@@ -17,6 +17,8 @@ export interface Mirror {
   nextSequence: () => number;
   /** The options as the bridge has them now, for workflows that are started from here. */
   options: () => MirrorOptions;
+  /** Takes over what the bridge has asked a workflow for that was started from here. */
+  follow: (pace: MirrorPace) => void;
 }
 
 /** Activities of the bridge, for one cluster. Never given up: status is late while the bridge is away, never lost. */
@@ -108,5 +110,8 @@ export function startMirror(setup: MirrorSetup): Mirror {
       return sequence;
     },
     options: () => options,
+    follow: (pace) => {
+      options = { ...options, pace };
+    },
   };
 }

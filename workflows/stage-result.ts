@@ -11,10 +11,15 @@ export async function resultOf(
   status: StageStatus,
   changes: Changes,
   mirror: Mirror | undefined,
-): Promise<Pick<StageResult, 'status' | 'told'>> {
-  if (JSON.stringify(status).length <= MAX_RESULT_CHARACTERS) return { status };
-  await mirror?.flush({ stages: [changes.take()] });
-  return { status: withoutBulk(status), ...(mirror !== undefined && { told: true }) };
+): Promise<Pick<StageResult, 'status' | 'told' | 'pace'>> {
+  const isSmall = JSON.stringify(status).length <= MAX_RESULT_CHARACTERS;
+  if (!isSmall) await mirror?.flush({ stages: [changes.take()] });
+  const pace = mirror?.options().pace;
+  return {
+    status: isSmall ? status : withoutBulk(status),
+    ...(!isSmall && mirror !== undefined && { told: true }),
+    ...(pace !== undefined && { pace }),
+  };
 }
 
 /** What a rollback needs of a stage: no bodies, no messages. */

@@ -22,6 +22,7 @@ import type {
   EvaluateOutcome,
   FinishUpdate,
   NestedState,
+  MirrorPace,
   MirrorUpdate,
   RunInput,
   RunResult,
@@ -48,6 +49,8 @@ export type Script = Record<
 export interface Recording {
   events: string[];
   mirrors: MirrorUpdate[];
+  /** What the bridge answers to a mirror. */
+  pace?: MirrorPace;
   finish?: FinishUpdate;
 }
 
@@ -169,8 +172,9 @@ export async function startScriptedWorker(address: string, namespace: string): P
       return (await step(look as unknown as ActionTask)) as unknown as NestedState;
     },
     mirror: (update) => {
-      of(update.run.uid).recording.mirrors.push(update);
-      return Promise.resolve(undefined);
+      const { recording } = of(update.run.uid);
+      recording.mirrors.push(update);
+      return Promise.resolve(recording.pace);
     },
     finish: (update) => {
       of(update.run.uid).recording.finish = update;

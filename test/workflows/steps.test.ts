@@ -32,7 +32,7 @@ const timer = (name: string, ms?: number, extra: Partial<ActionInput> = {}) =>
 
 /** Waits until status shows this text. */
 async function shows(run: ScriptedRun, text: string): Promise<void> {
-  const end = Date.now() + 10_000;
+  const end = Date.now() + 60_000;
   while (!JSON.stringify(run.recording.mirrors).includes(text)) {
     if (Date.now() > end) throw new Error(`status never showed ${text}`);
     await new Promise((resolve) => setTimeout(resolve, 25));
