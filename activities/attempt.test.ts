@@ -293,7 +293,7 @@ describe('interruptions', () => {
     message: 'x waits',
   });
 
-  it('heartbeats every 400 ms, and less often when many attempts run', async () => {
+  it('heartbeats within the first second, and at least once a second however many attempts run', async () => {
     const { environment, beats } = attemptOn();
     const heartbeats = createHeartbeats();
     const running = environment.run(runAction, taskOf(), untilAborted(interrupted), { ...deps, heartbeats });
@@ -301,10 +301,11 @@ describe('interruptions', () => {
     expect(beats).toEqual(Array(4).fill({ failures: 0, round: 0 }));
     const others = Array.from({ length: 200 }, () => heartbeats.begin());
     await vi.advanceTimersByTimeAsync(4000);
-    expect(beats).toHaveLength(6);
+    expect(beats.length).toBeGreaterThanOrEqual(7);
+    expect(beats.length).toBeLessThanOrEqual(8);
     for (const ended of others) ended();
     await vi.advanceTimersByTimeAsync(2000);
-    expect(beats.length).toBeGreaterThan(8);
+    expect(beats.length).toBeGreaterThan(10);
     environment.cancel();
     await running;
   });

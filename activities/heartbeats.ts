@@ -1,12 +1,12 @@
-/** Least and most time between two heartbeats of an attempt, in milliseconds. The most leaves three to go astray. */
+/** Least and most time between two heartbeats of an attempt, in milliseconds (plan semantics, §3 liveness: a second). */
 const LEAST_MS = 400;
-const MOST_MS = 2_000;
-/** What each running attempt adds: 40 heartbeats a second in all, some 3 CPU milliseconds each with the server's part. */
+const MOST_MS = 1_000;
+/** What each running attempt adds: a heartbeat costs some 3 CPU milliseconds, the server's part counted. */
 const PER_ATTEMPT_MS = 25;
 
 /**
  * How often the attempts of a worker give a sign of life. A cancel arrives with the answer to one, so a few are
- * frequent; many share what they may cost.
+ * frequent; many keep to once a second.
  */
 export interface Heartbeats {
   /** Counts an attempt in; the answer counts it out again. */

@@ -111,7 +111,7 @@ export const SEMANTICS_ACTIONS: readonly Chapter[] = [
       'heartbeats begin within a second; a paused attempt gives up before its effect',
       [
         `${PARTS} > a worker > that stands still is taken for lost, and nothing has its effect twice`,
-        `${ATTEMPT} > interruptions > heartbeats once a second from the first second on`,
+        `${ATTEMPT} > interruptions > heartbeats within the first second, and at least once a second however many attempts run`,
         `${ATTEMPT} > interruptions > gives up before the effect when the process stood still for longer than the server waits`,
       ],
     ],
