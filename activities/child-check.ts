@@ -23,7 +23,7 @@ export type ChildrenChecked =
       kind: 'ready';
       /** Clusters, as `namespace/name`, in which everything was seen. */
       verified: string[];
-      /** Clusters that could not be looked into, with the reason. */
+      /** Clusters that could not be looked into, or in which not everything can be seen, with the reason. */
       unverified: { binding: string; why: string }[];
       /** Objects that are there, but not as they were deployed. */
       drift: string[];
@@ -44,7 +44,13 @@ const PAUSE_MS = 1000;
 /** Longest list in a message. */
 const MAX_NAMED = 5;
 
+const BY_RELEASE = 'what a Helm chart has made is judged by its release';
+
 interface Seen {
+  /** Clusters with objects that were looked at. */
+  objects: Set<string>;
+  /** Clusters with charts, whose objects are not known here. */
+  charts: Set<string>;
   waiting: string[];
   failures: string[];
   drift: string[];
@@ -79,14 +85,19 @@ export async function checkChildren(
   const unverified = [...children].flatMap(([binding, child]) =>
     child.ok ? [] : [{ binding, why: child.why }],
   );
-  const verified = open.map(({ binding }) => binding);
-  if (open.length === 0) return { kind: 'ready', verified, unverified, drift: [] };
+  if (open.length === 0) return { kind: 'ready', verified: [], unverified, drift: [] };
   for (;;) {
     const seen = await look(attempt, subscription, open);
     const elapsed = Date.now() - started;
     const isSettled = elapsed >= bounds.driftAfterMs;
     const pending = [...seen.failures, ...seen.waiting, ...(isSettled ? [] : seen.drift)];
-    if (pending.length === 0) return { kind: 'ready', verified, unverified, drift: seen.drift };
+    if (pending.length === 0) {
+      const charts = open
+        .filter(({ binding }) => seen.charts.has(binding))
+        .map(({ binding }) => ({ binding, why: BY_RELEASE }));
+      const verified = open.map(({ binding }) => binding).filter((binding) => seen.objects.has(binding));
+      return { kind: 'ready', verified, unverified: [...unverified, ...charts], drift: seen.drift };
+    }
     const text = named(pending);
     progress(text);
     if (elapsed + PAUSE_MS >= bounds.timeoutMs) {
@@ -102,17 +113,19 @@ async function look(
   { uid, stale }: { uid: string; stale: readonly string[] },
   children: readonly { binding: string; kube: KubeClient }[],
 ): Promise<Seen> {
-  const seen: Seen = { waiting: [], failures: [], drift: [] };
+  const seen: Seen = { objects: new Set(), charts: new Set(), waiting: [], failures: [], drift: [] };
   const { items } = await kube.list(
     { apiVersion: APPS, kind: 'Description' },
     { labelSelector: `${SUBSCRIPTION_UID}=${uid}`, signal },
   );
   for (const { binding, kube: child } of children) {
     const namespace = binding.split('/', 1)[0];
-    const objects = items
+    const descriptions = items
       .filter(({ metadata }) => metadata.namespace === namespace && metadata.deletionTimestamp === undefined)
-      .filter(({ metadata }) => !stale.includes(`${namespace}/${metadata.name}`))
-      .flatMap(objectsOf);
+      .filter(({ metadata }) => !stale.includes(`${namespace}/${metadata.name}`));
+    if (descriptions.some(({ spec }) => isObject(spec) && spec.deployer === 'Helm')) seen.charts.add(binding);
+    const objects = descriptions.flatMap(objectsOf);
+    if (objects.length > 0) seen.objects.add(binding);
     for (const deployed of objects) await inspect(child, deployed, binding, seen, signal);
   }
   return seen;

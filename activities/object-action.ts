@@ -175,7 +175,7 @@ export async function undoAll(
   options: {
     bounds: EffectBounds;
     forwardTasks: () => Promise<ObjectTask[]>;
-    beforeDelete?: (object: KubeObject) => Promise<void>;
+    beforeDelete?: (object: KubeObject) => Promise<string | undefined>;
     /** Called with an object as it was before, which an undo is about to bring back; what it returns stands in the way. */
     beforeRestore?: (object: KubeObject) => Promise<UndoEffect | undefined>;
   },

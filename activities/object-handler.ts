@@ -39,7 +39,7 @@ export interface ObjectRules<Plan extends ObjectPlan> {
   /** Ends an action whose tasks are all carried out; default: it has succeeded. */
   conclude?: (plan: Plan, performed: Performed, attempt: Attempt) => Promise<AttemptResult>;
   /** Called with an object that an undo is about to delete. */
-  beforeDelete?: (object: KubeObject, attempt: Attempt) => Promise<void>;
+  beforeDelete?: (object: KubeObject, attempt: Attempt) => Promise<string | undefined>;
 }
 
 /** What such a handler always can. */

@@ -32,8 +32,8 @@ export interface UndoContext {
   /** Key of the forward action in any round, to recognise its marks. */
   forwardKey: string;
   finalizerWaitMs: number;
-  /** Called with an object that is about to be deleted. */
-  beforeDelete?: ((object: KubeObject) => Promise<void>) | undefined;
+  /** Called with an object that is about to be deleted; what it returns is said of the deletion. */
+  beforeDelete?: ((object: KubeObject) => Promise<string | undefined>) | undefined;
 }
 
 const WRITE_TRIES = 5;
@@ -45,10 +45,11 @@ export async function deleteCreated(
 ): Promise<UndoEffect> {
   const { attempt } = context;
   const { key, uid } = created;
+  let note: string | undefined;
   if (context.beforeDelete !== undefined) {
     const found = await attempt.kube.get(key, { signal: attempt.signal });
     if (found?.metadata.uid === uid && found.metadata.deletionTimestamp === undefined) {
-      await context.beforeDelete(found);
+      note = await context.beforeDelete(found);
     }
   }
   const result = await deleteObject(
@@ -63,7 +64,10 @@ export async function deleteCreated(
   );
   switch (result.kind) {
     case 'deleted':
-      return { kind: 'undone', message: `${describeKey(key)} deleted` };
+      return {
+        kind: 'undone',
+        message: `${describeKey(key)} deleted${note === undefined ? '' : `; ${note}`}`,
+      };
     case 'absent':
       return {
         kind: 'already',

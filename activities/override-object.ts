@@ -58,7 +58,10 @@ export function createOverrideHandler(
       },
       outputsOf: () => oneReference(override.outputs),
       perform: (task, attempt) => perform(task, attempt, bounds),
-      beforeDelete: makeEffective,
+      async beforeDelete(object, attempt) {
+        await makeEffective(object, attempt);
+        return keptValues(object);
+      },
       conclude: async ({ tasks: [task], notes }, performed, attempt) =>
         succeeded(performed, [
           performed.notes,
@@ -193,10 +196,24 @@ async function doubts(
   attempt: Attempt,
 ): Promise<string | undefined> {
   if (operation === 'Delete') return undefined;
+  const kept = keptValues(object);
+  if (kept !== undefined) return kept;
   if (isObject(object.spec) && object.spec.overridePolicy === 'ApplyLater') {
     return 'overridePolicy is ApplyLater: it takes effect only when something else is deployed again';
   }
   return override.doubts(object, attempt);
+}
+
+/** Clusternet upgrades a release with the values that it has, so that what an override has given is never taken back. */
+function keptValues({ kind, spec }: KubeObject): string | undefined {
+  const { feed, overrides } = isObject(spec) ? spec : {};
+  if (!isObject(feed) || feed.kind !== 'HelmChart' || !Array.isArray(overrides)) return undefined;
+  const gives = (overrides as unknown[]).some(
+    (one) => isObject(one) && one.type === 'Helm' && one.overrideChart !== true,
+  );
+  return gives
+    ? `Clusternet keeps the values of a release: those that this ${kind ?? 'override'} gives stay in it when the override goes; write the values of before to take them back`
+    : undefined;
 }
 
 function isRetargeted(from: unknown, to: Record<string, unknown>): boolean {

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
 import { createHelmChartHandler } from '../../activities/helm-chart.js';
+import { createLocalizationHandler } from '../../activities/localization.js';
 import type { HelmChartAction } from '../../api/types.js';
 import type { KubeObject } from '../../kube/object.js';
 import { containing, openBench, startLife } from '../support/attempts.js';
@@ -112,6 +113,32 @@ describe('HelmChart', () => {
     await bench.kube.delete({ ...subscription, namespace: bench.namespace, name: 'user' });
     await eventually(() => get('used'), undefined);
     expect(await action.undo()).toMatchObject({ kind: 'succeeded' });
+  });
+
+  it('keeps the values that a Localization gives, which is told when it is written and when it is undone', async () => {
+    const feed = { apiVersion: APPS, kind: 'HelmChart', name: 'valued', namespace: bench.namespace };
+    const localize = (override: { value: string; overrideChart?: boolean }): Life =>
+      startLife(
+        bench,
+        createLocalizationHandler(),
+        {
+          type: 'Localization',
+          localization: {
+            name: 'values',
+            namespace: sites.namespaceOf('a'),
+            feed,
+            overrides: [{ name: 'o', type: 'Helm', ...override }],
+          },
+        },
+        { timeoutMs: 20_000, params: {} },
+      );
+    const values = localize({ value: 'replicas: 3' });
+    const told = { kind: 'succeeded', message: containing('stay in it when the override goes') };
+    expect(await values.run()).toMatchObject(told);
+    expect(await values.undo()).toMatchObject(told);
+    const version = localize({ value: 'version: 2.0.0', overrideChart: true });
+    expect((await version.run()).message ?? '').not.toContain('stay in it');
+    expect(await version.undo()).toMatchObject({ kind: 'succeeded' });
   });
 
   it.each<[string, Omit<HelmChartAction, 'namespace'>, string]>([

@@ -405,6 +405,28 @@ describe('drift, which nobody repairs', () => {
     await base.undo();
   });
 
+  it('of a chart is not looked at: its release is believed, and the message says so', async () => {
+    const name = unique('chart');
+    const chart = { apiVersion: APPS, kind: 'HelmChart', namespace: bench.namespace, name };
+    await bench.kube.create({
+      apiVersion: APPS,
+      kind: 'HelmChart',
+      metadata: { name, namespace: bench.namespace },
+      spec: { repo: 'oci://example.org/charts', chart: 'web', targetNamespace: 'shop' },
+    });
+    const base = subscription({ name, feeds: [chart], subscribers: rig.to('a') });
+    const result = await base.run();
+    expect(result).toMatchObject({
+      kind: 'succeeded',
+      message: matching(
+        /only the Description was verified of .* a Helm chart has made is judged by its release/,
+      ),
+    });
+    expect(result.message).not.toContain('seen ready');
+    await base.undo();
+    await bench.kube.delete(chart);
+  });
+
   it('to no replicas at all is not ready, nor is a workload whose controller has not answered', async () => {
     const feed = rig.feed(unique('app'), 'Deployment');
     const labels = { app: feed.name };
