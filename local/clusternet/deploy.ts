@@ -145,7 +145,9 @@ async function patchDescription(
   await api.request('PATCH', path, { body, contentType: 'application/merge-patch+json' });
 }
 
+/** Charts are not installed: what their Descriptions hold are values. */
 function objectsOf({ spec }: Description): KubeObject[] {
+  if (spec.deployer === 'Helm') return [];
   return (spec.raw ?? []).map((raw) => JSON.parse(Buffer.from(raw, 'base64').toString()) as KubeObject);
 }
 

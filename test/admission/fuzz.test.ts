@@ -199,19 +199,25 @@ it('stories that the data model allows are let in whole', { timeout: 300_000 }, 
       // Each in names of its own: the plans of one are not to meet the workflows of another.
       const suffix = unique('s');
       const text = JSON.stringify(story)
-        .replaceAll(/"name":"w(\d)"/g, `"name":"w$1-${suffix}"`)
+        .replaceAll(/"name":"(w\d|outer)"/g, `"name":"$1-${suffix}"`)
         .replaceAll('"namespace":"ns"', `"namespace":"${stack.namespace}"`)
         .replaceAll('"namespace":"other"', `"namespace":"${stack.namespace}"`);
-      const { workflows, plan, execute } = JSON.parse(text) as typeof story;
+      const { workflows, plans, acts } = JSON.parse(
+        text.replaceAll('"plan":{"name":"q"}', `"plan":{"name":"q-${suffix}"}`),
+      ) as typeof story;
       for (const { name: id, spec } of workflows) {
         expect(await ask(stack.namespace, 'DRWorkflow', id, spec)).toMatchObject({
           message: '',
           status: 201,
         });
       }
-      const id = `p-${suffix}`;
-      expect(await ask(stack.namespace, 'DRPlan', id, plan.spec)).toMatchObject({ message: '', status: 201 });
-      const run = { ...(execute.spec as object), planRef: id };
+      for (const { name: id, spec } of plans) {
+        expect(await ask(stack.namespace, 'DRPlan', `${id}-${suffix}`, spec)).toMatchObject({
+          message: '',
+          status: 201,
+        });
+      }
+      const run = { ...(acts[0]?.spec as object), planRef: `p-${suffix}` };
       // A dry run: what these plans do is not meant to be done.
       const asked = await ask(stack.namespace, 'DRPlanExecution', `e-${suffix}`, run, { dryRun: true });
       expect(asked).toMatchObject({ message: '', status: 201 });

@@ -2,7 +2,8 @@
 import { API_VERSION } from '../../api/group.js';
 import type { Kind } from '../../api/group.js';
 import { runWorkflowId } from '../../api/naming.js';
-import type { DRPlan, DRPlanExecution, DRWorkflow, StageStatus } from '../../api/types.js';
+import type { ActionStatus, DRPlan, DRPlanExecution, DRWorkflow, StageStatus } from '../../api/types.js';
+import { positionOf } from '../../api/undo.js';
 import { createAdmission } from '../../crd-bridge/execution/admission.js';
 import { createMirror } from '../../crd-bridge/execution/mirror.js';
 import type { CachedExecution } from '../../crd-bridge/execution/types.js';
@@ -13,6 +14,7 @@ import { PATHS } from '../../crd-bridge/webhook/configuration.js';
 import { answer, readReview } from '../../crd-bridge/webhook/review.js';
 import { createRules } from '../../crd-bridge/webhook/rules.js';
 import type { RunInput } from '../../workflows/contract.js';
+import type { Act, Ending } from './acts.js';
 import type { Story } from './model.js';
 
 /** What became of an object. */
@@ -23,6 +25,10 @@ export interface Told {
   refused: string;
   /** What the bridge found wrong with it later. */
   wrong?: string | undefined;
+  /** Of an execution: what was to become of it. */
+  act?: Act;
+  /** Of an execution whose run began. */
+  isRevert?: boolean;
 }
 
 /** Tells a story to the bridge, object by object. What is not let in is not there for what comes later. */
@@ -110,19 +116,21 @@ export async function tell(story: Story): Promise<Told[]> {
     entry.wrong = readyOf(world.read<DRWorkflow>('DRWorkflow', `${part.name}`, part.namespace));
   }
 
-  const { told: entry, object: plan } = await create<DRPlan>('DRPlan', story.plan, caches.plans);
-  if (plan !== undefined) {
-    await plans.reconcile(plan);
-    entry.wrong = readyOf(world.read<DRPlan>('DRPlan', story.plan.name));
+  for (const part of story.plans) {
+    const { told: entry, object } = await create<DRPlan>('DRPlan', part, caches.plans);
+    if (object === undefined) continue;
+    await plans.reconcile(object);
+    entry.wrong = readyOf(world.read<DRPlan>('DRPlan', part.name));
   }
 
-  await run(story.execute);
-  await run(story.revert);
+  for (const act of story.acts) await run(act);
   return told;
 
-  /** An execution from its creation to the end of its run, in which everything goes well. */
-  async function run(part: Story['execute']): Promise<void> {
+  /** An execution from its creation to the end of its run, which ends as the story says. */
+  async function run(part: Act): Promise<void> {
+    await nextMillisecond();
     const { told: entry, object } = await create<CachedExecution>('DRPlanExecution', part, caches.executions);
+    entry.act = part;
     if (object === undefined) return;
     const admitted = await admission.admit(object);
     const input = (): RunInput | undefined => started.at(-1);
@@ -146,20 +154,39 @@ export async function tell(story: Story): Promise<Told[]> {
       entry.wrong = `${admitted.kind}: ${status?.reason ?? ''} ${status?.message ?? ''}`;
       return;
     }
+    entry.isRevert = own.run.operation === 'Revert';
+    const { ends } = part;
+    if (ends.phase === 'Running') return;
+    const steps = own.undo.flatMap((stage) => stage.steps.map((step) => positionOf(step.at)));
+    if (entry.isRevert) entry.wrong = undoneTwice(part, steps);
+    const undone = ends.phase === 'Succeeded' ? steps : steps.slice(0, Math.min(1, steps.length - 1));
     const at = new Date().toISOString();
     await mirror.finish({
       run: own.run,
       sequence: 1,
-      phase: 'Succeeded',
-      reason: 'Succeeded',
+      phase: ends.phase,
+      reason: ends.phase,
       message: '',
       startTime: at,
       completionTime: at,
-      stages: (status?.stageStatuses ?? []).map((stage, index) => ({ index, status: succeeded(stage, at) })),
-      ...(own.run.operation === 'Revert' && { undone: [], unreverted: [] }),
+      stages: ended(status?.stageStatuses ?? [], ends, at),
+      ...(entry.isRevert && { undone, unreverted: steps.filter((one) => !undone.includes(one)) }),
     });
     const { phase } = world.read<DRPlanExecution>('DRPlanExecution', part.name).status ?? {};
-    if (phase !== 'Succeeded') entry.wrong = `ends as ${phase}`;
+    if (phase !== ends.phase) entry.wrong = `ends as ${phase}, and is to end as ${ends.phase}`;
+    for (const found of world.runsById.values())
+      if (found.memo?.uid === own.run.uid) found.state = 'Completed';
+    // The plan's phase follows, as a watch would have it looked at again.
+    const plan = world.read<DRPlan | undefined>('DRPlan', own.run.plan.name);
+    if (plan !== undefined) caches.plans.learn(plan);
+  }
+
+  /** A revert that is run again leaves alone what has been undone. */
+  function undoneTwice({ spec }: Act, steps: readonly string[]): string | undefined {
+    const { revertExecutionRef = '' } = spec as { revertExecutionRef?: string };
+    const { status } = world.read<DRPlanExecution>('DRPlanExecution', revertExecutionRef);
+    const again = steps.filter((one) => status?.undone?.includes(one));
+    return again.length === 0 ? undefined : `undoes again what is undone: ${again.join(', ')}`;
   }
 }
 
@@ -171,15 +198,41 @@ function readyOf({ status }: DRWorkflow | DRPlan): string | undefined {
     : `${ready?.reason ?? 'not looked at'}: ${ready?.message ?? ''}`;
 }
 
-function succeeded(stage: StageStatus, at: string): StageStatus {
-  const over = { phase: 'Succeeded', startTime: at, completionTime: at } as const;
-  return {
-    ...stage,
-    ...over,
-    workflowExecutions: (stage.workflowExecutions ?? []).map((workflow) => ({
-      ...workflow,
-      ...over,
-      actionStatuses: (workflow.actionStatuses ?? []).map((action) => ({ ...action, ...over })),
-    })),
+/** Runs of one plan never begin in the same millisecond: the lock is between them. */
+async function nextMillisecond(): Promise<void> {
+  for (const now = Date.now(); Date.now() === now;) await new Promise((resolve) => setImmediate(resolve));
+}
+
+/** Stages as the run leaves them: in one that does not go well an action breaks, and the rest is left out. */
+function ended(
+  stages: readonly StageStatus[],
+  ends: Exclude<Ending, { phase: 'Running' }>,
+  at: string,
+): { index: number; status: StageStatus }[] {
+  const over = { startTime: at, completionTime: at } as const;
+  let nth = 0;
+  const actionAfter = (action: ActionStatus): ActionStatus => {
+    const index = nth;
+    nth += 1;
+    if (ends.phase === 'Succeeded') return { ...action, ...over, phase: 'Succeeded' };
+    const reason = ends.phase === 'Cancelled' ? 'Cancelled' : 'DependencyFailed';
+    const broken = ends.done ? 1 : 0;
+    if (index < broken) return { ...action, ...over, phase: 'Succeeded', effect: 'Done' };
+    return index === broken
+      ? { ...action, ...over, phase: 'Failed', reason: 'Broken', message: 'broken', effect: ends.broken }
+      : { ...action, ...over, phase: 'Skipped', reason };
   };
+  return stages.map((stage, index) => {
+    const workflowExecutions = (stage.workflowExecutions ?? []).map((workflow) => {
+      const actionStatuses = (workflow.actionStatuses ?? []).map(actionAfter);
+      return { ...workflow, ...over, phase: worst(actionStatuses), actionStatuses };
+    });
+    return { index, status: { ...stage, ...over, phase: worst(workflowExecutions), workflowExecutions } };
+  });
+}
+
+function worst(parts: readonly { phase?: string | undefined }[]): 'Succeeded' | 'Failed' | 'Skipped' {
+  const phases = new Set(parts.map(({ phase }) => phase));
+  if (phases.has('Failed')) return 'Failed';
+  return phases.has('Succeeded') || phases.size === 0 ? 'Succeeded' : 'Skipped';
 }

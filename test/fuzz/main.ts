@@ -54,7 +54,7 @@ for (; counts.objects < cases; seed += 1) {
   if (values.path !== undefined) break;
   const seconds = (Date.now() - began) / 1000;
   process.stdout.write(
-    `${counts.objects} cases of ${cases} (seed ${seed}): ${counts.accepted} let in, ${counts.refused} refused, ${counts.runs} runs, ${seconds.toFixed(0)} s\n`,
+    `${counts.objects} cases of ${cases} (seed ${seed}): ${counts.accepted} let in, ${counts.refused} refused, ${counts.runs} runs (${counts.reverts} reverts), ${seconds.toFixed(0)} s\n`,
   );
 }
 process.stdout.write(

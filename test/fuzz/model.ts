@@ -2,6 +2,8 @@
  * What the data model allows, written down from its tables and validation rules alone: nothing of the checks that are
  * under test is used here. Every story that this makes is to be let in, to run, and to be undone.
  */
+import type { Act } from './acts.js';
+import { legalActs } from './acts.js';
 import type { Dice } from './dice.js';
 
 export type Json = null | boolean | number | string | Json[] | { [key: string]: Json };
@@ -10,10 +12,10 @@ export type Fields = Record<string, Json>;
 /** Objects that are created one after the other, and what somebody does with them. */
 export interface Story {
   workflows: { name: string; namespace: string; spec: unknown }[];
-  plan: { name: string; spec: unknown };
-  execute: { name: string; spec: unknown };
-  /** Undoes what {@link Story.execute} has done. */
-  revert: { name: string; spec: unknown };
+  /** Plans that the plan may run as a part of itself, and the plan, in this order. */
+  plans: { name: string; spec: unknown }[];
+  /** Executions of the plan, and reverts of them. */
+  acts: Act[];
 }
 
 interface Parameter {
@@ -448,32 +450,40 @@ export function legalStory(dice: Dice): Story {
   // A later stage may stand first.
   if (dice.chance(30)) stages.reverse();
   const overrides = shared.filter(() => dice.chance(20));
-  return {
-    workflows: workflows.map(({ name, namespace, spec }) => ({ name, namespace, spec })),
-    plan: {
-      name: 'p',
-      spec: defined({
-        ...dice.some<Record<string, Json>>(60, {
-          description: () => dice.one(TEXTS),
-          failurePolicy: () => dice.one(['Stop', 'Continue']),
-        }),
-        ...(global.length > 0 || dice.chance(20)
-          ? { globalParams: global.map((one) => given(dice, one)) }
-          : {}),
-        stages,
+  const written = workflows.map(({ name, namespace, spec }) => ({ name, namespace, spec }));
+  const inner = dice.chance(20) ? innerPlan(dice, workflows) : undefined;
+  if (inner !== undefined) {
+    const runs = { name: 'sub', type: 'Plan', plan: { name: 'q' } };
+    written.push({ name: 'outer', namespace: 'ns', spec: { actions: [runs] } });
+    stages.push({ name: 'inner', workflows: [{ workflowRef: { name: 'outer' } }] });
+  }
+  const plan = {
+    name: 'p',
+    spec: defined({
+      ...dice.some<Record<string, Json>>(60, {
+        description: () => dice.one(TEXTS),
+        failurePolicy: () => dice.one(['Stop', 'Continue']),
       }),
-    },
-    execute: {
-      name: 'e',
-      spec: defined({
-        planRef: 'p',
-        operationType: 'Execute',
-        ...(overrides.length > 0 ? { params: overrides.map((one) => given(dice, one)) } : {}),
-      }),
-    },
-    revert: {
-      name: 'r',
-      spec: { planRef: 'p', operationType: 'Revert', revertExecutionRef: 'e' },
-    },
+      ...(global.length > 0 || dice.chance(20)
+        ? { globalParams: global.map((one) => given(dice, one)) }
+        : {}),
+      stages,
+    }),
   };
+  return {
+    workflows: written,
+    plans: [...(inner === undefined ? [] : [inner]), plan],
+    acts: legalActs(dice, overrides.length > 0 ? { params: overrides.map((one) => given(dice, one)) } : {}),
+  };
+}
+
+/** A plan that the plan runs as a part of itself. */
+function innerPlan(dice: Dice, workflows: readonly Made[]): { name: string; spec: Fields } {
+  const made = dice.one(workflows);
+  const needed = made.parameters.filter(({ required }) => required);
+  const use = defined({
+    workflowRef: { name: made.name, namespace: made.namespace },
+    ...(needed.length > 0 && { params: needed.map((one) => given(dice, one)) }),
+  });
+  return { name: 'q', spec: { stages: [{ name: 's', workflows: [use] }] } };
 }

@@ -14,8 +14,10 @@ export interface Counts {
   objects: number;
   accepted: number;
   refused: number;
-  /** Runs that began and ended. */
+  /** Runs that began, and went as they were to go. */
   runs: number;
+  /** Those among them that undid another. */
+  reverts: number;
 }
 
 /** Reasons of plans that are let in although something is missing that may still come. */
@@ -29,11 +31,19 @@ export class Contradiction extends Error {
 }
 
 function judge(story: Story, told: readonly Told[], isLegal: boolean): void {
-  for (const { kind, name, refused, wrong } of told) {
+  for (const { kind, name, act, refused, wrong } of told) {
     const what = `${kind} "${name}"`;
     const fail = (message: string): never => {
       throw new Contradiction(`${what} ${message}\n${JSON.stringify(story)}`);
     };
+    const { refusal } = act ?? {};
+    if (isLegal && refusal !== undefined) {
+      if (refused === '') fail(`must be refused (${refusal.join(' or ')}) and was let in`);
+      if (!refusal.some((text) => refused.includes(text))) {
+        fail(`must be refused because "${refusal.join('" or "')}", and was because: ${refused}`);
+      }
+      continue;
+    }
     if (isLegal && refused !== '') fail(`is allowed by the data model and was refused: ${refused}`);
     if (wrong === undefined) continue;
     if (isLegal) fail(`is allowed by the data model and did not go well: ${wrong}`);
@@ -57,9 +67,17 @@ export function storyProperty(counts: Counts) {
     counts.runs += told.filter(
       ({ kind, refused, wrong }) => kind === 'DRPlanExecution' && refused === '' && wrong === undefined,
     ).length;
+    counts.reverts += told.filter(({ isRevert, wrong }) => isRevert === true && wrong === undefined).length;
     judge(story, told, third === 0);
   });
 }
 
 /** Nothing counted yet. */
-export const noCounts = (): Counts => ({ stories: 0, objects: 0, accepted: 0, refused: 0, runs: 0 });
+export const noCounts = (): Counts => ({
+  stories: 0,
+  objects: 0,
+  accepted: 0,
+  refused: 0,
+  runs: 0,
+  reverts: 0,
+});

@@ -144,7 +144,7 @@ function placesOf(value: unknown): Place[] {
 /** A copy of the story with a few things changed. */
 export function spoil(dice: Dice, story: Story): Story {
   const copy = JSON.parse(JSON.stringify(story)) as Story;
-  const objects = [...copy.workflows, copy.plan, copy.execute, copy.revert];
+  const objects = [...copy.workflows, ...copy.plans, ...copy.acts];
   for (let left = dice.int(1, 3); left > 0; left -= 1) change(dice, dice.one(objects));
   return copy;
 }
