@@ -235,6 +235,11 @@ export function createExecutionKind(
     view(execution) {
       const { metadata, status } = execution;
       const annotations = metadata.annotations ?? {};
+      // Without admission the annotation is what somebody claims.
+      const canceller =
+        deps.settings.answers.verified && deps.isAdmitted(metadata.namespace ?? '')
+          ? annotations[ANNOTATIONS.cancelRequestedBy]
+          : undefined;
       // The id carries the uid: it tells a run of this very object even where somebody has removed the stamp.
       const ours = status?.temporal?.workflowId === workflowId(execution);
       return {
@@ -243,9 +248,7 @@ export function createExecutionKind(
         ...(annotations[ANNOTATIONS.cancel] === 'true' && {
           cancel: {
             via: 'Annotation' as const,
-            ...(annotations[ANNOTATIONS.cancelRequestedBy] !== undefined && {
-              requestedBy: annotations[ANNOTATIONS.cancelRequestedBy],
-            }),
+            ...(canceller !== undefined && { requestedBy: canceller }),
           },
         }),
         answers: answers(execution),

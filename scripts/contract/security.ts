@@ -110,6 +110,8 @@ export const SECURITY: readonly Chapter[] = [
       [
         `${VERBS} > a run > is approved by those who may approve, and forged answers, stamps and states count for nothing`,
         'test/admission/stamp.test.ts > are stamped, whatever is claimed at create, in a patch or in a replace',
+        'test/authority/unadmitted.test.ts > neither a forged record of an approval nor a plain yes counts, and a Warning Event says so',
+        'test/authority/unadmitted.test.ts > a forged requester is passed on to nobody: the plan that is run as a part of the run carries no stamp of it',
       ],
     ],
     [

@@ -39,6 +39,7 @@ export const SEMANTICS_PLANS: readonly Chapter[] = [
         `${CHECK} > valid workflows > as the original wrote them: nested bodies, a multiplier as text, both kinds of placeholder`,
         'activities/overrides.test.ts > bodies > gives the same from both forms',
         'test/contract/samples.test.ts > samples > of %s are taken as they are, run, and are reverted',
+        'test/contract/samples.test.ts > samples > of %s are taken as they are, with executions that are files too',
         'test/contract/samples.test.ts > samples > with %s are refused, and told why',
       ],
     ],

@@ -84,6 +84,26 @@ describe('samples', () => {
     if (plan === 'first') expect(recorder.of('/samples/undo-tell')).toHaveLength(1);
   });
 
+  it.each([
+    ['installed-by-chart.yaml', 'chart-install-plan', 'chart-overrides-b', { priority: 500 }],
+    ['switchover.yaml', 'web-switchover-plan', 'web-switchover-b', { priority: 800 }],
+  ])('of %s are taken as they are, with executions that are files too', async (file, plan, made, spec) => {
+    await apply(file);
+    await poll(
+      () => stack.getPlan(plan),
+      ({ status }) => status?.phase === 'Ready',
+    );
+    const run = await stack.execute(plan, {}, `${plan}-exec-001`);
+    await expectWhole(stack, await stack.ended(run));
+    expect((await localization(1, made))?.spec).toMatchObject({ ...spec, overridePolicy: 'ApplyNow' });
+    const revert = await stack.revert(run);
+    expect((await stack.ended(revert)).status?.phase).toBe('Succeeded');
+    await poll(
+      () => localization(1, made),
+      (found) => found === undefined,
+    );
+  });
+
   const pod = { restartPolicy: 'Never', containers: [{ name: 'c', image: 'i' }] };
   it.each<[string, Kind, unknown, RegExp]>([
     ['an empty spec', 'DRPlan', undefined, /spec: Required value/],
