@@ -1,6 +1,7 @@
 /** The command of the benchmarks: `npm run bench`. */
 import { processTerminal } from '../client/terminal.js';
 import { createProgress } from './lib/progress.js';
+import { modelLines } from './model/report.js';
 import { parseOptions } from './options.js';
 import { readResults, writeResults } from './report/results.js';
 import { reportLines } from './report/text.js';
@@ -18,6 +19,14 @@ switch (parsed.kind) {
     terminal.note(parsed.message);
     terminal.note('"npm run bench -- --help" tells more');
     process.exitCode = 2;
+    break;
+  case 'model':
+    try {
+      for (const line of modelLines(await readResults(parsed.from), parsed)) terminal.out(line);
+    } catch (error) {
+      terminal.note(error instanceof Error ? error.message : String(error));
+      process.exitCode = 1;
+    }
     break;
   case 'run': {
     const { options } = parsed;

@@ -19,6 +19,18 @@ describe('the command line', () => {
     for (const { name } of SCENARIOS) expect(listed).toMatchObject({ text: expect.stringContaining(name) });
     expect(listed).toMatchObject({ text: expect.stringContaining('executions=5000') });
   });
+  it('reads a fleet for the model', () => {
+    expect(parse('model', '--from', 'a.json', '--clusters', '7', '--temporal-cores', '16')).toEqual({
+      kind: 'model',
+      from: 'a.json',
+      shape: '3x3',
+      fleet: { clusters: 7, plans: 50, clusterCores: 2, workers: 1, temporalCores: 16 },
+    });
+    expect(parse('model')).toMatchObject({
+      kind: 'invalid',
+      message: expect.stringContaining('--from FILE'),
+    });
+  });
   it('names the scenario that was probably meant', () => {
     expect(parse('latncy')).toMatchObject({
       kind: 'invalid',

@@ -1,6 +1,7 @@
 import { parseArgs } from 'node:util';
 import { nearNames } from '../client/near.js';
 import type { Scenario } from './lib/bench.js';
+import type { Fleet } from './model/model.js';
 import { PEERS } from './peers/index.js';
 import type { PeerName } from './peers/index.js';
 
@@ -35,6 +36,7 @@ export interface BenchOptions {
 /** The options, a text to show, or what is wrong with them. */
 export type ParsedOptions =
   | { kind: 'run'; options: BenchOptions }
+  | { kind: 'model'; from: string; shape: string; fleet: Fleet }
   | { kind: 'help' | 'list'; text: string }
   | { kind: 'invalid'; message: string };
 
@@ -66,7 +68,17 @@ const OPTIONS = {
   pid: several,
   kill: text,
   restart: text,
+  from: text,
+  shape: text,
+  clusters: text,
+  plans: text,
+  'cluster-cores': text,
+  workers: text,
+  'temporal-cores': text,
 } as const;
+
+/** A hundred clusters of fifty plans on modest machines. */
+const FLEET = { clusters: 100, plans: 50, 'cluster-cores': 2, workers: 1, 'temporal-cores': 8 } as const;
 
 /** Reads the command line. */
 export function parseOptions(argv: readonly string[], known: readonly Scenario[]): ParsedOptions {
@@ -81,6 +93,23 @@ function read(argv: readonly string[], known: readonly Scenario[]): ParsedOption
   const { values, positionals } = parseArgs({ args: [...argv], options: OPTIONS, allowPositionals: true });
   if (values.help) return { kind: 'help', text: helpText(known) };
   if (positionals[0] === 'list') return { kind: 'list', text: listText(known) };
+  if (positionals[0] === 'model') {
+    const { from, shape = '3x3' } = values;
+    if (from === undefined)
+      throw new Error('model needs --from FILE, written by: npm run bench -- throughput --out FILE');
+    const size = (name: keyof typeof FLEET): number => {
+      const value = values[name];
+      return value === undefined ? FLEET[name] : count(`--${name}`, value);
+    };
+    const fleet = {
+      clusters: size('clusters'),
+      plans: size('plans'),
+      clusterCores: size('cluster-cores'),
+      workers: size('workers'),
+      temporalCores: size('temporal-cores'),
+    };
+    return { kind: 'model', from, shape, fleet };
+  }
   if (positionals.length === 0) return { kind: 'help', text: helpText(known) };
   const peer = PEERS.find((name) => name === (values.peer ?? 'drover'));
   if (peer === undefined) throw new Error(`--peer ${values.peer}: give one of ${PEERS.join(', ')}`);
@@ -211,6 +240,11 @@ The report
   --out FILE             write all figures as JSON
   --compare FILE         show how each figure stands to an earlier --out
   --all                  show every figure, not only those that matter most
+
+A fleet (docs/sizing.md)
+  npm run bench -- model --from FILE      what many clusters need that fail over at once, from a measured throughput
+  --shape NAME           1x1 or 3x3 (3x3)
+  --clusters N --plans N --cluster-cores N --workers N --temporal-cores N    (100, 50, 2, 1, 8)
 
 Other controllers (bench/peers/README.md)
   --peer NAME            ${PEERS.join(', ')} (drover)
