@@ -101,6 +101,73 @@ const SCENARIOS: Record<string, (scripted: ScriptedWorker) => Promise<ScriptedRu
     await run.handle.signal('cancel');
     return run;
   },
+  /** Hooks around the actions and around a revert, and what is cleaned up before and after. */
+  async hooked(scripted) {
+    const list = stages({
+      name: 'one',
+      workflows: [
+        workflow([
+          action('after', { type: 'Job', hook: 'post', hookType: 'post-install' }),
+          job('main'),
+          action('before', {
+            type: 'Job',
+            hook: 'pre',
+            hookType: 'pre-install',
+            cleanup: { beforeCreate: true, onSuccess: true },
+          }),
+          action('undoing', {
+            type: 'Job',
+            hook: 'pre',
+            hookType: 'pre-rollback',
+            skip: { reason: 'OtherMode', message: 'a hook of another mode' },
+          }),
+        ]),
+      ],
+    });
+    const target = await scripted.run({ stages: list });
+    const { stages: statuses } = await target.result();
+    const undo = planUndo({ stages: list, statuses, undone: [] });
+    return scripted.run({
+      run: { operation: 'Revert', target: { name: 'target', uid: 'uid' } } as never,
+      undo,
+      undoStatuses: undo.map((item) => item.status),
+    });
+  },
+  /** The same hooks, going forward. */
+  async hooks(scripted) {
+    return scripted.run({
+      stages: stages({
+        name: 'one',
+        workflows: [
+          workflow([
+            action('after', { type: 'Job', hook: 'post', hookType: 'post-install' }),
+            job('main'),
+            action('before', {
+              type: 'Job',
+              hook: 'pre',
+              hookType: 'pre-install',
+              cleanup: { beforeCreate: true, onSuccess: true },
+            }),
+          ]),
+        ],
+      }),
+    });
+  },
+  /** A batch of two actions per cluster, in three clusters, two at once. */
+  async perCluster(scripted) {
+    const clusters = ['a', 'b', 'c'].map((name) => ({ cluster: `ns/${name}`, clusterId: `id-${name}` }));
+    const targets = { kind: 'clusters', clusters } as const;
+    const spread = (name: string) => action(name, { type: 'Subscription', perCluster: { limit: 2 } });
+    return scripted.run(
+      { stages: stages({ name: 'one', workflows: [workflow([spread('x'), spread('y'), 'last'])] }) },
+      {
+        'targets x': targets,
+        'targets y': targets,
+        'x@ns/b': () => untilCancelled(200),
+        'y@ns/c': { phase: 'Failed' },
+      },
+    );
+  },
   async reverted(scripted) {
     const list = stages({ name: 'one', workflows: [workflow([job('a'), job('b')])] });
     const target = await scripted.run({ stages: list });
