@@ -86,7 +86,33 @@ describe('an API server that is ready', () => {
       response.writeHead(403).end(forbidden);
     });
     await expect(transport.json(get)).rejects.toMatchObject({ code: 503, reason: 'ServerStarting' });
-    vi.setSystemTime(Date.now() + 61_000);
+    vi.setSystemTime(Date.now() + 40_000);
+    await expect(transport.json(get)).rejects.toMatchObject({ code: 503, reason: 'ServerStarting' });
+    vi.setSystemTime(Date.now() + 21_000);
     await expect(transport.json(get)).rejects.toMatchObject({ code: 403, reason: 'Forbidden' });
+    vi.setSystemTime(Date.now() + 300_000);
+    await expect(transport.json(get)).rejects.toMatchObject({ code: 403, reason: 'Forbidden' });
+  });
+
+  it.each([
+    ['a broken connection', 5_000, true],
+    ['a gap', 100_000, false],
+  ])('is doubted again after %s, which may have been a restart', async (_, gap, breaks) => {
+    vi.useFakeTimers({ toFake: ['Date'] });
+    closing.push(() => vi.useRealTimers());
+    let isBroken = false;
+    const transport = await serve(({ socket }, response) => {
+      if (isBroken) socket.destroy();
+      else response.writeHead(403).end(forbidden);
+    });
+    const starts = { code: 503, reason: 'ServerStarting' };
+    await expect(transport.json(get)).rejects.toMatchObject(starts);
+    vi.setSystemTime(Date.now() + 58_000);
+    await expect(transport.json(get)).rejects.toMatchObject(starts);
+    isBroken = breaks;
+    if (breaks) await expect(transport.json(get)).rejects.toMatchObject({ reason: 'Unreachable' });
+    isBroken = false;
+    vi.setSystemTime(Date.now() + gap);
+    await expect(transport.json(get)).rejects.toMatchObject(starts);
   });
 });

@@ -35,7 +35,8 @@ const CREDENTIALS_TTL_MS = 60_000;
 const READINESS_TIMEOUT_MS = 5000;
 /** A server takes less than this from listening to knowing its roles. */
 const SILENCE_DOUBTED_MS = 60_000;
-const SILENCE_FORGOTTEN_MS = 600_000;
+/** A server that would not say for a minute whether it is ready is taken for one that never says, for so long. */
+const SILENCE_KNOWN_MS = 600_000;
 /** Reason of a 404 that is not about an object. */
 const UNKNOWN_PATH = 'UnknownPath';
 
@@ -99,6 +100,9 @@ export function createTransport(endpoint: Endpoint): Transport {
       ? `Kubernetes API ${server}`
       : `Kubernetes API of ${endpoint.name} (${server})`;
 
+  /** Answers that would not say whether the server is ready, without anything between them that may be a restart. */
+  let silence: { since: number; last: number } | undefined;
+
   /** One request, answered with whatever status. */
   async function exchange(raw: RawRequest, renew: boolean): Promise<Dispatcher.ResponseData> {
     const { headers, dispatcher } = await endpoint.authenticate(renew);
@@ -124,6 +128,7 @@ export function createTransport(endpoint: Endpoint): Transport {
       });
     } catch (error) {
       if (raw.signal?.aborted === true) throw raw.signal.reason ?? error;
+      silence = undefined;
       const explained = endpoint.explain?.(error);
       if (explained !== undefined) throw explained;
       throw new KubeError(`${shown} cannot be reached: ${describe(error)}`, {
@@ -162,9 +167,10 @@ export function createTransport(endpoint: Endpoint): Transport {
     return send(raw, { ...state, confirmed: true });
   }
 
-  let silentSince = 0;
-
-  /** At its very beginning it refuses to tell this, too: who may not ask is believed only after a while. */
+  /**
+   * At its very beginning it refuses to tell this, too: who may not ask is believed only after a while. A broken
+   * connection or a long gap may be a restart, after which it is doubted again.
+   */
   async function isStarting({ signal }: RawRequest): Promise<boolean> {
     const { statusCode, body } = await exchange(
       {
@@ -176,11 +182,19 @@ export function createTransport(endpoint: Endpoint): Transport {
       false,
     );
     await body.dump();
+    const isSilent = statusCode === 401 || statusCode === 403;
+    if (!isSilent) silence = undefined;
     if (statusCode < 300) return false;
-    if (statusCode !== 401 && statusCode !== 403) return true;
+    if (!isSilent) return true;
     const now = Date.now();
-    if (now - silentSince > SILENCE_FORGOTTEN_MS) silentSince = now;
-    return now - silentSince < SILENCE_DOUBTED_MS;
+    const isKnown = (since: number, last: number): boolean => last - since >= SILENCE_DOUBTED_MS;
+    if (silence !== undefined) {
+      const { since, last } = silence;
+      const longest = isKnown(since, last) ? SILENCE_KNOWN_MS : SILENCE_DOUBTED_MS;
+      if (now - last > longest) silence = undefined;
+    }
+    silence = { since: silence?.since ?? now, last: now };
+    return !isKnown(silence.since, now);
   }
 
   return {

@@ -16,6 +16,13 @@ import { definitionOf } from './plans.js';
 import type { JourneyKind } from './plans.js';
 import type { Plant } from './plant.js';
 
+/** What status says of the effect of an action, by its name. */
+const effectOf = ({ status }: DRPlanExecution, action: string): string | undefined =>
+  (status?.stageStatuses ?? [])
+    .flatMap(({ workflowExecutions }) => workflowExecutions ?? [])
+    .flatMap(({ actionStatuses }) => actionStatuses ?? [])
+    .find(({ name }) => name === action)?.effect;
+
 export interface Surroundings {
   plant: Plant;
   endpoint: Endpoint;
@@ -335,7 +342,8 @@ export async function travel(
       const rolledBack = found.status?.conditions?.find(({ type }) => type === 'RolledBack');
       if (rolledBack?.status !== 'True')
         report(`RolledBack is ${rolledBack?.status}: ${rolledBack?.message}`);
-      checkEffects(endpoint, id, ['open', 'fail', 'close'], report);
+      const isUnclear = effectOf(found, 'fail') !== 'None';
+      checkEffects(endpoint, id, ['open', 'fail', 'close', ...(isUnclear ? ['unfail'] : [])], report);
       contents(`${id}-old`, ['a', 'b', 'a']);
       contents(`${id}-had`, ['a', 'b', 'a']);
       once('ConfigMap', `${id}-new`);

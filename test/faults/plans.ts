@@ -157,7 +157,19 @@ export function definitionOf(kind: JourneyKind, id: string, url: string): Defini
       return {
         workflows: {
           [`${id}-one`]: { actions: [open, patch, apply] },
-          [`${id}-two`]: { actions: [call('fail', 'fail?status=400')] },
+          [`${id}-two`]: {
+            actions: [
+              // Once an answer of it was lost, the endpoint may have acted before it said no: then there is something to undo.
+              call('fail', 'fail?status=400', {
+                rollback: {
+                  type: 'HTTP',
+                  timeout: '20s',
+                  retryPolicy: PATIENT,
+                  http: { url: `${url}/${id}/unfail`, method: 'POST' },
+                },
+              }),
+            ],
+          },
         },
         plan: stages(['one', 'two'], { onFailure: 'Rollback' }),
       };
