@@ -5,11 +5,10 @@ import { isGrpcServiceError, QueryNotRegisteredError, WorkflowNotFoundError } fr
 import type { ApprovalAnswer } from '../api/approval.js';
 import type { Client, WorkflowExecutionDescription } from '@temporalio/client';
 import { defineSearchAttributeKey, WorkflowExecutionAlreadyStartedError } from '@temporalio/common';
-import { decodeFromPayloadsAtIndex } from '@temporalio/common/lib/internal-non-workflow/index.js';
+import { readBegun, readUnfinished } from './stage-history.js';
 import { readTemporalIdentity } from './temporal-identity.js';
 import type { TemporalIdentity } from './temporal-identity.js';
 import {
-  ACTIVITY_BY_TYPE,
   QUERIES,
   SEARCH_ATTRIBUTES,
   SIGNALS,
@@ -18,7 +17,6 @@ import {
   WORKFLOW_TYPES,
 } from '../workflows/contract.js';
 import type {
-  ActionTask,
   CancelRequest,
   Resolution,
   RunInput,
@@ -26,6 +24,7 @@ import type {
   RunResult,
   SnapshotRef,
   StageResult,
+  Unfinished,
 } from '../workflows/contract.js';
 
 /** What is kept beside a run in Temporal, so that it can be told whose it is without its history. */
@@ -114,6 +113,11 @@ export interface Runs {
    * before it could tell. Empty where Temporal knows no such workflow.
    */
   begunActions(workflowId: string): Promise<ActionPosition[]>;
+  /**
+   * What a stage, or its rollback, has begun and not ended, by its history. Without the bodies of the actions: they are in
+   * the run's snapshot. Empty where Temporal knows no such workflow.
+   */
+  unfinished(workflowId: string): Promise<Unfinished>;
   /** Which Temporal answers now: what it does not know means something only of runs that were started in it. */
   where(): Promise<TemporalIdentity>;
   /** Open runs whose id begins with the prefix. Eventually consistent. */
@@ -207,22 +211,12 @@ export function createRuns(client: Client): Runs {
     stageResult: (workflowId) =>
       call(() => client.workflow.getHandle(workflowId).result() as Promise<StageResult>),
     async begunActions(workflowId) {
-      try {
-        const { events } = await call(() => client.workflow.getHandle(workflowId).fetchHistory());
-        const types = new Set<string>(Object.values(ACTIVITY_BY_TYPE));
-        const begun = (events ?? []).flatMap(({ activityTaskScheduledEventAttributes: scheduled }) =>
-          types.has(scheduled?.activityType?.name ?? '') ? [scheduled?.input?.payloads] : [],
-        );
-        const tasks = await Promise.all(
-          begun.map((payloads) =>
-            decodeFromPayloadsAtIndex<ActionTask>(client.options.loadedDataConverter, 0, payloads),
-          ),
-        );
-        return tasks.map(({ at }) => ({ workflow: at.workflow, action: at.action }));
-      } catch (error) {
-        if (error instanceof WorkflowNotFoundError) return [];
-        throw error;
-      }
+      const tasks = await orNone(() => call(() => readBegun(client, workflowId)));
+      return (tasks ?? []).map(({ at }) => ({ workflow: at.workflow, action: at.action }));
+    },
+    async unfinished(workflowId) {
+      const found = await orNone(() => call(() => readUnfinished(client, workflowId)));
+      return found ?? { actions: [], plans: [] };
     },
     where: () =>
       call(() => readTemporalIdentity(client.connection.workflowService, client.options.namespace)),
@@ -235,6 +229,16 @@ export function createRuns(client: Client): Runs {
       }
     },
   };
+}
+
+/** Undefined where Temporal knows no such workflow. */
+async function orNone<T>(work: () => Promise<T>): Promise<T | undefined> {
+  try {
+    return await work();
+  } catch (error) {
+    if (error instanceof WorkflowNotFoundError) return undefined;
+    throw error;
+  }
 }
 
 async function unlessGone(work: () => Promise<unknown>): Promise<SignalResult> {

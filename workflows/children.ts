@@ -22,6 +22,7 @@ import type {
   StageRunInput,
 } from './contract.js';
 import type { RunContext } from './run-context.js';
+import { settleLeft } from './left-behind.js';
 import { abortSignal, retrySignal, skipSignal } from './pause.js';
 
 type Child = (input: StageRunInput | StageRollbackInput) => Promise<StageResult>;
@@ -37,14 +38,17 @@ export interface ChildrenSetup {
   onPace: (pace: MirrorPace) => void;
 }
 
-interface Force {
+interface Extras {
+  /** Workflow ids of all children that were asked for. */
+  begun: ReadonlySet<string>;
   /** Tells children that a cancel is meant for rollbacks too: Temporal's own request cannot say so. */
   force: (record: CancelRecord | undefined) => void;
 }
 
 /** Starts stages as child workflows and passes a person's decisions on to them. */
-export function createChildren(setup: ChildrenSetup): Pick<RunContext, 'runChild'> & Force {
+export function createChildren(setup: ChildrenSetup): Pick<RunContext, 'runChild'> & Extras {
   const { stages } = setup;
+  const begun = new Set<string>();
   const running = new Map<number, ChildWorkflowHandle<Child>>();
   for (const signal of [retrySignal, skipSignal, abortSignal]) {
     setHandler(signal, async (resolution?: Resolution) => {
@@ -57,6 +61,7 @@ export function createChildren(setup: ChildrenSetup): Pick<RunContext, 'runChild
   }
 
   return {
+    begun,
     force(record) {
       const { reason, requestedBy } = record ?? {};
       const request: CancelRequest = {
@@ -70,6 +75,7 @@ export function createChildren(setup: ChildrenSetup): Pick<RunContext, 'runChild
       );
     },
     async runChild({ type, workflowId, index, input }) {
+      begun.add(workflowId);
       try {
         const child = await startFree(workflowId, () =>
           startChild<Child>(type, {
@@ -94,7 +100,10 @@ export function createChildren(setup: ChildrenSetup): Pick<RunContext, 'runChild
         }
         if (error instanceof ChildWorkflowFailure) {
           const cause = error.cause?.message ?? error.message;
-          return { interrupted: `the stage's workflow was ended from outside: ${cause}` };
+          return {
+            interrupted: `the stage's workflow was ended from outside: ${cause}`,
+            settled: await settleLeft(workflowId, input),
+          };
         }
         throw error;
       } finally {

@@ -332,12 +332,21 @@ export interface StageUpdate {
    * and close what is unfinished (running: Failed, `Interrupted`; pending: Skipped, `Interrupted`).
    */
   interrupted?: true;
+  /** Interrupted: what became of actions that had not ended, as it was found out afterwards. */
+  settled?: Settled[];
   /** Interrupted: actions that had begun, as the bridge has found out, although status may not show it. */
   begun?: { workflow: number; action: number }[];
   /** `status` is without workflows: these are all that changed since the speaker's last update. */
   changes?: WorkflowChange[];
   /** `status` is without workflows: status shows them as they are, the stage's own updates have told all. */
   told?: true;
+}
+
+/** How an action ended whose stage could not wait for its end. */
+export interface Settled {
+  workflow: number;
+  action: number;
+  outcome: ActionOutcome;
 }
 
 /** A workflow of a stage that changed. */
@@ -412,10 +421,20 @@ export type NestedState =
 export type NestedOutcome = WithoutCounts<ActionOutcome>;
 type WithoutCounts<T> = T extends unknown ? Omit<T, 'round' | 'retryCount'> : never;
 
+/** What a stage that was ended from outside has begun and not ended. */
+export interface Unfinished {
+  /** Tasks of activities that have no outcome. */
+  actions: ActionTask[];
+  /** Tasks of nested plans, whether they have ended or not. */
+  plans: ActionTask[];
+}
+
 /** Activities that the bridge offers on its own queue. */
 export interface BridgeActivities {
   mirror: (update: MirrorUpdate) => Promise<MirrorPace | undefined>;
   finish: (update: FinishUpdate) => Promise<void>;
+  /** Reads from the history of a stage, or of its rollback, what it has left half done. */
+  unfinished: (ended: { workflowId: string }) => Promise<Unfinished>;
   /** Brings the execution of a nested plan forward, and says how far it is. Level-triggered: safe to repeat. */
   nestedPlan: (look: NestedTask) => Promise<NestedState>;
 }

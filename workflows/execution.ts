@@ -14,8 +14,9 @@ import type { StageStatus } from '../api/types.js';
 import { listenForCancel } from './cancel.js';
 import { shellOf } from './changes.js';
 import { createChildren } from './children.js';
-import { QUERIES } from './contract.js';
+import { QUERIES, rollbackWorkflowId, stageWorkflowId } from './contract.js';
 import type { CancelRecord, RunInput, RunProgress, RunResult } from './contract.js';
+import { endEarlierStages } from './earlier-stages.js';
 import { bridgeActivities, startMirror } from './mirror.js';
 import { createOutbox } from './outbox.js';
 import type { RunContext, Verdict } from './run-context.js';
@@ -92,12 +93,13 @@ export async function drPlanExecution(input: RunInput): Promise<RunResult> {
       stages,
       ...(cancelRequest !== undefined && { cancelRequest }),
     }));
-    const settle: RunContext['settle'] = (index, status, detail) => {
+    const settle: RunContext['settle'] = (index, status, detail, settled = []) => {
       stages[index] = status;
       outbox.put({
         index,
         status: detail === 'told' ? shellOf(status) : status,
         ...(detail !== undefined && { [detail]: true }),
+        ...(settled.length > 0 && { settled }),
       });
       setCurrentDetails(describe(stages));
       mirror.touch();
@@ -123,6 +125,9 @@ export async function drPlanExecution(input: RunInput): Promise<RunResult> {
     };
 
     const verdict = await carryOut(context, startTime);
+    const idOf = run.operation === 'Revert' ? rollbackWorkflowId : stageWorkflowId;
+    const childIds = stages.map((_, index) => idOf(workflowInfo().workflowId, index));
+    await endEarlierStages(childIds.filter((id) => !children.begun.has(id)));
     mirror.close();
     phase = verdict.phase;
     const completionTime = now();

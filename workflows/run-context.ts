@@ -5,6 +5,7 @@ import type {
   MirrorOptions,
   RunInput,
   RunResult,
+  Settled,
   StageResult,
   StageRollbackInput,
   StageRunInput,
@@ -29,13 +30,27 @@ export interface RunContext {
    * Takes a stage's last word over. `interrupted`: its own detail is lost, status keeps what it shows and closes it;
    * `told`: status has the detail already.
    */
-  settle: (index: number, status: StageStatus, detail?: 'interrupted' | 'told') => void;
+  settle: (
+    index: number,
+    status: StageStatus,
+    detail?: 'interrupted' | 'told',
+    /** Interrupted: what became of actions that had not ended. */
+    settled?: Settled[],
+  ) => void;
   /** Skips a stage with everything in it that has not ended. */
   skip: (index: number, cause: StopCause) => void;
   /** How a stage that is started now mirrors its progress. */
   mirrorOptions: () => MirrorOptions;
   /** Runs a stage, or its rollback, as a child workflow. */
-  runChild: (request: ChildRequest) => Promise<StageResult | { interrupted: string }>;
+  runChild: (request: ChildRequest) => Promise<StageResult | InterruptedChild>;
+}
+
+/** A child workflow that has left no result. */
+export interface InterruptedChild {
+  /** Why, for a person. */
+  interrupted: string;
+  /** What became of actions that had not ended; absent when it has begun nothing. */
+  settled?: Settled[];
 }
 
 /** A child workflow to run. */

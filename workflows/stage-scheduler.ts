@@ -95,7 +95,7 @@ async function runStage(context: RunContext, index: number): Promise<void> {
       completionTime,
       duration: between(startTime, completionTime),
     };
-    context.settle(index, ended, 'interrupted');
+    context.settle(index, ended, 'interrupted', outcome.settled);
     return;
   }
   const ended = outcome.status;

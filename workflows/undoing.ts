@@ -5,6 +5,7 @@ import type { UndoStageInput } from '../api/run.js';
 import type { StageStatus } from '../api/types.js';
 import { leftOf, planUndo, positionOf, undoneOf } from '../api/undo.js';
 import { rollbackWorkflowId, WORKFLOW_TYPES } from './contract.js';
+import type { Settled } from './contract.js';
 import type { RunContext, Verdict } from './run-context.js';
 import { now } from './workflow-runner.js';
 import type { StopCause } from './workflow-runner.js';
@@ -14,7 +15,12 @@ async function undoStages(
   context: RunContext,
   plan: readonly UndoStageInput[],
   scope: CancellationScope,
-  done: (undo: UndoStageInput, status: StageStatus, detail?: 'interrupted' | 'told') => void,
+  done: (
+    undo: UndoStageInput,
+    status: StageStatus,
+    detail?: 'interrupted' | 'told',
+    settled?: Settled[],
+  ) => void,
 ): Promise<{ failed?: StageStatus; left: readonly UndoStageInput[] }> {
   const { run, bounds } = context.input;
   for (const [position, undo] of plan.entries()) {
@@ -38,7 +44,8 @@ async function undoStages(
             completionTime: now(),
           }
         : outcome.status;
-    done(undo, status, 'interrupted' in outcome ? 'interrupted' : outcome.told === true ? 'told' : undefined);
+    if ('interrupted' in outcome) done(undo, status, 'interrupted', outcome.settled);
+    else done(undo, status, outcome.told === true ? 'told' : undefined);
     if (status.phase === 'Failed') return { failed: status, left: plan.slice(position + 1) };
   }
   return { left: [] };
@@ -47,9 +54,14 @@ async function undoStages(
 /** A Revert: undoes what its target did (plan semantics, §5 Revert). */
 export async function revert(context: RunContext): Promise<Verdict> {
   const { input, stages } = context;
-  const { failed, left } = await undoStages(context, input.undo, context.forward, (undo, status, detail) => {
-    context.settle(undo.index, { ...status, order: context.nextOrder() }, detail);
-  });
+  const { failed, left } = await undoStages(
+    context,
+    input.undo,
+    context.forward,
+    (undo, status, detail, settled) => {
+      context.settle(undo.index, { ...status, order: context.nextOrder() }, detail, settled);
+    },
+  );
   const cause: StopCause =
     failed === undefined || failed.reason === 'Cancelled'
       ? { reason: 'Cancelled', message: 'not undone: the run was cancelled' }

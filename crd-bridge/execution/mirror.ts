@@ -36,7 +36,7 @@ export class NotRecordedError extends Error {
  * The activities by which runs reach status. Both are idempotent, and neither ever fails a run: an execution that is
  * gone, has another uid or has ended is success, everything else is retried by Temporal.
  */
-export function createMirror(deps: MirrorDeps): Pick<BridgeActivities, 'mirror' | 'finish'> {
+export function createMirror(deps: MirrorDeps): Pick<BridgeActivities, 'mirror' | 'finish' | 'unfinished'> {
   const { caches, writer, mutex } = deps;
   // Updates of one run that arrive while a write is under way go out together in the next.
   const queues = new Map<string, Pending[]>();
@@ -152,6 +152,7 @@ export function createMirror(deps: MirrorDeps): Pick<BridgeActivities, 'mirror' 
       await Promise.all([done, mutex.run(key, () => flush(key, update.run))]);
       return deps.pace();
     },
+    unfinished: ({ workflowId }) => deps.runs.unfinished(workflowId),
     async finish(update) {
       deps.onUpdate(update.run, 'finish');
       const known = await withBegun(update);

@@ -205,6 +205,40 @@ describe('mirrored progress', () => {
     }
   });
 
+  it('takes over what was found out about the actions of a stage that was ended from outside', () => {
+    const detail = stage('a', 'Running', [
+      { phase: 'Succeeded', effect: 'Done' },
+      { phase: 'Running', effect: 'Unknown' },
+      { phase: 'Running' },
+      { phase: 'Pending' },
+      { phase: 'Pending' },
+    ]);
+    const said = { ...stage('a', 'Failed', []), reason: 'StageTerminated', message: 'killed' };
+    const none = { phase: 'Failed', reason: 'Test', message: 'stopped', effect: 'None' } as const;
+    const counts = { round: 1, retryCount: 0 };
+    const settled = [0, 1, 2, 3].map((action) => ({
+      workflow: 0,
+      action,
+      outcome:
+        action === 3
+          ? { phase: 'Succeeded' as const, outputs: { created: [] }, ...counts }
+          : { ...none, ...counts },
+    }));
+    const begun = [{ workflow: 0, action: 3 }];
+    const stages = [{ index: 0, status: said, interrupted: true as const, begun, settled }];
+    const after = applyMirror(started(detail), mirror({ stages }), t(2));
+    expect(after?.stageStatuses?.[0]?.workflowExecutions?.[0]).toMatchObject({
+      phase: 'Failed',
+      actionStatuses: [
+        { phase: 'Succeeded', effect: 'Done' },
+        { phase: 'Failed', reason: 'Interrupted', effect: 'Unknown', message: 'killed; stopped', round: 1 },
+        { phase: 'Failed', reason: 'Interrupted', effect: 'None' },
+        { phase: 'Succeeded', effect: 'Done', outputs: { created: [] } },
+        { phase: 'Skipped', reason: 'Interrupted' },
+      ],
+    });
+  });
+
   it('names the run that ended, which is another one after a reset', () => {
     const status = started(stage('a', 'Running'));
     expect(applyFinish(status, finish({ runId: 'after the reset' }))?.temporal).toEqual({

@@ -21,6 +21,7 @@ import type {
 import { findCondition, setCondition } from '../core/conditions.js';
 import type { ConditionUpdate } from '../core/conditions.js';
 import type { Refusal } from './gates.js';
+import { interrupt } from './interrupted-stage.js';
 import { fitStatus } from './size-guard.js';
 import { stopUnconfirmed } from './stop-unconfirmed.js';
 
@@ -282,41 +283,6 @@ function withChanges(
     workflows[change.index] = { ...change.status, actionStatuses };
   }
   return workflows;
-}
-
-/**
- * The stage was ended from outside: its own detail is what status shows, closed. What had begun and was not told of may
- * have had its effect all the same.
- */
-function interrupt(
-  known: StageStatus | undefined,
-  { status: said, begun = [] }: StageUpdate,
-  now: string,
-): StageStatus {
-  const message = said.message ?? 'the stage was ended from outside';
-  const closed = closeStage(withBegun(known ?? said, begun), {
-    at: said.completionTime ?? now,
-    running: { reason: 'Interrupted', message },
-    pending: { reason: 'Interrupted', message },
-  });
-  return { ...said, ...(closed.workflowExecutions && { workflowExecutions: closed.workflowExecutions }) };
-}
-
-function withBegun(stage: StageStatus, begun: NonNullable<StageUpdate['begun']>): StageStatus {
-  const isBegun = (workflow: number, action: number): boolean =>
-    begun.some((at) => at.workflow === workflow && at.action === action);
-  return {
-    ...stage,
-    ...(stage.workflowExecutions && {
-      workflowExecutions: stage.workflowExecutions.map((workflow, w) => ({
-        ...workflow,
-        ...(workflow.phase === 'Pending' && begun.some((at) => at.workflow === w) && { phase: 'Running' }),
-        actionStatuses: workflow.actionStatuses?.map((action, a) =>
-          action.phase === 'Pending' && isBegun(w, a) ? { ...action, phase: 'Running' as const } : action,
-        ),
-      })),
-    }),
-  };
 }
 
 /**

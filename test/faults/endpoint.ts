@@ -8,6 +8,9 @@ import type { AddressInfo } from 'node:net';
 import { journeyOf } from './boundaries.js';
 import type { Gate } from './boundaries.js';
 
+/** A header whose value stands in every answer. */
+export const ECHOED_HEADER = 'x-token';
+
 export interface Endpoint {
   url: string;
   /** Keys that reached a path, each once, in the order of their coming. */
@@ -56,7 +59,7 @@ export async function startEndpoint(gate: Gate): Promise<Endpoint> {
     await new Promise((resolve) => setTimeout(resolve, Number(url.searchParams.get('delay') ?? 0)));
     if (!(await pass('after'))) return;
     response.writeHead(Number(url.searchParams.get('status') ?? 200), { 'content-type': 'text/plain' });
-    response.end('ok');
+    response.end(`ok ${String(request.headers[ECHOED_HEADER] ?? '')}`);
   }
 
   const server = createServer((request, response) => {

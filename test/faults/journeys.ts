@@ -2,7 +2,7 @@
 import { ANNOTATIONS } from '../../api/group.js';
 import { runWorkflowId } from '../../api/naming.js';
 import { isTerminalExecution } from '../../api/phase.js';
-import type { DRPlan, DRPlanExecution, DRPlanExecutionSpec } from '../../api/types.js';
+import type { ActionStatus, DRPlan, DRPlanExecution, DRPlanExecutionSpec } from '../../api/types.js';
 import { hasEffects } from '../../crd-bridge/execution/revert-target.js';
 import type { KubeObject } from '../../kube/object.js';
 import type { Endpoint } from './endpoint.js';
@@ -15,13 +15,14 @@ import type { Report } from './oracle.js';
 import { definitionOf } from './plans.js';
 import type { JourneyKind } from './plans.js';
 import type { Plant } from './plant.js';
+import { checkSecrecy } from './tenant.js';
 
-/** What status says of the effect of an action, by its name. */
-const effectOf = ({ status }: DRPlanExecution, action: string): string | undefined =>
+/** What status says of an action, by its name. */
+const actionIn = ({ status }: DRPlanExecution, action: string): ActionStatus | undefined =>
   (status?.stageStatuses ?? [])
     .flatMap(({ workflowExecutions }) => workflowExecutions ?? [])
     .flatMap(({ actionStatuses }) => actionStatuses ?? [])
-    .find(({ name }) => name === action)?.effect;
+    .find(({ name }) => name === action);
 
 export interface Surroundings {
   plant: Plant;
@@ -102,6 +103,9 @@ export async function travel(
     if (found.status?.temporal === undefined) return found;
     await checkPlan(plant, id, found.metadata.uid ?? '', found.status.phase ?? '', report);
     await checkRun(plant, found, report, run);
+    const { uid = '' } = found.metadata;
+    const workflowId = runWorkflowId({ cluster: plant.cluster, namespace: NAMESPACE, name, uid });
+    await checkSecrecy(plant, { name, object: found, workflowId }, report);
     return found;
   }
 
@@ -264,6 +268,16 @@ export async function travel(
       once('ConfigMap', `${id}-new`);
       break;
     }
+    case 'trespass': {
+      const found = await ended(`${id}-x`, 'Failed');
+      const { reason, effect } = actionIn(found, 'trespass') ?? {};
+      if (reason !== 'Forbidden') report(`the action without a right ended with ${reason}, not Forbidden`);
+      if (effect === 'Done') report('the action without a right is said to have had its effect');
+      checkEffects(endpoint, id, ['open'], report);
+      if (objects.life('ConfigMap', `${id}-away`).uids.length > 0)
+        report('an action did what its account may not do');
+      break;
+    }
     case 'cancel': {
       await jobRuns();
       await insist(() =>
@@ -342,7 +356,7 @@ export async function travel(
       const rolledBack = found.status?.conditions?.find(({ type }) => type === 'RolledBack');
       if (rolledBack?.status !== 'True')
         report(`RolledBack is ${rolledBack?.status}: ${rolledBack?.message}`);
-      const isUnclear = effectOf(found, 'fail') !== 'None';
+      const isUnclear = actionIn(found, 'fail')?.effect !== 'None';
       checkEffects(endpoint, id, ['open', 'fail', 'close', ...(isUnclear ? ['unfail'] : [])], report);
       contents(`${id}-old`, ['a', 'b', 'a']);
       contents(`${id}-had`, ['a', 'b', 'a']);

@@ -3,6 +3,8 @@ import { boundaryNames, ROLES } from './boundaries.js';
 import type { Boundary, Role } from './boundaries.js';
 import { OUTSIDE_ACTS } from './outside.js';
 import type { OutsideAct } from './outside.js';
+import { ORDINARY_KINDS } from './plans.js';
+import type { JourneyKind } from './plans.js';
 import { SET_PIECES } from './set-pieces.js';
 import type { SetPiece } from './set-pieces.js';
 
@@ -18,6 +20,8 @@ export interface SessionOptions {
   journeys: number;
   /** Set pieces to play first; absent: all of them in a long session, else none. */
   pieces?: SetPiece[];
+  /** Kinds of plans; absent: what passes the boundaries that are struck. */
+  kinds?: JourneyKind[];
   /** Bridges and workers. */
   replicas: number;
   /** No fault strikes after so many seconds. */
@@ -37,6 +41,7 @@ const HELP = `Runs plans while faults strike at every boundary, and checks that 
   --only BOUNDARY×PROCESS one cell, e.g. lock×bridge (an "x" will do)
   --only ACT              one act on a run from outside
   --piece NAME,…          set pieces to play first (all in a session that strikes every cell)
+  --kind KIND,…           only plans of these kinds
   --journeys N            plans in flight at once (6)
   --replicas N            bridges and workers (1)
   --seconds N             no fault strikes later than that (3600)
@@ -48,6 +53,7 @@ boundaries: ${boundaryNames.join(', ')}
 processes:  ${ROLES.join(', ')}
 acts:       ${OUTSIDE_ACTS.join(', ')}
 set pieces: ${SET_PIECES.join(', ')}
+kinds:      ${ORDINARY_KINDS.join(', ')}
 `;
 
 /** Reads the command line. A text is help or what is wrong. */
@@ -60,6 +66,7 @@ export function readOptions(argv: readonly string[]): SessionOptions | { help: s
         faults: { type: 'string', default: '330' },
         only: { type: 'string' },
         piece: { type: 'string' },
+        kind: { type: 'string' },
         journeys: { type: 'string', default: '6' },
         replicas: { type: 'string', default: '1' },
         seconds: { type: 'string', default: '3600' },
@@ -78,7 +85,8 @@ export function readOptions(argv: readonly string[]): SessionOptions | { help: s
       seconds: count('seconds', values.seconds, 1),
       pause: count('pause', values.pause, 1),
       ...(values.only !== undefined && { only: readOnly(values.only) }),
-      ...(values.piece !== undefined && { pieces: readPieces(values.piece) }),
+      ...(values.piece !== undefined && { pieces: readList('piece', values.piece, SET_PIECES) }),
+      ...(values.kind !== undefined && { kinds: readList('kind', values.kind, ORDINARY_KINDS) }),
       ...(values['data-dir'] !== undefined && { dataDir: values['data-dir'] }),
       ...(values.report !== undefined && { report: values.report }),
     };
@@ -93,11 +101,11 @@ function count(name: string, text: string, least: number): number {
   throw new Error(`--${name} is "${text}"; it must be a whole number of at least ${least}`);
 }
 
-function readPieces(text: string): SetPiece[] {
+function readList<T extends string>(option: string, text: string, known: readonly T[]): T[] {
   return text.split(',').map((name) => {
-    const piece = SET_PIECES.find((known) => known === name);
-    if (piece !== undefined) return piece;
-    throw new Error(`--piece is "${name}"; there are ${SET_PIECES.join(', ')}`);
+    const found = known.find((one) => one === name);
+    if (found !== undefined) return found;
+    throw new Error(`--${option} is "${name}"; there are ${known.join(', ')}`);
   });
 }
 

@@ -2,9 +2,21 @@
 import type { Action, DRPlanSpec, DRWorkflowSpec } from '../../api/types.js';
 import type { Boundary } from './boundaries.js';
 import type { OutsideAct } from './outside.js';
+import { ECHOED_HEADER } from './endpoint.js';
+import { ACCOUNT, FOREIGN_NAMESPACE, SECRET } from './tenant.js';
 
+/** What a journey may go through that is not made for somebody who acts from outside. */
+export const ORDINARY_KINDS = [
+  'switch',
+  'short',
+  'cancel',
+  'delete',
+  'rollback',
+  'rivals',
+  'trespass',
+] as const;
 /** What a journey goes through. */
-export type JourneyKind = 'switch' | 'short' | 'cancel' | 'delete' | 'rollback' | 'rivals' | OutsideAct;
+export type JourneyKind = (typeof ORDINARY_KINDS)[number] | OutsideAct;
 
 /** Workflows and plan of a journey. */
 export interface Definition {
@@ -25,6 +37,7 @@ export const PASSES: Record<JourneyKind, readonly Boundary[]> = {
   delete: ['cancel', 'finalizer', 'effect-job'],
   rollback: ['effect-http', 'effect-object', 'capture'],
   rivals: ['lock', 'stamp', 'plan-end'],
+  trespass: ['effect-http', 'activity-completion', 'activity-start'],
   // Only for those who act from outside: other faults strike them as they strike all.
   terminate: [],
   'terminate-stage': [],
@@ -40,7 +53,12 @@ export function definitionOf(kind: JourneyKind, id: string, url: string): Defini
     type: 'HTTP',
     timeout: '20s',
     retryPolicy: PATIENT,
-    http: { url: `${url}/${id}/${path}`, method: 'POST' },
+    http: {
+      url: `${url}/${id}/${path}`,
+      method: 'POST',
+      // The endpoint sends it back: it must not be seen in what is kept of the answer.
+      headersFrom: [{ name: ECHOED_HEADER, secretKeyRef: SECRET }],
+    },
     ...more,
   });
   const open = call('open', 'open?delay=200', {
@@ -90,6 +108,8 @@ export function definitionOf(kind: JourneyKind, id: string, url: string): Defini
     },
   });
   const stages = (names: string[], more: Partial<DRPlanSpec> = {}): DRPlanSpec => ({
+    // What needs rights on clusters acts as the controller.
+    ...(kind !== 'switch' && { serviceAccountName: ACCOUNT }),
     stages: names.map((name) => ({ name, workflows: [{ workflowRef: { name: `${id}-${name}` } }] })),
     ...more,
   });
@@ -136,6 +156,13 @@ export function definitionOf(kind: JourneyKind, id: string, url: string): Defini
         workflows: { [`${id}-one`]: { actions: [open, patch, apply] } },
         plan: stages(['one']),
       };
+    case 'trespass': {
+      const away = `apiVersion: v1\nkind: ConfigMap\nmetadata: {name: ${id}-away, namespace: ${FOREIGN_NAMESPACE}}\n`;
+      return {
+        workflows: { [`${id}-one`]: { actions: [open, object('trespass', 'Create', away)] } },
+        plan: stages(['one']),
+      };
+    }
     case 'reset': {
       const pause: Action = { name: 'pause', type: 'Wait', wait: { duration: '20s' } };
       return {

@@ -18,6 +18,7 @@ import { isPortFree } from '../../local/ports.js';
 import { writeWhole } from '../../local/state.js';
 import { eventually, insistOnCreating } from './insist.js';
 import type { Plant } from './plant.js';
+import { createTenant } from './tenant.js';
 
 /** A running one. */
 export interface SecondCluster {
@@ -62,6 +63,7 @@ export async function startSecondCluster(plant: Plant): Promise<SecondCluster> {
     for (const name of ['faults', 'default']) {
       await insistOnCreating(() => kube.create({ apiVersion: 'v1', kind: 'Namespace', metadata: { name } }));
     }
+    await createTenant(kube, 'faults');
     const uid = await eventually(
       'the second cluster has its system namespace',
       () => readClusterUid(kube).catch(() => undefined),

@@ -11,7 +11,7 @@ import type { OutsideTargets } from './outside.js';
 import { watchTransitions } from './oracle.js';
 import { startPlant, whenAllReady } from './plant.js';
 import type { Plant } from './plant.js';
-import { PASSES } from './plans.js';
+import { ORDINARY_KINDS, PASSES } from './plans.js';
 import type { JourneyKind } from './plans.js';
 import { journeyOf } from './boundaries.js';
 import { createRandom } from './random.js';
@@ -22,6 +22,7 @@ import { play, SET_PIECES } from './set-pieces.js';
 import type { SetPiece } from './set-pieces.js';
 import { createStriker } from './striker.js';
 import type { Striker, Struck } from './striker.js';
+import { checkSecrecyOfAll, createTenant } from './tenant.js';
 
 export interface Verdict {
   struck: readonly Struck[];
@@ -37,7 +38,6 @@ export interface Verdict {
 
 /** More of them tell no more. */
 const ENOUGH_VIOLATIONS = 20;
-const KINDS: readonly JourneyKind[] = ['switch', 'short', 'cancel', 'delete', 'rollback', 'rivals'];
 /** Kinds for what every run passes: short ones pass it more often. */
 const COMMON: readonly JourneyKind[] = ['short', 'short', 'switch', 'rollback'];
 
@@ -118,8 +118,10 @@ export async function runSession(
       resets,
       violations,
       atOnce: options.journeys,
+      kinds: options.kinds,
       isOver: () => abort.aborted || Date.now() > end || violations.length >= ENOUGH_VIOLATIONS,
     });
+    await checkSecrecyOfAll(plant, (violation) => violations.push(violation));
     const notes = [...plant.instances.map((instance) => instance.process), ...servers(plant)].flatMap(
       ({ name, ownDeaths }) => (ownDeaths === 0 ? [] : [`${name} ended by itself ${ownDeaths} times`]),
     );
@@ -139,6 +141,7 @@ async function prepare({ kube }: Plant): Promise<void> {
   await insistOnCreating(() =>
     kube.create({ apiVersion: 'v1', kind: 'Namespace', metadata: { name: 'faults' } }),
   );
+  await createTenant(kube, 'faults');
   // What subscriptions distribute.
   await insistOnCreating(() =>
     kube.create({
@@ -173,11 +176,16 @@ interface Travelling {
   resets: Set<string>;
   violations: string[];
   atOnce: number;
+  /** Only these. */
+  kinds: readonly JourneyKind[] | undefined;
   isOver: () => boolean;
 }
 
 /** Keeps plans in flight until every fault has struck or the time is over, and waits for the last. */
-async function goOn(stage: Stage, { live, resets, violations, atOnce, isOver }: Travelling): Promise<number> {
+async function goOn(
+  stage: Stage,
+  { live, resets, violations, atOnce, kinds, isOver }: Travelling,
+): Promise<number> {
   const { plant, striker, log } = stage;
   const running = new Map<string, Promise<void>>();
   let count = 0;
@@ -188,7 +196,7 @@ async function goOn(stage: Stage, { live, resets, violations, atOnce, isOver }: 
     }
     count += 1;
     const id = `j${count}`;
-    const kind = wantedKind(striker.pending, stage.random);
+    const kind = kinds === undefined ? wantedKind(striker.pending, stage.random) : stage.random.pick(kinds);
     live.add(id);
     if (kind === 'reset') resets.add(id);
     const report = (violation: string): void => {
@@ -218,7 +226,7 @@ async function goOn(stage: Stage, { live, resets, violations, atOnce, isOver }: 
 function wantedKind(pending: readonly Fault[], random: Random): JourneyKind {
   const fault = random.pick(pending);
   if (fault.strike.kind === 'outside') return fault.strike.act;
-  const kinds = KINDS.filter((kind) => PASSES[kind].includes(fault.boundary));
+  const kinds = ORDINARY_KINDS.filter((kind) => PASSES[kind].includes(fault.boundary));
   return random.pick(kinds.length > 0 ? kinds : COMMON);
 }
 

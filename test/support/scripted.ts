@@ -11,6 +11,7 @@ import type { WorkflowHandle } from '@temporalio/client';
 import { bundleWorkflowCode, DefaultLogger, NativeConnection, Runtime, Worker } from '@temporalio/worker';
 import type { ActionInput, StageInput, WorkflowInput } from '../../api/run.js';
 import type { StageStatus } from '../../api/types.js';
+import { createRuns } from '../../client/runs.js';
 import { taskQueues } from '../../workflows/contract.js';
 import type {
   ActionOutcome,
@@ -176,6 +177,7 @@ export async function startScriptedWorker(address: string, namespace: string): P
       recording.mirrors.push(update);
       return Promise.resolve(recording.pace);
     },
+    unfinished: ({ workflowId }) => createRuns(client).unfinished(workflowId),
     finish: (update) => {
       of(update.run.uid).recording.finish = update;
       return Promise.resolve();

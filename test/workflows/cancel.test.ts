@@ -125,6 +125,81 @@ describe('cancel', () => {
       status: { phase: 'Failed', reason: 'StageTerminated' },
     });
   });
+
+  it('what a terminated stage had begun and not ended is settled before the run goes on', async () => {
+    const lost = action('lost', {
+      retry: { limit: 5, intervalMs: 60_000, backoffMultiplier: 1, maxIntervalMs: 60_000 },
+    });
+    const list = stages(
+      { name: 'one', workflows: [workflow(['done', lost])], failurePolicy: 'Continue' },
+      { name: 'two', workflows: [workflow(['later'])] },
+    );
+    const run = await scripted.run(
+      { failurePolicy: 'Continue', stages: list },
+      { lost: () => Promise.reject(new Error('the answer got lost')) },
+    );
+    await until(run, 'start lost');
+    await run.handle.client.getHandle(`${run.handle.workflowId}/s0`).terminate('test');
+    expect(await run.result()).toMatchObject({ phase: 'Failed' });
+    const events = run.recording.events.filter((event) => !event.includes('done'));
+    expect(events).toEqual(['start lost', 'settle lost', 'start later', 'Succeeded later']);
+    const updates = [...run.recording.mirrors, run.recording.finish].flatMap((item) => item?.stages ?? []);
+    expect(updates.find((item) => item.interrupted)?.settled).toEqual([
+      { workflow: 0, action: 1, outcome: expect.objectContaining({ phase: 'Failed', message: 'settled' }) },
+    ]);
+  });
+
+  it('ends the nested plan of a terminated stage', async () => {
+    const nested = action('nested', { type: 'Plan', step: { kind: 'plan' } });
+    let looks = 0;
+    const ref = { name: 'n', namespace: 'test', uid: 'u' };
+    const run = await scripted.run(
+      { stages: stages({ name: 'one', workflows: [workflow([nested])] }) },
+      {
+        'look nested': ((look: { stop?: true }) => {
+          if (look.stop === true) looks += 1;
+          return Promise.resolve(
+            looks < 2
+              ? { kind: 'waiting', ref, message: 'runs' }
+              : {
+                  kind: 'ended',
+                  outcome: { phase: 'Failed', reason: 'Cancelled', message: 'ended', effect: 'Unknown' },
+                },
+          );
+        }) as unknown as () => Promise<object>,
+      },
+    );
+    await until(run, 'look nested');
+    await run.handle.client.getHandle(`${run.handle.workflowId}/s0`).terminate('test');
+    expect(await run.result()).toMatchObject({ phase: 'Failed' });
+    expect(run.recording.events.filter((event) => event === 'look nested stop')).toHaveLength(2);
+    const updates = [...run.recording.mirrors, run.recording.finish].flatMap((item) => item?.stages ?? []);
+    expect(updates.find((item) => item.interrupted)?.settled).toMatchObject([
+      { workflow: 0, action: 0, outcome: { reason: 'Cancelled', effect: 'Unknown' } },
+    ]);
+  });
+
+  it('of a run that was reset reaches the stage of before, and begins nothing', async () => {
+    const run = await scripted.run({ stages: plan() }, endless);
+    await until(run, 'start endless');
+    const { client, workflowId } = run.handle;
+    const { events } = await client.getHandle(workflowId).fetchHistory();
+    const first = events?.find((event) => event.workflowTaskCompletedEventAttributes);
+    const description = await client.getHandle(workflowId).describe();
+    await client.workflowService.resetWorkflowExecution({
+      namespace: inject('temporalNamespace'),
+      workflowExecution: { workflowId, runId: description.runId },
+      workflowTaskFinishEventId: first?.eventId,
+      requestId: 'reset-then-cancel',
+    });
+    // The stage of before still runs, and so the run waits for it.
+    const earlier = client.getHandle(`${workflowId}/s1`);
+    expect((await earlier.describe()).status.name).toBe('RUNNING');
+    await client.getHandle(workflowId).signal('cancel');
+    expect(await client.getHandle(workflowId).result()).toMatchObject({ phase: 'Cancelled' });
+    expect(await earlier.result()).toMatchObject({ cancelled: expect.anything() });
+    expect(run.recording.events.filter((event) => event === 'start endless')).toHaveLength(1);
+  });
 });
 
 describe('pause', () => {

@@ -1,0 +1,61 @@
+import { ActivityFailure, CancellationScope, sleep } from '@temporalio/workflow';
+import type { ActionOutcome, ActionTask, RunBounds, RunIdentity, Settled } from './contract.js';
+import { bridgeActivities } from './mirror.js';
+import { HEARTBEAT_TIMEOUT_MS, helperActivities } from './options.js';
+
+/** By then an attempt that is under way somewhere has heard that nobody waits for it, or has lost touch and given up. */
+const LAST_ATTEMPT_MS = HEARTBEAT_TIMEOUT_MS + 2_000;
+/** Between two looks at a nested plan that is being ended. */
+const LOOK = { leastMs: 1_000, mostMs: 30_000 };
+
+/**
+ * Finds what a stage that was ended from outside has left half done, stops it, and says what became of it. Nobody else
+ * would: its own workflow is gone, and what it has begun must not go on after the run. Goes on during a cancel.
+ */
+export function settleLeft(
+  workflowId: string,
+  { run, bounds }: { run: RunIdentity; bounds: RunBounds },
+): Promise<Settled[]> {
+  return CancellationScope.nonCancellable(async () => {
+    const { actions, plans } = await bridgeActivities(run, 'what the ended stage had begun').unfinished({
+      workflowId,
+    });
+    if (actions.length + plans.length === 0) return [];
+    await sleep(LAST_ATTEMPT_MS, { summary: 'until no attempt of the ended stage is under way' });
+    const settled = await Promise.all([
+      ...actions.map(async (task) => settledOf(task, await settle(task, bounds))),
+      ...plans.map(async (task) => settledOf(task, await endPlan(task))),
+    ]);
+    return settled.flat();
+  });
+}
+
+/** Of what an action did in one cluster status tells with the action as a whole. */
+const settledOf = ({ at }: ActionTask, outcome: ActionOutcome | undefined): Settled[] =>
+  outcome === undefined || at.cluster !== undefined
+    ? []
+    : [{ workflow: at.workflow, action: at.action, outcome }];
+
+async function settle(task: ActionTask, bounds: RunBounds): Promise<ActionOutcome | undefined> {
+  try {
+    return await helperActivities(`settle: ${task.name}`, bounds).settle(task);
+  } catch (error) {
+    // It stays what it is taken for without this: interrupted, of unknown effect.
+    if (error instanceof ActivityFailure) return undefined;
+    throw error;
+  }
+}
+
+async function endPlan(task: ActionTask): Promise<ActionOutcome | undefined> {
+  const { nestedPlan } = bridgeActivities(task.run, `look: ${task.name}`);
+  for (let pauseMs = LOOK.leastMs; ; pauseMs = Math.min(pauseMs * 2, LOOK.mostMs)) {
+    try {
+      const found = await nestedPlan({ task, stop: true });
+      if (found.kind === 'ended') return { ...found.outcome, round: task.round, retryCount: 0 };
+    } catch (error) {
+      if (error instanceof ActivityFailure) return undefined;
+      throw error;
+    }
+    await sleep(pauseMs, { summary: 'until the nested execution has ended' });
+  }
+}
