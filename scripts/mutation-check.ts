@@ -58,7 +58,13 @@ const MUTATIONS: readonly Mutation[] = [
     file: 'activities/redact.ts',
     from: "clean.replaceAll(form, '[redacted]')",
     to: "clean.replaceAll(form, form === '' ? '[redacted]' : form)",
-    guards: [{ kind: 'tests', files: ['activities/http.test.ts', 'activities/notify.test.ts'] }],
+    guards: [
+      { kind: 'tests', files: ['activities/http.test.ts', 'activities/notify.test.ts'] },
+      {
+        kind: 'faults',
+        args: ['--only', 'effect-http×worker', '--kind', 'short', '--faults', '2', '--seconds', '240'],
+      },
+    ],
   },
   {
     name: 'impersonation',
@@ -66,7 +72,13 @@ const MUTATIONS: readonly Mutation[] = [
     file: 'activities/identity.ts',
     from: 'return { ok: true, kube: home.as({ user: identityName(run) }) };',
     to: 'return { ok: true, kube: home };',
-    guards: [{ kind: 'tests', files: ['activities/attempt.test.ts'] }],
+    guards: [
+      { kind: 'tests', files: ['activities/attempt.test.ts'] },
+      {
+        kind: 'faults',
+        args: ['--only', 'effect-http×worker', '--kind', 'trespass', '--faults', '2', '--seconds', '240'],
+      },
+    ],
   },
 ];
 

@@ -8,7 +8,7 @@
  * and mended.
  */
 import { spawn } from 'node:child_process';
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, relative } from 'node:path';
 
@@ -16,6 +16,7 @@ const MINUTE = 60_000;
 /** With more failed files than this something is broken, and a second try only takes time. */
 const SECOND_TRIES = 4;
 const results = mkdtempSync(join(tmpdir(), 'drover-verify-'));
+const hookFailures = join(results, 'hook-failures.jsonl');
 const vitest = (name, config) => [
   'vitest',
   'run',
@@ -23,6 +24,7 @@ const vitest = (name, config) => [
   config,
   '--reporter=default',
   '--reporter=json',
+  '--reporter=./scripts/hook-failures.js',
   `--outputFile=${join(results, `${name}.json`)}`,
 ];
 
@@ -64,12 +66,14 @@ const STEPS = [
 
 /** Runs one command with its output on the terminal; resolves to whether it ended well in time. */
 function run({ name, command: [program, ...args], limit }) {
+  writeFileSync(hookFailures, '');
   return new Promise((resolve) => {
     const child = spawn(
       program === process.execPath || program === 'npm' ? program : join('node_modules', '.bin', program),
       args,
       {
         stdio: 'inherit',
+        env: { ...process.env, DROVER_HOOK_FAILURES: hookFailures },
       },
     );
     const timer = setTimeout(() => {
@@ -92,19 +96,26 @@ function run({ name, command: [program, ...args], limit }) {
 /** What a runner of tests wrote down: how many passed, and the failed ones with their file and the first line of why. */
 function outcome(name) {
   try {
+    const hooks = readFileSync(hookFailures, 'utf8')
+      .split('\n')
+      .filter((line) => line !== '')
+      .map((line) => JSON.parse(line))
+      .map(({ why, ...where }) => ({ ...where, why: firstLine(why) }));
     const report = JSON.parse(readFileSync(join(results, `${name}.json`), 'utf8'));
     const failures = (report.testResults ?? []).flatMap((file) => {
       const failed = file.assertionResults.filter((result) => result.status === 'failed');
+      const ofHooks = hooks.filter((failure) => failure.file === file.name);
       // A file that cannot be loaded or set up has no failed test, but it is a failure all the same.
-      if (failed.length === 0)
+      if (failed.length === 0 && ofHooks.length === 0)
         return file.status === 'failed'
           ? [{ file: file.name, test: '(the file)', why: firstLine(file.message) }]
           : [];
-      return failed.map((result) => ({
+      const ofTests = failed.map((result) => ({
         file: file.name,
         test: result.fullName,
         why: firstLine(result.failureMessages?.[0]),
       }));
+      return [...ofTests, ...ofHooks];
     });
     return {
       passed: report.numPassedTests,
