@@ -19,6 +19,6 @@ it(
     expect(counts.accepted).toBeGreaterThan(CASES / 3);
     expect(counts.refused).toBeGreaterThan(CASES / 10);
     expect(counts.runs).toBeGreaterThan(CASES / 10);
-    expect(counts.reverts).toBeGreaterThan(CASES / 20);
+    expect(counts.reverts).toBeGreaterThan(CASES / 40);
   },
 );
