@@ -39,7 +39,9 @@ export function legalActs(dice: Dice, values: Fields): Act[] {
   const acts: Act[] = [];
   for (let left = dice.int(2, 5); left > 0; left -= 1) {
     const isFirst = known.length === 0;
-    const act = isFirst || dice.chance(25) ? execute(dice, known, values) : revert(dice, known);
+    // Names are taken once, as in a cluster: also those of acts that are to be refused.
+    const name = `x${acts.length}`;
+    const act = isFirst || dice.chance(25) ? execute(dice, name, known, values) : revert(dice, name, known);
     acts.push(act);
     if (act.refusal === undefined) remember(act, known);
   }
@@ -62,8 +64,7 @@ const isBusy = (known: readonly Known[]): boolean => known.some(({ ends }) => en
 const leaves = ({ ends }: Known): boolean =>
   ends.phase === 'Succeeded' || (ends.phase !== 'Running' && (ends.done || ends.broken !== 'None'));
 
-function execute(dice: Dice, known: readonly Known[], values: Fields): Act {
-  const name = `e${known.length}-${dice.int(0, 999_999)}`;
+function execute(dice: Dice, name: string, known: readonly Known[], values: Fields): Act {
   const runs = known.filter(({ operation }) => operation === 'Execute');
   const succeeded = runs.filter(({ ends }) => ends.phase === 'Succeeded');
   const isExecuted = succeeded.at(-1)?.isReverted === false;
@@ -91,7 +92,7 @@ function ending(dice: Dice): Ending {
   };
 }
 
-function revert(dice: Dice, known: readonly Known[]): Act {
+function revert(dice: Dice, name: string, known: readonly Known[]): Act {
   const target = dice.one(known);
   const force = dice.chance(20);
   const since = known.indexOf(target);
@@ -105,7 +106,7 @@ function revert(dice: Dice, known: readonly Known[]): Act {
     ...(leaves(target) ? [] : ['has done nothing that could be undone']),
   ];
   return {
-    name: `r${known.length}-${dice.int(0, 999_999)}`,
+    name,
     spec: {
       planRef: 'p',
       operationType: 'Revert',
