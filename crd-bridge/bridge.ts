@@ -1,7 +1,7 @@
 import { setMaxListeners } from 'node:events';
 import { Worker } from '@temporalio/worker';
 import type { NativeConnection } from '@temporalio/worker';
-import { API_VERSION, FINALIZERS, LABELS } from '../api/group.js';
+import { ANNOTATIONS, API_VERSION, FINALIZERS, LABELS } from '../api/group.js';
 import { isTerminalExecution } from '../api/phase.js';
 import type { DRPolicy } from '../api/schema/policy.js';
 import type { DRPlan, DRWorkflow } from '../api/types.js';
@@ -22,8 +22,9 @@ import type { BridgeMetrics } from './core/metrics.js';
 import { createKeyedMutex } from './core/mutex.js';
 import { createOrphanSweep } from './core/orphans.js';
 import { createQueue } from './core/queue.js';
-import type { WorkQueue } from './core/queue.js';
+import type { QueueRank, WorkQueue } from './core/queue.js';
 import { createRunController } from './core/run-controller.js';
+import { createStartRoom } from './core/start-room.js';
 import { createStatusWriter } from './core/status-writer.js';
 import { createAdmission } from './execution/admission.js';
 import { createMirror } from './execution/mirror.js';
@@ -69,6 +70,8 @@ export interface Bridge {
 }
 
 const BACKOFF = { minMs: 100, maxMs: 60_000 };
+/** A run that no worker takes up keeps others from being started for so long. */
+const START_HOLD_MS = 60_000;
 /** While the previous controller runs somebody waits for it to stop. */
 const CLOSED_LOOK_MS = 3000;
 /** Ten ended executions a second are removed at most. */
@@ -181,8 +184,17 @@ export async function startBridge(options: BridgeOptions): Promise<Bridge> {
   const executionKind = createExecutionKind(deps, createAdmission(deps), (execution) => {
     controller.forget(execution.metadata.uid ?? '');
   });
+  const room = createStartRoom({
+    places: config['start-window'],
+    holdMs: START_HOLD_MS,
+    wake: (key) => {
+      queues.executions.add(key);
+    },
+  });
+  metrics.watchWaiting(() => room.waiting);
   const controller = createRunController({
     kind: executionKind,
+    room,
     runs,
     temporal: options.temporal,
     times: {
@@ -200,10 +212,19 @@ export async function startBridge(options: BridgeOptions): Promise<Bridge> {
   const queueFor = <T extends Cacheable>(
     informer: Informer<T>,
     reconcile: (object: T) => Promise<number | undefined>,
+    rank?: (object: T) => QueueRank,
   ): WorkQueue => {
     const queue = createQueue({
       concurrency: config.concurrency,
       backoff: BACKOFF,
+      atLeastMs: (error) => (error instanceof KubeError ? error.retryAfterMs : undefined),
+      ...(rank !== undefined && {
+        rank: (key) => {
+          const [namespace = '', name = ''] = key.split('/');
+          const object = informer.get(namespace, name);
+          return object === undefined ? 1 : rank(object);
+        },
+      }),
       handle: (key) => {
         const stop = metrics.reconcile.startTimer({ kind: informer.kind });
         return mutex
@@ -233,7 +254,7 @@ export async function startBridge(options: BridgeOptions): Promise<Bridge> {
     plans: queueFor(caches.plans, async (plan) =>
       gate.closed() === undefined ? planKind.reconcile(plan) : undefined,
     ),
-    executions: queueFor(caches.executions, (execution) => controller.reconcile(execution)),
+    executions: queueFor(caches.executions, (execution) => controller.reconcile(execution), rankOf),
   };
 
   function connect(): void {
@@ -272,6 +293,7 @@ export async function startBridge(options: BridgeOptions): Promise<Bridge> {
       } else if (waiting.get(planKey)?.delete(key) === true && waiting.get(planKey)?.size === 0) {
         waiting.delete(planKey);
       }
+      if (ended) controller.forget(object.metadata.uid ?? '');
       if (change.kind === 'gone') executionKind.gone(object);
       // What has ended costs nothing, however much of it is kept.
       else if (!ended || object.metadata.deletionTimestamp !== undefined || isInherited(object))
@@ -429,6 +451,14 @@ function gateFor(config: BridgeConfig, kube: KubeClient, log: Log): Gate {
     closedMs: Math.min(CLOSED_LOOK_MS, config['previous-controller-check']),
     log,
   });
+}
+
+/** Somebody waits for the end of what is cancelled or deleted, and what runs goes before what is to begin. */
+function rankOf({ metadata, status }: CachedExecution): QueueRank {
+  if (metadata.deletionTimestamp !== undefined || metadata.annotations?.[ANNOTATIONS.cancel] === 'true')
+    return 0;
+  const isNew = status?.temporal === undefined && metadata.annotations?.[ANNOTATIONS.nestedIn] === undefined;
+  return isNew ? 2 : 1;
 }
 
 const isInherited = ({ metadata }: CachedExecution): boolean =>

@@ -47,6 +47,7 @@ const schema = z.object({
     .transform((text) => text.split(',').flatMap((item) => (item.trim() === '' ? [] : [item.trim()]))),
   'log-level': z.enum(['trace', 'debug', 'info', 'warn', 'error']).default('info'),
   concurrency: count(16),
+  'start-window': count(100),
   'mirror-concurrency': count(50),
   'mirror-debounce': duration('250ms'),
   'mirror-begin': duration('1s'),
@@ -121,6 +122,8 @@ const HELP: Record<keyof BridgeConfig, string> = {
     'what admission does about people without the verbs for what they ask: Enforce, Warn or Off (Enforce)',
   'log-level': 'trace, debug, info, warn or error (info)',
   concurrency: 'objects of a kind that are looked at at once (16)',
+  'start-window':
+    'runs that may be started and not taken up by a worker yet; what is beyond waits, and can be cancelled at once (100)',
   'mirror-concurrency': 'updates of runs that are written at once (50)',
   'mirror-debounce': 'how long a change of a run waits for others, to be told together (250ms)',
   'mirror-begin':

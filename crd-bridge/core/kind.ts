@@ -14,6 +14,10 @@ export interface RunView {
   ended: boolean;
   /** The run that was started for it, if one is recorded. */
   run?: { workflowId: string; runId?: string } & TemporalIdentity;
+  /** Whether its start is part of something that goes on: its run may be there unrecorded, or another waits for it. */
+  goesOn: boolean;
+  /** Whether the run has told something about itself: a worker has taken it up. */
+  spoken: boolean;
   /** A cancel that is asked for. */
   cancel?: CancelRequest;
   /** Answers of persons to what the run asks, those given before included. */

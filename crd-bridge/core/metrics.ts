@@ -11,6 +11,8 @@ export interface BridgeMetrics {
   reviews: Histogram<'kind' | 'operation' | 'result'>;
   certificateExpiry: Gauge;
   onWrite: OnWrite;
+  /** Reports how many executions wait to be started whenever it is asked. */
+  watchWaiting(read: () => number): void;
   /** Reports the depth of a queue whenever it is asked. */
   watchDepth(kind: string, depth: () => number): void;
 }
@@ -26,6 +28,17 @@ export function createMetrics(): BridgeMetrics {
     labelNames: ['kind', 'verb', 'result'] as const,
     registers,
   });
+  const waits: (() => number)[] = [];
+  registry.registerMetric(
+    new Gauge({
+      name: 'drover_bridge_starts_waiting',
+      help: 'Objects that wait until workers have taken up what was started before them.',
+      registers: [],
+      collect() {
+        this.set(waits.reduce((sum, read) => sum + read(), 0));
+      },
+    }),
+  );
   const depths = new Map<string, () => number>();
   registry.registerMetric(
     new Gauge({
@@ -78,6 +91,9 @@ export function createMetrics(): BridgeMetrics {
     }),
     onWrite: (write) => {
       writes.inc(write);
+    },
+    watchWaiting: (read) => {
+      waits.push(read);
     },
     watchDepth: (kind, read) => {
       depths.set(kind, read);

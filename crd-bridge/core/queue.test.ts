@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { createQueue } from './queue.js';
-import type { QueueOptions, WorkQueue } from './queue.js';
+import type { QueueOptions, QueueRank, WorkQueue } from './queue.js';
 
 const backoff = { minMs: 100, maxMs: 1000 };
 const open: WorkQueue[] = [];
@@ -23,6 +23,9 @@ afterEach(async () => {
   await Promise.all(open.splice(0).map((queue) => queue.stop()));
   vi.useRealTimers();
 });
+
+/** Each turn of the faked clock takes a millisecond. */
+const rounded = (ms: number): number => Math.round(ms / 20) * 20;
 
 /** Work that ends when told to. */
 function gate() {
@@ -75,6 +78,54 @@ describe('queue', () => {
     expect(queue.depth).toBe(0);
   });
 
+  it('handles urgent keys before all others and in places of their own, and then what goes on before what begins', async () => {
+    const work = gate();
+    const ranks: Record<string, QueueRank> = { urgent: 0, other: 0, third: 0, goes: 1, cancelled: 2 };
+    const queue = make({ handle: work.handle, concurrency: 4, rank: (key) => ranks[key] ?? 2 });
+    const waiting = Array.from({ length: 1000 }, (_, index) => `start-${index}`);
+    for (const key of ['a', 'b', 'c', 'd', ...waiting, 'cancelled', 'goes', 'urgent', 'other', 'third'])
+      queue.add(key);
+    await vi.advanceTimersByTimeAsync(0);
+    expect(work.running).toEqual(['a', 'b', 'c', 'd', 'urgent']);
+    ranks.cancelled = 0;
+    queue.add('cancelled');
+    for (const key of ['a', 'b', 'c', 'd', 'urgent', 'other']) await work.end(key);
+    expect(work.running.slice(5)).toEqual(['other', 'third', 'cancelled', 'goes', 'start-0']);
+    const stopped = queue.stop();
+    for (const key of work.running) await work.end(key);
+    await stopped;
+  });
+
+  it('lets others have their turn between keys that need nothing', async () => {
+    vi.useRealTimers();
+    let handled = 0;
+    const queue = make({
+      handle: () => {
+        handled += 1;
+        return Promise.resolve(undefined);
+      },
+    });
+    for (let index = 0; index < 1000; index += 1) queue.add(`key-${index}`);
+    await new Promise((resolve) => setTimeout(resolve, 0));
+    expect(handled).toBeLessThan(1000);
+    await vi.waitUntil(() => handled === 1000, { timeout: 20_000 });
+  });
+
+  it('waits as long as a server has asked for, when that is longer', async () => {
+    const times: number[] = [];
+    const started = Date.now();
+    const queue = make({
+      handle: () => {
+        times.push(Date.now() - started);
+        return Promise.reject(new Error('too many requests'));
+      },
+      atLeastMs: () => (times.length === 1 ? 700 : undefined),
+    });
+    queue.add('a');
+    await vi.advanceTimersByTimeAsync(1000);
+    expect(times.map(rounded)).toEqual([0, 700, 900]);
+  });
+
   it('puts off a key that fails longer and longer, up to a limit, while others go on', async () => {
     const times: number[] = [];
     const started = Date.now();
@@ -97,7 +148,7 @@ describe('queue', () => {
     expect(good).toBe(1);
     await vi.advanceTimersByTimeAsync(5000);
     // 100, 200, 400, 800, then 1000 each.
-    expect(times.slice(0, 6)).toEqual([0, 100, 300, 700, 1500, 2500]);
+    expect(times.slice(0, 6).map(rounded)).toEqual([0, 100, 300, 700, 1500, 2500]);
   });
 
   it('starts the waits anew after a success', async () => {
@@ -133,7 +184,7 @@ describe('queue', () => {
     queue.addAfter('a', 2000);
     queue.addAfter('a', 200);
     await vi.advanceTimersByTimeAsync(5000);
-    expect(times).toEqual([0, 200]);
+    expect(times.map(rounded)).toEqual([0, 200]);
   });
 
   it('waits for what is under way when it stops, and takes nothing more', async () => {

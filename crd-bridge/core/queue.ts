@@ -4,15 +4,22 @@ export interface Backoff {
   maxMs: number;
 }
 
+/** 0: must not wait behind anything; 1: goes on with something; 2: begins something. */
+export type QueueRank = 0 | 1 | 2;
+
 /** What a queue is made of. */
 export interface QueueOptions {
-  /** Keys that are handled at the same time. */
+  /** Keys that are handled at the same time; a quarter more where they are of the first rank. */
   concurrency: number;
   backoff: Backoff;
   /** Handles a key. Returns after how many milliseconds to look at it again, if at all. */
   handle: (key: string) => Promise<number | undefined>;
   /** Told about a failed attempt before it is put off. */
   onError: (key: string, error: unknown, attempt: number) => void;
+  /** What a key comes up for, asked when it does: lower ranks go first. Default all the same. */
+  rank?: (key: string) => QueueRank;
+  /** How long a failed attempt has to wait at least, in milliseconds: what a server has asked for. */
+  atLeastMs?: (error: unknown) => number | undefined;
   /** Between 0 and 1; for tests. */
   random?: () => number;
 }
@@ -34,7 +41,10 @@ export interface WorkQueue {
 
 /** A queue in memory. */
 export function createQueue(options: QueueOptions): WorkQueue {
-  const ready = new Set<string>();
+  const ready: readonly Set<string>[] = [new Set(), new Set(), new Set()];
+  const rankOf = options.rank ?? (() => 1);
+  // Whatever holds up all places must not hold up what is urgent.
+  const places = [options.concurrency + Math.ceil(options.concurrency / 4)];
   const active = new Map<string, Promise<void>>();
   const again = new Set<string>();
   const attempts = new Map<string, number>();
@@ -43,16 +53,19 @@ export function createQueue(options: QueueOptions): WorkQueue {
   let stopped = false;
 
   function pump(): void {
-    for (const key of ready) {
-      if (active.size >= options.concurrency) return;
-      ready.delete(key);
-      active.set(key, work(key));
+    for (const [rank, keys] of ready.entries()) {
+      for (const key of keys) {
+        if (active.size >= (places[rank] ?? options.concurrency)) break;
+        keys.delete(key);
+        active.set(key, work(key));
+      }
     }
   }
 
   async function work(key: string): Promise<void> {
-    // Leaves the caller's stack first, so that a handler never runs inside an informer's callback.
-    await Promise.resolve();
+    // Leaves the caller's stack first, so that a handler never runs inside an informer's callback. And lets whatever
+    // else has come in have its turn: a look at thousands of objects of which none needs anything would be one piece.
+    await new Promise<void>((resolve) => setImmediate(resolve));
     try {
       const after = await options.handle(key);
       attempts.delete(key);
@@ -62,10 +75,11 @@ export function createQueue(options: QueueOptions): WorkQueue {
       attempts.set(key, attempt);
       options.onError(key, error, attempt);
       const { minMs, maxMs } = options.backoff;
-      addAfter(key, Math.min(maxMs, minMs * 2 ** Math.min(attempt - 1, 30)) * (0.5 + random() / 2));
+      const backoffMs = Math.min(maxMs, minMs * 2 ** Math.min(attempt - 1, 30)) * (0.5 + random() / 2);
+      addAfter(key, Math.max(backoffMs, options.atLeastMs?.(error) ?? 0));
     } finally {
       active.delete(key);
-      if (again.delete(key)) ready.add(key);
+      if (again.delete(key)) line(key);
       if (!stopped) pump();
     }
   }
@@ -77,8 +91,14 @@ export function createQueue(options: QueueOptions): WorkQueue {
       again.add(key);
       return;
     }
-    ready.add(key);
+    line(key);
     pump();
+  }
+
+  function line(key: string): void {
+    const rank = rankOf(key);
+    for (const [other, keys] of ready.entries()) if (other !== rank) keys.delete(key);
+    ready[rank]?.add(key);
   }
 
   function addAfter(key: string, ms: number): void {
@@ -103,11 +123,11 @@ export function createQueue(options: QueueOptions): WorkQueue {
     add,
     addAfter,
     get depth() {
-      return ready.size + active.size;
+      return ready.reduce((sum, keys) => sum + keys.size, active.size);
     },
     async stop() {
       stopped = true;
-      ready.clear();
+      for (const keys of ready) keys.clear();
       for (const key of [...timers.keys()]) clearTimer(key);
       await Promise.all(active.values());
     },

@@ -3,9 +3,12 @@ import type { RunDescription, Runs } from '../../client/runs.js';
 import type { Cacheable } from '../../kube/informer.js';
 import type { Admission, RunKind, RunView } from './kind.js';
 import { createRunController } from './run-controller.js';
+import { createStartRoom } from './start-room.js';
 
 const OPEN: RunView = {
   ended: false,
+  goesOn: false,
+  spoken: false,
   cancelKnown: false,
   answers: [],
   deleting: false,
@@ -81,6 +84,8 @@ function setup(view: Partial<RunView> = {}) {
     },
   };
   const silent = (): void => undefined;
+  const woken: string[] = [];
+  const room = createStartRoom({ places: 1, holdMs: 60_000, wake: (key) => woken.push(key) });
   const controller = createRunController({
     kind,
     runs: runs as Runs,
@@ -88,6 +93,7 @@ function setup(view: Partial<RunView> = {}) {
     times: { silenceMs: 60_000, firstLookMs: 30_000, deleteWaitMs: 120_000 },
     log: { debug: silent, info: silent, warn: silent, error: silent },
     onStart: silent,
+    room,
     mayBegin: () => world.mayBegin,
     now: () => world.now,
   });
@@ -96,7 +102,7 @@ function setup(view: Partial<RunView> = {}) {
     const after = await controller.reconcile(object);
     return { after, calls: [...world.calls] };
   };
-  return { world, controller, reconcile };
+  return { world, controller, reconcile, room, woken };
 }
 
 const running: RunDescription = { workflowId: 'id', runId: 'r', state: 'Running', startTime: new Date(0) };
@@ -127,6 +133,60 @@ describe('an object without a run', () => {
     expect((await reconcile()).calls).toEqual(['describe', 'cancelBeforeStart']);
     world.run = running;
     expect((await reconcile()).calls).toEqual(['describe', 'admit', 'start', 'record']);
+  });
+
+  it('waits where too many runs are not taken up yet, is woken when one is, and then is started', async () => {
+    const { reconcile, room, woken } = setup();
+    room.enter('another', 'ns/another');
+    expect(await reconcile()).toEqual({ after: undefined, calls: [] });
+    room.leave('another');
+    expect(woken).toEqual(['ns/o']);
+    expect((await reconcile()).calls).toEqual(['admit', 'start', 'record']);
+  });
+
+  it('is cancelled at once while it waits, and waits no more', async () => {
+    const { world, reconcile, room, woken } = setup();
+    room.enter('another', 'ns/another');
+    await reconcile();
+    world.view = { ...world.view, cancel: { via: 'Annotation' } };
+    expect((await reconcile()).calls).toEqual(['describe', 'cancelBeforeStart']);
+    room.leave('another');
+    expect(woken).toEqual([]);
+  });
+
+  it('keeps its place until its run is heard of, shows it, or has ended, and after a start that failed', async () => {
+    for (const [view, tells] of [
+      [recorded, true],
+      [{ ...recorded, spoken: true }, false],
+      [{ ...recorded, ended: true }, false],
+    ] as const) {
+      const { world, controller, reconcile, room } = setup();
+      await reconcile();
+      world.view = { ...world.view, ...view };
+      expect(room.enter('next', 'ns/next')).toBe(false);
+      if (tells) controller.heard('u');
+      else await reconcile();
+      expect(room.enter('next', 'ns/next')).toBe(true);
+    }
+    const { world, reconcile, room } = setup({ cancel: {} });
+    world.unreachable = true;
+    await expect(reconcile()).rejects.toThrow('unreachable');
+    expect(room.waiting).toBe(0);
+  });
+
+  it('gives its place back when it is refused or has to wait', async () => {
+    for (const admission of [{ kind: 'refused' }, { kind: 'wait', ms: 7 }] as const) {
+      const { world, reconcile, room } = setup();
+      world.admission = admission;
+      await reconcile();
+      expect(room.enter('next', 'ns/next')).toBe(true);
+    }
+  });
+
+  it('is not held up where a run goes on that it belongs to', async () => {
+    const { reconcile, room } = setup({ goesOn: true });
+    room.enter('another', 'ns/another');
+    expect((await reconcile()).calls).toEqual(['admit', 'start', 'record']);
   });
 
   it('is neither ended nor let go while another replica may be about to start it, for 15 seconds', async () => {

@@ -2,6 +2,7 @@ import type { RunDescription, Runs } from '../../client/runs.js';
 import type { Cacheable } from '../../kube/informer.js';
 import type { ReleaseCause, RunKind, RunView } from './kind.js';
 import type { Log } from './log.js';
+import type { StartRoom } from './start-room.js';
 import { isElsewhere } from './temporal-identity.js';
 import type { TemporalIdentity } from './temporal-identity.js';
 
@@ -24,6 +25,8 @@ export interface RunControllerOptions<T extends Cacheable> {
   times: RunControllerTimes;
   log: Log;
   onStart: () => void;
+  /** Bounds what was started and not taken up yet; whoever finds it full is queued again by it. */
+  room: StartRoom;
   /**
    * Whether anything may be begun. While not, objects without a run of ours are left alone: they may be another
    * controller's. Whoever says no says when to look again.
@@ -91,7 +94,7 @@ const START_SETTLES_MS = 15_000;
  * | after the start | the run | the run to be cancelled; who comes first records it |
  */
 export function createRunController<T extends Cacheable>(options: RunControllerOptions<T>): RunController<T> {
-  const { kind, runs, times, log } = options;
+  const { kind, runs, times, log, room } = options;
   const now = options.now ?? Date.now;
   const memories = new Map<string, Memory>();
 
@@ -119,6 +122,7 @@ export function createRunController<T extends Cacheable>(options: RunControllerO
 
   async function start(object: T, view: RunView): Promise<number | undefined> {
     const workflowId = kind.workflowId(object);
+    let goesOn = view.goesOn;
     if (view.cancel !== undefined) {
       // Status may lag behind a start that was interrupted: only Temporal knows that nothing runs.
       const found = await runs.describe(workflowId);
@@ -127,8 +131,12 @@ export function createRunController<T extends Cacheable>(options: RunControllerO
         // Whatever came of it: what has ended costs nothing to look at.
         return POLL_WHILE_STARTING_MS;
       }
+      goesOn = true;
     }
+    const uid = object.metadata.uid ?? '';
+    if (!goesOn && !room.enter(uid, nameOf(object))) return undefined;
     const admission = await kind.admit(object);
+    if (admission.kind !== 'start') room.leave(uid);
     switch (admission.kind) {
       case 'wait':
         return admission.ms;
@@ -160,6 +168,7 @@ export function createRunController<T extends Cacheable>(options: RunControllerO
     const { run } = view;
     if (run === undefined) return undefined;
     const memory = memoryOf(object);
+    if (view.spoken) room.takenUp(object.metadata.uid ?? '');
     if (await isMismatched(object, view, options.temporal)) return times.silenceMs;
     if (view.cancel !== undefined && !view.cancelKnown && !memory.cancelled.has('cancel')) {
       const sent = await runs.signalCancel(run.workflowId, view.cancel);
@@ -250,19 +259,23 @@ export function createRunController<T extends Cacheable>(options: RunControllerO
       const view = kind.view(object);
       const mayBegin = options.mayBegin?.() ?? true;
       if (!mayBegin && view.run === undefined && !(view.deleting && view.held)) return undefined;
+      if (view.deleting || view.cancel !== undefined) room.giveUp(object.metadata.uid ?? '');
       if (view.deleting) return remove(object, view);
       if (view.ended) {
         if (view.inherited) await kind.disown(object);
+        room.leave(object.metadata.uid ?? '');
         memories.delete(object.metadata.uid ?? '');
         return undefined;
       }
       return view.run === undefined ? start(object, view) : follow(object, view);
     },
     heard(uid) {
+      room.takenUp(uid);
       const memory = memories.get(uid);
       if (memory !== undefined && memory.isSettling !== true) memory.lookAt = now() + times.silenceMs;
     },
     forget: (uid) => {
+      room.leave(uid);
       memories.delete(uid);
     },
   };

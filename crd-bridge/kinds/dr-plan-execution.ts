@@ -242,6 +242,7 @@ export function createExecutionKind(
           : undefined;
       // The id carries the uid: it tells a run of this very object even where somebody has removed the stamp.
       const ours = status?.temporal?.workflowId === workflowId(execution);
+      const plan = caches.plans.get(metadata.namespace, execution.spec.planRef);
       return {
         ended: isTerminalExecution(status?.phase),
         ...(ours && status?.temporal !== undefined && { run: status.temporal }),
@@ -251,6 +252,12 @@ export function createExecutionKind(
             ...(canceller !== undefined && { requestedBy: canceller }),
           },
         }),
+        goesOn:
+          holds(plan?.status?.currentExecution, identityOf(execution)) ||
+          annotations[ANNOTATIONS.nestedIn] !== undefined,
+        spoken:
+          status?.sequence !== undefined ||
+          (status?.stageStatuses?.some(({ sequence }) => sequence !== undefined) ?? false),
         answers: answers(execution),
         cancelKnown: status?.cancelRequest !== undefined,
         deleting: metadata.deletionTimestamp !== undefined,

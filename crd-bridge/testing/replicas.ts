@@ -15,6 +15,7 @@ import type { PatchOperation } from '../core/json-diff.js';
 import type { RunKind } from '../core/kind.js';
 import { createKeyedMutex } from '../core/mutex.js';
 import { createRunController } from '../core/run-controller.js';
+import { createStartRoom } from '../core/start-room.js';
 import { createStatusWriter } from '../core/status-writer.js';
 import { API_VERSION } from '../../api/group.js';
 import type { DRPlan, DRPlanExecution, DRWorkflow } from '../../api/types.js';
@@ -240,6 +241,7 @@ export function createReplica(
     times: { silenceMs: 60_000, firstLookMs: 30_000, deleteWaitMs: 120_000 },
     log,
     onStart: silent,
+    room: createStartRoom({ places: 1000, holdMs: 60_000, wake: silent }),
     now: () => clock.now,
   });
   const plans = createPlanKind(deps, createWorkflowKind(deps));
