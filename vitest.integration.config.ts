@@ -4,7 +4,7 @@ import { defineConfig } from 'vitest/config';
 export default defineConfig({
   test: {
     include: ['test/**/*.test.ts'],
-    exclude: ['**/node_modules/**', 'dist/**', 'test/fuzz/**'],
+    exclude: ['**/node_modules/**', 'dist/**', 'test/fuzz/**', 'test/big/**'],
     globalSetup: ['test/setup.ts'],
     fileParallelism: false,
     testTimeout: 180_000,

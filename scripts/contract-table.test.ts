@@ -50,11 +50,16 @@ it('refuses a mapping to a test that does not exist, and a rule that shows nothi
     chapter('X', 'Some', [
       ['holds', [`${FILE} > gone`]],
       ['hangs in the air', []],
+      ['is waved through', [], ' '],
+      ['is half shown', [`${FILE} > there`], 'later'],
+      ['needs what is not here', [], 'needs a machine with two clocks'],
     ]),
   ];
-  expect(contractFaults(chapters, new Set())).toEqual([
+  expect(contractFaults(chapters, new Set([`${FILE} > there`]))).toEqual([
     `X1: there is no test "${FILE} > gone"`,
-    'X2: has no test and does not say why',
+    'X2: has no test and does not say why it cannot be tested here',
+    'X3: " " is no reason; say what is missing and why',
+    'X4: "later" is no reason; say what is missing and why',
   ]);
   expect(() => contractTable(chapters, new Set())).toThrow(/X1: there is no test/);
 });
@@ -65,17 +70,17 @@ it('says what is shown on real servers, what is missing, and what is not covered
   const text = contractTable(
     [
       chapter('X', 'Some', [
-        ['a', [real], 'a part'],
+        ['a', [real], 'a part of it'],
         ['b', [unit]],
-        ['c', [], 'not there yet'],
+        ['c', [], 'needs two moons'],
       ]),
     ],
     new Set([real, unit]),
   );
-  expect(text).toContain('3 rules; 2 are shown by tests, 1 of them on real servers; 1 are not covered yet');
+  expect(text).toContain('3 rules; 2 are shown by tests, 1 of them on real servers; 1 cannot be tested here');
   expect(text).toContain(
-    `| X1 | a | [does \\| it](../../${FILE})<br>_missing_: a part | API server, Temporal |`,
+    `| X1 | a | [does \\| it](../../${FILE})<br>_missing_: a part of it | API server, Temporal |`,
   );
   expect(text).toContain('| X2 | b | [does it](../../api/x.test.ts) | no server |');
-  expect(text).toContain('| X3 | c | **not covered yet**: not there yet |  |');
+  expect(text).toContain('| X3 | c | **cannot be tested here**: needs two moons |  |');
 });

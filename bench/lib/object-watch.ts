@@ -1,5 +1,6 @@
 import type { KubeClient } from '../../kube/client.js';
 import { KubeError } from '../../kube/error.js';
+import type { Cacheable } from '../../kube/informer.js';
 import type { KubeObject } from '../../kube/object.js';
 import type { WatchEvent } from '../../kube/watch.js';
 
@@ -30,7 +31,7 @@ interface Waiter<T> {
 }
 
 /** Lists once and watches from that resourceVersion on. */
-export async function watchObjects<T extends KubeObject>(
+export async function watchObjects<T extends Cacheable>(
   kube: KubeClient,
   type: { apiVersion: string; kind: string },
   namespace: string,

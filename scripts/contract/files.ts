@@ -5,6 +5,7 @@ export const FILES = {
   APART: 'test/bridge/apart.test.ts',
   ATTEMPT: 'activities/attempt.test.ts',
   BAD: 'test/e2e/bad-input.test.ts',
+  BIG: 'test/big/overload.test.ts',
   BRIDGE: 'test/bridge/lifecycle.test.ts',
   CANCEL: 'test/e2e/cancel.test.ts',
   CLUSTERS: 'test/actions/per-cluster.test.ts',

@@ -6,7 +6,7 @@ export interface Rule {
   text: string;
   /** Tests, as `<file> > <describe> > <title>`; titles as they are written, also of tables (`%s`). */
   tests: readonly string[];
-  /** What is not shown yet, and why. Needed where there are no tests. */
+  /** What is not shown, and why it cannot be here. Needed where there are no tests. */
   open?: string;
 }
 

@@ -7,6 +7,7 @@ const {
   ACCIDENT,
   ACTS,
   BAD,
+  BIG,
   BRIDGE,
   CANCEL,
   CONTROL,
@@ -338,6 +339,7 @@ export const SEMANTICS_EXECUTIONS: readonly Chapter[] = [
       [
         'test/admission/size.test.ts > workflows, plans and executions of 2,000 actions are answered in time',
         'test/admission/size.test.ts > 200 stages are let in, and one more action than a run may have is not',
+        'test/big/long-run.test.ts > succeeds with each effect once and in order, its status below 1 MiB, what is left out in Temporal, and no history near a limit',
       ],
     ],
     [
@@ -347,7 +349,12 @@ export const SEMANTICS_EXECUTIONS: readonly Chapter[] = [
         'test/admission/size.test.ts > a parameter of a megabyte is let in',
       ],
     ],
-    ['500 plans and 5,000 executions', [], 'a load for the nightly command, not run here'],
+    [
+      '500 plans and 5,000 executions at once: each runs or is refused clearly, none is lost, none acts twice',
+      [
+        `${BIG} > plans that executions share > every execution runs, or is refused because its plan is busy, none is lost, each effect happens once`,
+      ],
+    ],
     [
       'above 800 KiB bodies go first, then messages, never phases',
       [
@@ -379,6 +386,16 @@ export const SEMANTICS_EXECUTIONS: readonly Chapter[] = [
         `${STRANGE} > the bridge has lived through all of it`,
         'test/admission/fuzz.test.ts > stories that the data model allows are let in whole',
         'client/manifests/manifests.test.ts > hostile files > %s',
+      ],
+    ],
+    [
+      'under overload nothing is lost or done twice, memory stays within what is granted, servers that ask to wait are obeyed, and a cancel ends within seconds',
+      [
+        `${BIG} > executions with a plan of their own > are all run, each effect once, within the memory that is granted, while what is cancelled ends within seconds`,
+        'crd-bridge/core/queue.test.ts > queue > handles urgent keys before all others and in places of their own, and then what goes on before what begins',
+        'crd-bridge/core/queue.test.ts > queue > waits as long as a server has asked for, when that is longer',
+        `${CONTROL} > an object without a run > waits where too many runs are not taken up yet, is woken when one is, and then is started`,
+        `${CONTROL} > an object without a run > is cancelled at once while it waits, and waits no more`,
       ],
     ],
   ]),
