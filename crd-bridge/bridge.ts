@@ -187,6 +187,7 @@ export async function startBridge(options: BridgeOptions): Promise<Bridge> {
   const room = createStartRoom({
     places: config['start-window'],
     holdMs: START_HOLD_MS,
+    quietMs: () => deps.pace().beginMs,
     wake: (key) => {
       queues.executions.add(key);
     },

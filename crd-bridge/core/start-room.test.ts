@@ -8,9 +8,14 @@ afterEach(() => {
   vi.useRealTimers();
 });
 
-const setup = (places: number) => {
+const setup = (places: number, quiet = 0) => {
   const woken: string[] = [];
-  const room = createStartRoom({ places, holdMs: 60_000, wake: (key) => woken.push(key) });
+  const room = createStartRoom({
+    places,
+    holdMs: 60_000,
+    quietMs: () => quiet,
+    wake: (key) => woken.push(key),
+  });
   return { room, woken };
 };
 
@@ -46,10 +51,10 @@ describe('a start room', () => {
     expect(woken).toEqual(['d']);
   });
 
-  it('has more places the more promptly runs are taken up, and fewer when they are late', () => {
-    const { room } = setup(40);
+  /** Takes every place that is free. */
+  function filler(room: ReturnType<typeof createStartRoom>): () => string[] {
     let count = 0;
-    const fill = (): string[] => {
+    return () => {
       const uids: string[] = [];
       for (;;) {
         const uid = `u-${(count += 1)}`;
@@ -60,30 +65,44 @@ describe('a start room', () => {
         uids.push(uid);
       }
     };
+  }
+
+  it('has more places the more promptly runs are taken up, and fewer when they are late', () => {
+    const { room } = setup(160);
+    const fill = filler(room);
     const takeUp = (uids: readonly string[]): void => {
       for (const uid of uids) room.takenUp(uid);
     };
     const first = fill();
-    expect(first).toHaveLength(10);
+    expect(first).toHaveLength(40);
     vi.advanceTimersByTime(1000);
     takeUp(first);
     const second = fill();
-    expect(second).toHaveLength(20);
+    expect(second).toHaveLength(80);
     takeUp(second);
     const third = fill();
-    expect(third).toHaveLength(40);
+    expect(third).toHaveLength(160);
     takeUp(third);
     const most = fill();
-    expect(most).toHaveLength(40);
+    expect(most).toHaveLength(160);
     vi.advanceTimersByTime(3000);
     takeUp(most);
     const late = fill();
-    expect(late).toHaveLength(40);
+    expect(late).toHaveLength(160);
     vi.advanceTimersByTime(10_000);
     takeUp(late.slice(0, 10));
     expect(fill()).toHaveLength(0);
     takeUp(late);
-    expect(fill()).toHaveLength(10);
+    expect(fill()).toHaveLength(40);
+  });
+
+  it('calls no run late for what it is quiet about', () => {
+    const { room } = setup(100, 5000);
+    const fill = filler(room);
+    const first = fill();
+    vi.advanceTimersByTime(5500);
+    for (const uid of first) room.takenUp(uid);
+    expect(fill()).toHaveLength(80);
   });
 
   it('takes a place back from a run that nobody takes up', () => {

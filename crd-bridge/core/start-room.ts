@@ -4,13 +4,18 @@ export interface StartRoomOptions {
   places: number;
   /** A run that nobody takes up gives its place away after so long, in milliseconds: others are not to wait for it. */
   holdMs: number;
+  /** A run that is taken up at once says nothing for so long, in milliseconds (0). */
+  quietMs?: () => number;
   /** Brings an object up whose turn has come. */
   wake: (key: string) => void;
   now?: () => number;
 }
 
-/** There are so many places at first, and where nothing is taken up in time. */
-const LEAST = 10;
+/**
+ * There are so many places at first, and where nothing is taken up in time: what a worker on two cores begins within some
+ * three seconds, which is how long a cancel then waits behind them.
+ */
+const LEAST = 40;
 /** A run that is taken up within this time did not wait for others, in milliseconds. */
 const PROMPT_MS = 2000;
 const LATE_MS = 5000;
@@ -39,7 +44,7 @@ export interface StartRoom {
 
 /** A room in memory. A bridge that starts anew counts from nothing, and so does each replica. */
 export function createStartRoom(options: StartRoomOptions): StartRoom {
-  const { now = Date.now } = options;
+  const { now = Date.now, quietMs = () => 0 } = options;
   const taken = new Map<string, { timer: NodeJS.Timeout; since: number }>();
   const waiting = new Map<string, string>();
   const least = Math.min(LEAST, options.places);
@@ -51,7 +56,7 @@ export function createStartRoom(options: StartRoomOptions): StartRoom {
     }, options.holdMs);
     // No reason to keep a process that wants to end.
     timer.unref();
-    taken.set(uid, { timer, since: now() });
+    taken.set(uid, { timer, since: now() + quietMs() });
   }
 
   function leave(uid: string): void {
