@@ -36,6 +36,8 @@ const NAMESPACE = 'faults';
 const RUN_MS = 600_000;
 /** So long a run waits to be acted upon from outside after its first effect. */
 const LAST_CALL_MS = 8_000;
+/** A watch that was broken is back by then. */
+const SEEN_MS = 60_000;
 
 /** Takes a plan of a kind through its life. */
 export async function travel(
@@ -117,16 +119,21 @@ export async function travel(
   /** The one Job of the journey; its name has the execution's at its front. */
   const jobs = (): string[] => objects.names('Job', `${id}-`);
 
-  function once(of: WatchedKind, name: string): void {
+  /** What has happened is seen later by a watch that was broken a moment ago. */
+  const seen = (look: () => boolean): Promise<unknown> =>
+    eventually('it is seen', () => look() || undefined, SEEN_MS).catch(() => undefined);
+
+  async function once(of: WatchedKind, name: string): Promise<void> {
+    await seen(() => objects.life(of, name).uids.length > 0);
     const { uids } = objects.life(of, name);
     if (uids.length !== 1) report(`${of} ${name} was made ${uids.length} times`);
   }
-  function contents(name: string, expected: readonly string[]): void {
-    const seen = objects
-      .life('ConfigMap', name)
-      .contents.map((text) => (JSON.parse(text) as { site: string }).site);
-    if (seen.join() !== expected.join()) {
-      report(`ConfigMap ${name} went through ${seen.join(', ')} instead of ${expected.join(', ')}`);
+  async function contents(name: string, expected: readonly string[]): Promise<void> {
+    const sites = (): string[] =>
+      objects.life('ConfigMap', name).contents.map((text) => (JSON.parse(text) as { site: string }).site);
+    await seen(() => sites().length >= expected.length);
+    if (sites().join() !== expected.join()) {
+      report(`ConfigMap ${name} went through ${sites().join(', ')} instead of ${expected.join(', ')}`);
     }
   }
   const gone = (of: WatchedKind, name: string): Promise<void> =>
@@ -143,10 +150,11 @@ export async function travel(
       () => JSON.stringify(watched(`${id}-x`)?.status),
     );
   async function oneJob(): Promise<void> {
+    await seen(() => jobs().length > 0);
     const names = jobs();
     if (names.length !== 1) report(`${names.length} Jobs were made: ${names.join(', ')}`);
     for (const name of names) {
-      once('Job', name);
+      await once('Job', name);
       await gone('Job', name);
     }
   }
@@ -206,7 +214,7 @@ export async function travel(
     const names = jobs();
     if (names.length > 1) report(`${names.length} Jobs were made: ${names.join(', ')}`);
     for (const name of names) {
-      once('Job', name);
+      await once('Job', name);
       await gone('Job', name);
     }
     checkEffects(endpoint, id, opened ? ['open', 'close'] : canUndo ? ['close'] : [], report);
@@ -237,17 +245,17 @@ export async function travel(
     case 'switch': {
       await ended(`${id}-x`, 'Succeeded');
       checkEffects(endpoint, id, ['open', 'tell', 'done'], report);
-      once('Localization', id);
-      once('Subscription', id);
-      once('ConfigMap', `${id}-new`);
+      await once('Localization', id);
+      await once('Subscription', id);
+      await once('ConfigMap', `${id}-new`);
       await revert(`${id}-x`);
       checkEffects(endpoint, id, ['open', 'tell', 'done', 'close'], report);
-      contents(`${id}-old`, ['a', 'b', 'a']);
-      contents(`${id}-had`, ['a', 'b', 'a']);
-      contents(`${id}-new`, ['b']);
+      await contents(`${id}-old`, ['a', 'b', 'a']);
+      await contents(`${id}-had`, ['a', 'b', 'a']);
+      await contents(`${id}-new`, ['b']);
       for (const of of ['Localization', 'Subscription'] as const) {
         await gone(of, id);
-        once(of, id);
+        await once(of, id);
       }
       await gone('ConfigMap', `${id}-new`);
       await oneJob();
@@ -256,16 +264,16 @@ export async function travel(
     case 'short':
       await ended(`${id}-x`, 'Succeeded');
       checkEffects(endpoint, id, ['open'], report);
-      contents(`${id}-old`, ['a', 'b']);
-      contents(`${id}-had`, ['a', 'b']);
-      once('ConfigMap', `${id}-new`);
+      await contents(`${id}-old`, ['a', 'b']);
+      await contents(`${id}-had`, ['a', 'b']);
+      await once('ConfigMap', `${id}-new`);
       break;
     case 'rivals': {
       const both = await Promise.all([ended(`${id}-x`), ended(`${id}-y`)]);
       const phases = both.map(({ status }) => status?.phase).sort();
       if (phases.join() !== 'Failed,Succeeded') report(`of two rivals one must win: ${phases.join(', ')}`);
       checkEffects(endpoint, id, ['open'], report);
-      once('ConfigMap', `${id}-new`);
+      await once('ConfigMap', `${id}-new`);
       break;
     }
     case 'trespass': {
@@ -348,7 +356,7 @@ export async function travel(
         report(`the run that was reset is ${found.status?.phase}: ${found.status?.message}`);
       }
       checkEffects(endpoint, id, ['open'], report);
-      once('ConfigMap', `${id}-new`);
+      await once('ConfigMap', `${id}-new`);
       break;
     }
     case 'rollback': {
@@ -358,9 +366,9 @@ export async function travel(
         report(`RolledBack is ${rolledBack?.status}: ${rolledBack?.message}`);
       const isUnclear = actionIn(found, 'fail')?.effect !== 'None';
       checkEffects(endpoint, id, ['open', 'fail', 'close', ...(isUnclear ? ['unfail'] : [])], report);
-      contents(`${id}-old`, ['a', 'b', 'a']);
-      contents(`${id}-had`, ['a', 'b', 'a']);
-      once('ConfigMap', `${id}-new`);
+      await contents(`${id}-old`, ['a', 'b', 'a']);
+      await contents(`${id}-had`, ['a', 'b', 'a']);
+      await once('ConfigMap', `${id}-new`);
       await gone('ConfigMap', `${id}-new`);
       break;
     }
