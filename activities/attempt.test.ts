@@ -380,6 +380,19 @@ describe('interruptions', () => {
     expect(beats.at(-1)).toMatchObject({ failures: 1, round: 0, effect: 'Unknown', outputs });
   });
 
+  it('keeps the key after a timeout before the effect: an attempt before it may have had one', async () => {
+    const { environment, beats } = attemptOn({
+      attempt: 2,
+      heartbeatDetails: { failures: 1, round: 0, effect: 'Unknown' },
+    });
+    const notBegun = (): AttemptResult => ({ kind: 'interrupted', effect: 'None' });
+    const running = environment.run(runAction, taskOf({ timeoutMs: 2000 }), untilAborted(notBegun), deps);
+    const ended = expect(running).rejects.toMatchObject({ type: 'Timeout' });
+    await vi.advanceTimersByTimeAsync(2000);
+    await ended;
+    expect(beats.at(-1)).toMatchObject({ failures: 2, round: 0, effect: 'Unknown' });
+  });
+
   it.each([
     ['WORKER_SHUTDOWN', { workerShutdown: true }, 'WorkerShutdown', 'shutdown'],
     ['CANCELLED', { paused: true }, 'Paused', 'paused'],

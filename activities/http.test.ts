@@ -269,10 +269,15 @@ describe('answers', () => {
 });
 
 describe('no answer', () => {
-  it('knows that a refused connection had no effect', async () => {
+  it('knows that a refused connection had no effect, and keeps the key: an attempt before it may have had one', async () => {
     const { url } = await serve(() => undefined);
     closers.splice(0).forEach((close) => close());
-    expect(await send({ url })).toMatchObject({ kind: 'retry', reason: 'Unreachable', ambiguous: false });
+    expect(await send({ url })).toMatchObject({
+      kind: 'retry',
+      reason: 'Unreachable',
+      ambiguous: true,
+      effect: 'None',
+    });
   });
 
   it('does not know what a reset connection did', async () => {
@@ -309,7 +314,11 @@ describe('no answer', () => {
   });
 
   it('reports a name that does not exist as unreachable', async () => {
-    expect(await send({ url: 'http://nowhere.invalid/' })).toMatchObject({ kind: 'retry', ambiguous: false });
+    expect(await send({ url: 'http://nowhere.invalid/' })).toMatchObject({
+      kind: 'retry',
+      reason: 'Unreachable',
+      effect: 'None',
+    });
   });
 });
 

@@ -193,7 +193,9 @@ function broken(
         kind: 'retry',
         reason: answer.reason,
         message: `${shown} cannot be reached: ${detail}`,
-        ambiguous: unclear,
+        // An earlier attempt under this key may have been heard: a receiver that dies is often out of reach next.
+        ambiguous: true,
+        effect,
       };
     case 'ConnectionLost':
       return {

@@ -147,7 +147,8 @@ export function resumeSeries(task: ActionTask): Series {
           kind: 'retry',
           reason: 'Timeout',
           message: result.message ?? `no end within its timeout of ${formatDuration(task.timeoutMs)}`,
-          ambiguous: result.effect !== 'None',
+          // What has not begun says nothing about an earlier attempt under the same key.
+          ambiguous: true,
         });
       case 'shutdown':
       case 'paused':
