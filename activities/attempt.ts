@@ -94,11 +94,7 @@ async function prepareEffect<T extends { kind: string }>(
   options: { look: (attempt: Attempt) => Promise<T>; cut: string },
 ): Promise<T | NotBegun> {
   const series = resumeSeries(task);
-  const pulse = startPulse({
-    timeoutMs: HELPER_TIMEOUT_MS,
-    details: () => ({ ...series.progress }),
-    heartbeats: deps.heartbeats,
-  });
+  const pulse = pulseOf(series, HELPER_TIMEOUT_MS, deps);
   let result: AttemptResult;
   try {
     let looked: T | undefined;
@@ -159,11 +155,7 @@ async function attempt(
   conclude: (result: AttemptResult, pulse: Pulse) => ActionOutcome,
 ): Promise<ActionOutcome> {
   const { task, handler, deps, series } = work;
-  const pulse = startPulse({
-    timeoutMs,
-    details: () => ({ ...series.progress }),
-    heartbeats: deps.heartbeats,
-  });
+  const pulse = pulseOf(series, timeoutMs, deps);
   try {
     let result: AttemptResult;
     try {
@@ -198,6 +190,10 @@ export function readError(error: unknown, task: ActionTask, pulse: Pulse, deps: 
   if (error instanceof StaleAttempt) throw tryAgain('StaleAttempt', error.message, 1);
   return fromException(error, task, pulse, deps.log);
 }
+
+/** The pulse of an attempt of a series: each beat carries what the next attempt has to know. */
+export const pulseOf = (series: Series, timeoutMs: number, { heartbeats }: AttemptDeps): Pulse =>
+  startPulse({ timeoutMs, details: () => ({ ...series.progress }), heartbeats });
 
 /** What earlier attempts of the series leave to this one. */
 export const inherited = (series: Series): Inherited => ({

@@ -3,13 +3,12 @@ import type { ActionOutputs, ObjectReference } from '../api/types.js';
 import { describeKey } from '../kube/object.js';
 import type { ObjectKey } from '../kube/object.js';
 import type { CleanupOutcome, CleanupTask } from '../workflows/contract.js';
-import { HELPER_TIMEOUT_MS, inherited, notBegun, readError } from './attempt.js';
+import { HELPER_TIMEOUT_MS, inherited, notBegun, pulseOf, readError } from './attempt.js';
 import type { Attempt, AttemptResult, Handler } from './handler.js';
 import { deleteObject } from './object-delete.js';
 import { keyIn } from './objects.js';
 import { prepare } from './prepare.js';
 import type { AttemptDeps } from './prepare.js';
-import { startPulse } from './pulse.js';
 import { resumeSeries } from './series.js';
 
 /** Longest wait until a hook's object is gone (plan semantics, §5 Bounds). */
@@ -34,11 +33,7 @@ export async function cleanUpAction(
   deps: AttemptDeps,
 ): Promise<CleanupOutcome> {
   const series = resumeSeries(task);
-  const pulse = startPulse({
-    timeoutMs: HELPER_TIMEOUT_MS,
-    details: () => ({ ...series.progress }),
-    heartbeats: deps.heartbeats,
-  });
+  const pulse = pulseOf(series, HELPER_TIMEOUT_MS, deps);
   let result: AttemptResult | Done;
   try {
     // Whether its condition holds has been seen by who asks for the rest.

@@ -7,6 +7,17 @@ import { action, stages, untilCancelled, workflow, until } from '../support/scri
 import type { ScriptedRun, ScriptedWorker } from '../support/scripted.js';
 
 const job = (name: string) => action(name, { type: 'Job' });
+/** An action between its hooks, written in another order than they run in. */
+const hooksAround = (main: ReturnType<typeof action>) => [
+  action('after', { type: 'Job', hook: 'post', hookType: 'post-install' }),
+  main,
+  action('before', {
+    type: 'Job',
+    hook: 'pre',
+    hookType: 'pre-install',
+    cleanup: { beforeCreate: true, onSuccess: true },
+  }),
+];
 
 const SCENARIOS: Record<string, (scripted: ScriptedWorker) => Promise<ScriptedRun>> = {
   async succeeded(scripted) {
@@ -107,14 +118,7 @@ const SCENARIOS: Record<string, (scripted: ScriptedWorker) => Promise<ScriptedRu
       name: 'one',
       workflows: [
         workflow([
-          action('after', { type: 'Job', hook: 'post', hookType: 'post-install' }),
-          job('main'),
-          action('before', {
-            type: 'Job',
-            hook: 'pre',
-            hookType: 'pre-install',
-            cleanup: { beforeCreate: true, onSuccess: true },
-          }),
+          ...hooksAround(job('main')),
           action('undoing', {
             type: 'Job',
             hook: 'pre',
@@ -138,18 +142,7 @@ const SCENARIOS: Record<string, (scripted: ScriptedWorker) => Promise<ScriptedRu
     return scripted.run({
       stages: stages({
         name: 'one',
-        workflows: [
-          workflow([
-            action('after', { type: 'Job', hook: 'post', hookType: 'post-install' }),
-            job('main'),
-            action('before', {
-              type: 'Job',
-              hook: 'pre',
-              hookType: 'pre-install',
-              cleanup: { beforeCreate: true, onSuccess: true },
-            }),
-          ]),
-        ],
+        workflows: [workflow([...hooksAround(job('main'))])],
       }),
     });
   },
