@@ -9,7 +9,7 @@ import { KubeError } from '../kube/error.js';
 import type { ActionOutcome, ActionTask } from '../workflows/contract.js';
 import { captureAction, runAction, settleAction } from './attempt.js';
 import { createEgressPolicy } from './egress.js';
-import type { Attempt, AttemptResult, Handler } from './handler.js';
+import type { Attempt, AttemptResult, Handler, RoundAfter } from './handler.js';
 import type { AttemptDeps } from './prepare.js';
 import type { SnapshotStore } from './snapshots.js';
 import { createHeartbeats } from './heartbeats.js';
@@ -71,7 +71,7 @@ const retry = (part: Partial<Extract<AttemptResult, { kind: 'retry' }>> = {}): A
   kind: 'retry',
   reason: 'HTTPStatus',
   message: 'answered 503',
-  ambiguous: false,
+  round: 'Refused',
   ...part,
 });
 
@@ -140,19 +140,46 @@ describe('counting', () => {
     expect(outcome).toMatchObject({ phase: 'Failed', message: 'answered 503', retryCount: 0 });
   });
 
-  it('keeps the round of an ambiguous failure, and remembers that the effect may be there', async () => {
+  it.each<[string, RoundAfter[], number[]]>([
+    [
+      'is kept from an unclear failure on, whoever refuses later',
+      ['Unclear', 'Refused', 'Refused'],
+      [0, 0, 0, 0],
+    ],
+    ['is kept only from there on', ['Refused', 'Unclear', 'Refused'], [0, 1, 1, 1]],
+    ['is a new one once the effect was found to have ended', ['Unclear', 'Settled', 'Refused'], [0, 0, 1, 2]],
+  ])('the round %s', async (_, answers, expected) => {
     const rounds: number[] = [];
-    let calls = 0;
     const { outcome } = await series(
       taskOf(),
       handlerOf(({ round }) => {
         rounds.push(round);
-        calls += 1;
-        return retry({ ambiguous: calls === 1 });
+        return retry({ round: answers[rounds.length - 1] ?? 'Refused' });
       }),
     );
-    expect(rounds).toEqual([0, 0, 1, 2]);
-    expect(outcome).toMatchObject({ effect: 'Unknown', round: 2 });
+    expect(rounds).toEqual(expected);
+    expect(outcome).toMatchObject({ effect: 'Unknown', round: expected.at(-1) });
+  });
+
+  it.each([
+    ['lost before it', { attempt: 2, heartbeatDetails: undefined }, 0],
+    ['lost after refusals', { attempt: 4, heartbeatDetails: { failures: 2, round: 2, clearTo: 2 } }, 2],
+    [
+      'unclear before another was lost',
+      { attempt: 4, heartbeatDetails: { failures: 2, round: 1, clearTo: 1 } },
+      1,
+    ],
+    ['given up for a shutdown', { attempt: 3, heartbeatDetails: { failures: 1, round: 1, clearTo: 1 } }, 1],
+  ])('a refusal keeps the round of an attempt that was %s', async (_, info, round) => {
+    const { environment, beats } = attemptOn(info);
+    const attempt = environment.run(
+      runAction,
+      taskOf(),
+      handlerOf(() => retry()),
+      deps,
+    );
+    await expect(attempt).rejects.toMatchObject({ type: 'HTTPStatus' });
+    expect(beats.at(-1)).toMatchObject({ round });
   });
 
   it('keeps outputs of an earlier attempt and counts retries of a success', async () => {
@@ -196,7 +223,7 @@ describe('counting', () => {
       handlerOf((attempt) => {
         seen.push(attempt.remembered);
         attempt.remember({ call: seen.length });
-        return retry({ ambiguous: seen.length === 1 });
+        return retry({ round: seen.length === 1 ? 'Unclear' : 'Settled' });
       }),
     );
     expect(seen).toEqual([undefined, { call: 1 }, undefined, undefined]);

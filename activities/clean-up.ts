@@ -68,7 +68,7 @@ async function cleanUp(task: CleanupTask, attempt: Attempt, handler: Handler): P
       const { message } = deletion;
       return deletion.final
         ? { kind: 'failed', reason: 'HookCleanupFailed', message, effect: 'None' }
-        : { kind: 'retry', reason: 'Terminating', message, ambiguous: true };
+        : { kind: 'retry', reason: 'Terminating', message, round: 'Unclear' };
     }
     if (deletion.kind === 'deleted') removed.push(describeKey(key));
   }

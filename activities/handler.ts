@@ -69,6 +69,13 @@ export class StaleAttempt extends Error {
   override readonly name = 'StaleAttempt';
 }
 
+/**
+ * What a failed attempt tells of the effect that its key stands for. `Unclear`: it may be there, or still come about.
+ * `Refused`: not by this attempt, which cannot know of those before it. `Settled`: it was looked for by its key and has
+ * come to its end, whichever attempt began it.
+ */
+export type RoundAfter = 'Unclear' | 'Refused' | 'Settled';
+
 /** How an attempt ended. The frame around it decides whether there is another one. */
 export type AttemptResult =
   | { kind: 'succeeded'; outputs?: ActionOutputs; message?: string }
@@ -97,9 +104,8 @@ export type AttemptResult =
       reason: string;
       message: string;
       outputs?: ActionOutputs;
-      /** Whether the effect may have happened all the same: the next attempt keeps the round. */
-      ambiguous: boolean;
-      /** Whether the effect may be there (default: Unknown when ambiguous, else None). */
+      round: RoundAfter;
+      /** Whether the effect may be there (default: Unknown when the round is Unclear, else None). */
       effect?: 'Done' | 'None' | 'Unknown';
       /** Least wait before the next attempt (Retry-After). */
       afterMs?: number;

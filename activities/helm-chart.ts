@@ -171,7 +171,7 @@ async function conclude(
             performed.notes,
           ]) ?? '',
         outputs,
-        ambiguous: true,
+        round: 'Unclear',
         effect: 'Done',
       };
   }

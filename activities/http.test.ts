@@ -197,14 +197,14 @@ describe('answers', () => {
       reason: 'HTTPStatus',
       message: `POST ${url}/x answered 503 ("maintenance [31m")`,
       outputs: { httpResponse: { statusCode: 503, body: 'maintenance\n[31m' } },
-      ambiguous: false,
+      round: 'Refused',
       effect: 'Unknown',
       afterMs: 7000,
     });
   });
 
   it('does not know what a gateway lost', async () => {
-    expect(await send({ url: await answering(504) })).toMatchObject({ kind: 'retry', ambiguous: true });
+    expect(await send({ url: await answering(504) })).toMatchObject({ kind: 'retry', round: 'Unclear' });
   });
 
   it('keeps 1000 characters and never half of one', async () => {
@@ -269,14 +269,13 @@ describe('answers', () => {
 });
 
 describe('no answer', () => {
-  it('knows that a refused connection had no effect, and keeps the key: an attempt before it may have had one', async () => {
+  it('knows that a refused connection had no effect, which says nothing of an attempt before it', async () => {
     const { url } = await serve(() => undefined);
     closers.splice(0).forEach((close) => close());
     expect(await send({ url })).toMatchObject({
       kind: 'retry',
       reason: 'Unreachable',
-      ambiguous: true,
-      effect: 'None',
+      round: 'Refused',
     });
   });
 
@@ -287,7 +286,7 @@ describe('no answer', () => {
         socket.once('data', () => socket.destroy());
       }),
     );
-    expect(await send({ url })).toMatchObject({ kind: 'retry', reason: 'ConnectionLost', ambiguous: true });
+    expect(await send({ url })).toMatchObject({ kind: 'retry', reason: 'ConnectionLost', round: 'Unclear' });
   });
 
   it('does not take half an answer for an answer', async () => {
@@ -298,7 +297,7 @@ describe('no answer', () => {
     expect(await send({ url })).toMatchObject({
       kind: 'retry',
       reason: 'ConnectionLost',
-      ambiguous: true,
+      round: 'Unclear',
       outputs: { httpResponse: { statusCode: 200 } },
     });
   });
@@ -317,7 +316,7 @@ describe('no answer', () => {
     expect(await send({ url: 'http://nowhere.invalid/' })).toMatchObject({
       kind: 'retry',
       reason: 'Unreachable',
-      effect: 'None',
+      round: 'Refused',
     });
   });
 });

@@ -130,7 +130,7 @@ function judge(answer: Answered, { shown, redact, redirected, isSuccess }: Verdi
       reason: 'HTTPStatus',
       message,
       outputs,
-      ambiguous: redirected || isAmbiguousStatus(answer.status),
+      round: redirected || isAmbiguousStatus(answer.status) ? 'Unclear' : 'Refused',
       effect: redirected || answer.status >= 500 ? 'Unknown' : 'None',
       ...(afterMs !== undefined && { afterMs }),
     };
@@ -193,16 +193,14 @@ function broken(
         kind: 'retry',
         reason: answer.reason,
         message: `${shown} cannot be reached: ${detail}`,
-        // An earlier attempt under this key may have been heard: a receiver that dies is often out of reach next.
-        ambiguous: true,
-        effect,
+        round: unclear ? 'Unclear' : 'Refused',
       };
     case 'ConnectionLost':
       return {
         kind: 'retry',
         reason: answer.reason,
         message: `${shown}: the connection broke before the whole answer was there: ${detail}`,
-        ambiguous: true,
+        round: 'Unclear',
         ...outputs,
       };
   }

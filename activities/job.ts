@@ -118,7 +118,7 @@ async function createOrAdopt(wanted: Job, attempt: Attempt): Promise<{ job: Job 
       kind: 'retry',
       reason: 'Conflict',
       message: `${shown} was there and is gone again`,
-      ambiguous: true,
+      round: 'Unclear',
     };
   }
   if (found.metadata.annotations?.[ANNOTATIONS.key] === attempt.key) return { job: found };
@@ -154,7 +154,7 @@ async function conclude(
     effect: 'Done',
   } as const;
   return attempt.task.retry.rerunJob === true
-    ? { kind: 'retry', ...failure, ambiguous: false }
+    ? { kind: 'retry', ...failure, round: 'Settled' }
     : { kind: 'failed', ...failure };
 }
 
@@ -261,7 +261,7 @@ async function undo(attempt: Attempt): Promise<AttemptResult> {
       kind: 'retry',
       reason: 'PodsRemain',
       message: `${show(job)} was deleted, but its pods are still there after ${formatDuration(UNDO_MS)}, or cannot be listed`,
-      ambiguous: true,
+      round: 'Unclear',
     };
   }
   return { kind: 'succeeded', message: `${jobs.map(show).join(', ')} deleted` };
@@ -293,7 +293,7 @@ async function settle(attempt: Attempt): Promise<AttemptResult> {
         kind: 'retry',
         reason: 'PodsRemain',
         message: `${show(job)} was deleted, but its pods are still there`,
-        ambiguous: true,
+        round: 'Unclear',
         outputs,
       };
     }

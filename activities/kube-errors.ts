@@ -19,7 +19,7 @@ export function fromKubeError(
       kind: 'retry',
       reason: error.reason,
       message: error.message,
-      ambiguous: true,
+      round: 'Unclear',
       effect: context.effect,
       ...(error.retryAfterMs !== undefined && { afterMs: error.retryAfterMs }),
     };

@@ -69,7 +69,7 @@ async function findObstacle(tasks: ObjectTask[], attempt: Attempt): Promise<Atte
     const found = await attempt.kube.get(key, { signal: attempt.signal });
     const effect = found === undefined ? undefined : collision(found, key, attempt);
     if (effect?.kind === 'failed') return effect;
-    if (effect?.kind === 'retry') return { ...effect, ambiguous: true };
+    if (effect?.kind === 'retry') return { ...effect, round: 'Unclear' };
   }
   return undefined;
 }

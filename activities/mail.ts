@@ -149,6 +149,6 @@ function explain(error: unknown, shown: string, redact: Redactor): AttemptResult
     reason: responseCode === undefined ? 'Unreachable' : 'MailRefused',
     message: `${shown} was not taken: ${detail}`,
     // The server may have taken the mail before the connection broke; its Message-ID stays the same.
-    ambiguous: responseCode === undefined,
+    round: responseCode === undefined ? 'Unclear' : 'Refused',
   };
 }

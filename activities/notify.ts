@@ -110,7 +110,7 @@ function readLark(result: AttemptResult): AttemptResult {
   if (code === 0) return result;
   const message = `${result.message ?? ''}; code 0 would mean that the message was taken`;
   return code === LARK_TOO_MANY
-    ? { kind: 'retry', reason: 'LarkRefused', message, ambiguous: false }
+    ? { kind: 'retry', reason: 'LarkRefused', message, round: 'Refused' }
     : { kind: 'failed', reason: 'LarkRefused', message, effect: 'None' };
 }
 

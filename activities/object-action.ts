@@ -127,7 +127,7 @@ export async function performAll(
     const stopped: AttemptResult =
       effect.kind === 'failed'
         ? { ...effect, effect: happened }
-        : { ...effect, effect: happened, ambiguous: true };
+        : { ...effect, effect: happened, round: 'Unclear' };
     return performed(complete(stopped, effects, performed().outputs, tasks.length));
   }
   await keepAfter();
@@ -237,7 +237,7 @@ export async function undoAll(
         const happened = undone > 0 ? 'Done' : 'None';
         return effect.kind === 'failed'
           ? { kind: 'failed', reason: effect.reason, message, effect: happened }
-          : { kind: 'retry', reason: effect.reason, message, ambiguous: true, effect: happened };
+          : { kind: 'retry', reason: effect.reason, message, round: 'Unclear', effect: happened };
       }
     }
   }

@@ -178,6 +178,6 @@ export function fromException(error: unknown, task: ActionTask, pulse: Pulse, lo
     kind: 'retry',
     reason: 'InternalError',
     message: `unexpected error: ${error instanceof Error ? error.message : String(error)}; the worker's log has the details`,
-    ambiguous: pulse.effectBegan,
+    round: pulse.effectBegan ? 'Unclear' : 'Refused',
   };
 }

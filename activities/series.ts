@@ -12,6 +12,8 @@ interface Progress {
   /** Attempts that ended in a failure. A lost attempt is none (plan semantics, §3 retryPolicy). */
   failures: number;
   round: number;
+  /** All attempts up to this one have left no doubt about the effect of the round; absent means none has. */
+  clearTo?: number;
   /** The strongest effect that a failed attempt may have had. */
   effect?: Effect;
   /** How the last failed attempt ended. */
@@ -122,11 +124,27 @@ export function resumeSeries(task: ActionTask): Series {
     const delay = Math.max(policyDelay(task, failures), asked);
     if (Date.now() + delay >= total) return totalTimeout();
 
-    if (!result.ambiguous) {
+    if (isClearAfter(result)) {
+      progress.clearTo = info.attempt;
       progress.round += 1;
       delete progress.memo;
     }
     throw giveUp(result.reason, result.message, delay);
+  }
+
+  /**
+   * Whether nothing of the round can still come about, so that the next attempt may be a new effect. A refusal, which may
+   * come from something in front of the receiver, says so only when no attempt before it was lost, given up, or Unclear.
+   */
+  function isClearAfter({ round }: Result<'retry'>): boolean {
+    switch (round) {
+      case 'Unclear':
+        return false;
+      case 'Refused':
+        return (progress.clearTo ?? 0) >= info.attempt - 1;
+      case 'Settled':
+        return true;
+    }
   }
 
   /** The last heartbeat before a failure reaches the server together with it, so the next attempt finds the count. */
@@ -147,8 +165,7 @@ export function resumeSeries(task: ActionTask): Series {
           kind: 'retry',
           reason: 'Timeout',
           message: result.message ?? `no end within its timeout of ${formatDuration(task.timeoutMs)}`,
-          // What has not begun says nothing about an earlier attempt under the same key.
-          ambiguous: true,
+          round: result.effect === 'None' ? 'Refused' : 'Unclear',
         });
       case 'shutdown':
       case 'paused':
@@ -212,7 +229,7 @@ export const cutMessage = (text: string): string =>
 
 function effectOf(result: Result<'retry' | 'interrupted'>): Effect {
   if (result.kind === 'interrupted') return result.effect;
-  return result.effect ?? (result.ambiguous ? 'Unknown' : 'None');
+  return result.effect ?? (result.round === 'Unclear' ? 'Unknown' : 'None');
 }
 
 function stronger(a: Effect, b: Effect): Effect {

@@ -193,7 +193,7 @@ function endingAs(
     case 'failed':
       return { ...common, kind: 'failed', reason: ending.reason, effect: 'Done' };
     case 'retry':
-      return { ...common, kind: 'retry', reason: ending.reason, ambiguous: true, effect: 'Done' };
+      return { ...common, kind: 'retry', reason: ending.reason, round: 'Unclear', effect: 'Done' };
     case 'interrupted':
       return { ...common, kind: 'interrupted', effect: 'Done' };
   }
@@ -215,7 +215,7 @@ const notReady = (message: string): AttemptResult => ({
   kind: 'retry',
   reason: 'NoReadyCluster',
   message,
-  ambiguous: false,
+  round: 'Refused',
   effect: 'None',
 });
 

@@ -132,7 +132,7 @@ describe('a Job', () => {
     const action = life({ annotations: { [podAnnotations.exitCode]: '1' } });
     const { attempt } = controlled(action);
     const task = { ...attempt.task, retry: { ...attempt.task.retry, limit: 2, rerunJob: true } };
-    expect(await jobHandler.run({ ...attempt, task })).toMatchObject({ kind: 'retry', ambiguous: false });
+    expect(await jobHandler.run({ ...attempt, task })).toMatchObject({ kind: 'retry', round: 'Settled' });
   });
 
   it('is adopted by the next attempt after a lost one, not run twice', async () => {
