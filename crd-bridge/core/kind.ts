@@ -29,6 +29,8 @@ export interface RunView {
   held: boolean;
   /** Whether a finalizer of a predecessor is there, which nobody takes away any more. */
   inherited: boolean;
+  /** Who still needs it although it is over: an object that is being deleted waits for that. */
+  needed?: { reason: string; message: string };
   /** Whether a person released it although its run cannot be reached. */
   forceRelease: boolean;
 }

@@ -394,6 +394,16 @@ describe('a deletion', () => {
     ]);
   });
 
+  it('of what has ended waits while somebody needs it, unless a person releases it', async () => {
+    const needed = { reason: 'InUse', message: 'another needs it' };
+    const { world, reconcile } = setup({ ...recorded, ended: true, deleting: true, needed });
+    expect(await reconcile()).toEqual({ after: 2000, calls: ['blocked InUse another needs it'] });
+    world.view.forceRelease = true;
+    expect((await reconcile()).calls).toEqual(['beforeRelease ended', 'release']);
+    const free = setup({ ...recorded, ended: true, deleting: true });
+    expect((await free.reconcile()).calls).toEqual(['beforeRelease ended', 'release']);
+  });
+
   it('only takes old finalizers away where ours is not there', async () => {
     const { reconcile } = setup({ deleting: true, held: false });
     expect((await reconcile()).calls).toEqual(['release']);

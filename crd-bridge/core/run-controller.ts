@@ -213,7 +213,11 @@ export function createRunController<T extends Cacheable>(options: RunControllerO
       log.info({ object: nameOf(object), cause }, 'deletion released');
       return undefined;
     };
-    if (view.ended) return letGo('ended');
+    if (view.ended) {
+      if (view.needed === undefined || view.forceRelease) return letGo('ended');
+      await kind.blocked(object, view.needed.reason, view.needed.message);
+      return POLL_WHILE_DELETING_MS;
+    }
     if (view.forceRelease) return letGo('forced');
     const workflowId = view.run?.workflowId ?? kind.workflowId(object);
     if (await isMismatched(object, view, options.temporal)) return times.silenceMs;

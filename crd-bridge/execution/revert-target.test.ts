@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { DRPlanExecution } from '../../api/types.js';
-import { checkNewest, checkTarget, hasEffects } from './revert-target.js';
+import { FINALIZERS } from '../../api/group.js';
+import { checkNewest, checkStays, checkTarget, hasEffects, openRevertsOf } from './revert-target.js';
 import type { CachedExecution } from './types.js';
 
 const target = (
@@ -42,6 +43,29 @@ describe('the target of a revert', () => {
     ],
   ])('that is %s', (_, object, reason) => {
     expect(checkTarget(revert(), object)?.reason).toBe(reason);
+  });
+
+  it('is not on its way out', () => {
+    expect(checkStays(target())).toBeUndefined();
+    const { metadata, ...rest } = target();
+    const going = { ...rest, metadata: { ...metadata, deletionTimestamp: '2026-01-03T00:00:00Z' } };
+    expect(checkStays(going)?.reason).toBe('TargetBeingDeleted');
+  });
+
+  it('is needed by its reverts that have not ended', () => {
+    const { metadata } = revert();
+    const deletionTimestamp = '2026-01-03T00:00:00Z';
+    const held = { ...metadata, deletionTimestamp, finalizers: [FINALIZERS.execution] };
+    const of = (part: Partial<DRPlanExecution>): number =>
+      openRevertsOf(target(), [{ ...revert(), ...part }]).length;
+    expect(of({})).toBe(1);
+    expect(of({ status: { phase: 'Running' } })).toBe(1);
+    expect(of({ status: { phase: 'Running' }, metadata: held })).toBe(1);
+    expect(of({ status: { phase: 'Running' }, metadata: { ...metadata, deletionTimestamp } })).toBe(0);
+    expect(of({ status: { phase: 'Failed' } })).toBe(0);
+    expect(of({ metadata: { ...metadata, namespace: 'other' } })).toBe(0);
+    expect(of({ spec: { ...revert().spec, revertExecutionRef: 'another' } })).toBe(0);
+    expect(openRevertsOf(target(), [target({ phase: 'Running' }, 'run')])).toEqual([]);
   });
 
   it('is the newest run that still has effects, unless forced', () => {

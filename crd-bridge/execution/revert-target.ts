@@ -1,4 +1,5 @@
 /** Which execution a Revert may undo (plan semantics, §5 Revert). */
+import { FINALIZERS } from '../../api/group.js';
 import { isTerminalExecution } from '../../api/phase.js';
 import type { ActionStatus, DRPlanExecution, ExecutionRecord, StageStatus } from '../../api/types.js';
 import { positionOf } from '../../api/undo.js';
@@ -56,6 +57,34 @@ export function checkTarget(
   }
   return undefined;
 }
+
+/** What is being deleted takes along what was kept for its undo. */
+export function checkStays({ metadata }: DRPlanExecution): Refusal | undefined {
+  if (metadata.deletionTimestamp === undefined) return undefined;
+  return {
+    reason: 'TargetBeingDeleted',
+    message: `execution "${metadata.name}" is being deleted, and what was kept for its undo goes with it; undo by hand what is left of it`,
+  };
+}
+
+/** Reverts of an execution that have not ended: they need what it keeps, prior objects above all. */
+export const openRevertsOf = (
+  { metadata: { name, namespace }, spec: { planRef } }: DRPlanExecution,
+  executions: readonly CachedExecution[],
+): CachedExecution[] =>
+  executions.filter(
+    (other) =>
+      isOpenRevert(other) &&
+      other.spec.revertExecutionRef === name &&
+      other.metadata.namespace === namespace &&
+      other.spec.planRef === planRef,
+  );
+
+/** Whether a revert may still do something; one that was let go while it was deleted is nobody's any more. */
+export const isOpenRevert = ({ spec, status, metadata }: DRPlanExecution): boolean =>
+  spec.operationType === 'Revert' &&
+  !isTerminalExecution(status?.phase) &&
+  (metadata.deletionTimestamp === undefined || metadata.finalizers?.includes(FINALIZERS.execution) === true);
 
 /** A revert out of order would undo what a newer run built upon. */
 export function checkNewest(

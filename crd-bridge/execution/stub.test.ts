@@ -45,9 +45,10 @@ it('keeps all of an execution that goes on, but for who has written what', () =>
 });
 
 it('keeps of one that has ended what is read again, and how it ended', () => {
+  const kept = { 'dr.bkbcs.tencent.com/nested-in': '{}', 'dr.bkbcs.tencent.com/force-delete': 'true' };
   const ended = execution('Succeeded', {
     labels: { a: 'b' },
-    annotations: { x: 'y', 'dr.bkbcs.tencent.com/nested-in': '{}' },
+    annotations: { x: 'y', ...kept },
     resourceVersion: '7',
   });
   expect(trimExecution(ended)).toEqual({
@@ -57,7 +58,7 @@ it('keeps of one that has ended what is read again, and how it ended', () => {
       uid: 'u',
       resourceVersion: '7',
       finalizers: [FINALIZERS.execution],
-      annotations: { 'dr.bkbcs.tencent.com/nested-in': '{}' },
+      annotations: kept,
     },
     spec: { planRef: 'p', operationType: 'Execute' },
     status: {

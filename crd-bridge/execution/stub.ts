@@ -10,6 +10,7 @@ import { STOP_UNCONFIRMED } from './stop-unconfirmed.js';
 import type { CachedExecution, KeptFor } from './types.js';
 
 const LAST_APPLIED = 'kubectl.kubernetes.io/last-applied-configuration';
+const KEPT_ANNOTATIONS: ReadonlySet<string> = new Set([ANNOTATIONS.nestedIn, ANNOTATIONS.forceDelete]);
 /** One array for thousands of executions. */
 const OWN_FINALIZER = [FINALIZERS.execution];
 
@@ -39,7 +40,9 @@ export function trimExecution(execution: CachedExecution): CachedExecution {
 function stubMetadata(metadata: DRPlanExecution['metadata']): DRPlanExecution['metadata'] {
   const { name, namespace, uid, resourceVersion, creationTimestamp } = metadata;
   const { deletionTimestamp, finalizers, ownerReferences } = metadata;
-  const nestedIn = metadata.annotations?.[ANNOTATIONS.nestedIn];
+  const annotations = Object.entries(metadata.annotations ?? {}).filter(([name]) =>
+    KEPT_ANNOTATIONS.has(name),
+  );
   const isOwnAlone = finalizers?.length === 1 && finalizers[0] === FINALIZERS.execution;
   return {
     name,
@@ -50,7 +53,7 @@ function stubMetadata(metadata: DRPlanExecution['metadata']): DRPlanExecution['m
     ...(deletionTimestamp !== undefined && { deletionTimestamp }),
     ...(finalizers !== undefined && { finalizers: isOwnAlone ? OWN_FINALIZER : finalizers }),
     ...(ownerReferences !== undefined && { ownerReferences }),
-    ...(nestedIn !== undefined && { annotations: { [ANNOTATIONS.nestedIn]: nestedIn } }),
+    ...(annotations.length > 0 && { annotations: Object.fromEntries(annotations) }),
   };
 }
 

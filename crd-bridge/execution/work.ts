@@ -11,7 +11,7 @@ import type { RunIdentity, RunInput, SnapshotRef } from '../../workflows/contrac
 import type { Refusal } from './gates.js';
 import { nothingToUndo } from './plan-gate.js';
 import { refusalOf, refuse, Refused, throwIf } from './refused.js';
-import { checkNewest, checkTarget, hasEffects } from './revert-target.js';
+import { checkNewest, checkStays, checkTarget, hasEffects } from './revert-target.js';
 import { expandStages, hasLostOutputs } from './size-guard.js';
 import type { CachedExecution, DrDeps } from './types.js';
 
@@ -94,6 +94,7 @@ async function findUndo(
   const target = await findTarget(deps, execution);
   throwIf(checkTarget(execution, target));
   if (target?.status?.snapshotRef === undefined) throw new Error('unreachable: the target was checked');
+  if (recorded === undefined) throwIf(checkStays(target));
   throwIf(checkNewest(execution, target, deps.caches.executions.list(), plan.status?.executionHistory));
   const snapshot = await readSnapshot(
     deps,

@@ -7,7 +7,7 @@ import { reportOf } from '../../api/undo.js';
 import type { RunDescription } from '../../client/runs.js';
 import type { FinishUpdate, RunProgress } from '../../workflows/contract.js';
 import { findCondition, setCondition } from '../core/conditions.js';
-import type { ReleaseCause, RunKind } from '../core/kind.js';
+import type { ReleaseCause, RunKind, RunView } from '../core/kind.js';
 import { isElsewhere } from '../core/temporal-identity.js';
 import type { ExecutionAdmission } from '../execution/admission.js';
 import { answersOf } from '../execution/answers.js';
@@ -18,6 +18,7 @@ import { checkAbandoned, checkRestored } from '../execution/gates.js';
 import { identityOf, refOf } from '../execution/identity.js';
 import { recordRow, rowOf } from '../execution/history.js';
 import { endOnPlan, holds } from '../execution/plan-state.js';
+import { openRevertsOf } from '../execution/revert-target.js';
 import { applyFinish, applyRevertToTarget, newFailures } from '../execution/projection.js';
 import type { CachedExecution, DrDeps } from '../execution/types.js';
 import { smallestStatus } from '../execution/size-guard.js';
@@ -60,6 +61,21 @@ export function createExecutionKind(
       });
     }
     return found.answers;
+  }
+
+  /** A revert restores from what belongs to its target and goes with it. */
+  function neededBy(execution: CachedExecution): Pick<RunView, 'needed'> {
+    const { metadata, status } = execution;
+    if (metadata.deletionTimestamp === undefined || !isTerminalExecution(status?.phase)) return {};
+    const [revert] = openRevertsOf(execution, caches.executions.list());
+    if (revert === undefined) return {};
+    const { name } = revert.metadata;
+    return {
+      needed: {
+        reason: 'BeingReverted',
+        message: `execution "${name}" reverts it and needs what it has kept; it goes when that one has ended`,
+      },
+    };
   }
 
   /** Sets condition Progressing while the run goes on, and nothing else. */
@@ -263,6 +279,7 @@ export function createExecutionKind(
         deleting: metadata.deletionTimestamp !== undefined,
         held: metadata.finalizers?.includes(FINALIZERS.execution) ?? false,
         inherited: metadata.finalizers?.includes(FINALIZERS.legacyExecution) ?? false,
+        ...neededBy(execution),
         forceRelease: annotations[ANNOTATIONS.forceDelete] === 'true',
       };
     },
@@ -349,12 +366,16 @@ export function createExecutionKind(
       );
     },
     async blocked(execution, reason, message) {
-      await setProgressing(
-        execution,
-        'False',
-        reason,
-        `${message}; to delete the record nevertheless, set annotation ${ANNOTATIONS.forceDelete}: "true"`,
-      );
+      const told = `${message}; to delete the record nevertheless, set annotation ${ANNOTATIONS.forceDelete}: "true"`;
+      await setProgressing(execution, 'False', reason, told);
+      if (!isTerminalExecution(execution.status?.phase)) return;
+      deps.events.record(execution, {
+        type: 'Warning',
+        reason: 'DeletionHeld',
+        action: 'Delete',
+        message: `${reason}: ${told}`,
+        key: told,
+      });
     },
     async beforeRelease(execution, cause) {
       await closeHistory(execution, cause);

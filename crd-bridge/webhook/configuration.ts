@@ -83,10 +83,10 @@ export function webhookConfigurations(options: ConfigurationOptions): WebhookCon
       name: `protect.${GROUP}`,
       path: PATHS.validate,
       operations: ['DELETE'],
-      resources: [PLURALS.DRWorkflow, PLURALS.DRPlan],
+      resources: Object.values(PLURALS),
       failurePolicy: 'Ignore',
       timeoutSeconds: 3,
-      matchConditions: [],
+      matchConditions: [notTheBridge],
     }),
   ];
   const mutating = [

@@ -1,7 +1,9 @@
 /** Reviews of deletions: what somebody still needs is not deleted (plan semantics, §5 Delete). */
-import type { DRPlan } from '../../api/types.js';
+import { ANNOTATIONS } from '../../api/group.js';
+import type { DRPlan, DRPlanExecution } from '../../api/types.js';
 import { findCondition } from '../core/conditions.js';
 import { inspectHolder } from '../execution/lock-holder.js';
+import { isOpenRevert, openRevertsOf } from '../execution/revert-target.js';
 import type { DrDeps } from '../execution/types.js';
 import { references } from '../kinds/dr-plan.js';
 import type { PlanKind } from '../kinds/dr-plan.js';
@@ -58,6 +60,23 @@ export async function reviewPlanDeletion(
     reason: 'PlanInUse',
     message: `DRPlan "${namespace}/${name}" is in use: ${state.why}; then delete the plan`,
   });
+}
+
+/** An execution that is being reverted stays: what its undo restores from goes with it. Not when its namespace goes. */
+export async function reviewExecutionDeletion(deps: DeletionDeps, object: ReviewedObject): Promise<Verdict> {
+  const { name, namespace = '', annotations, deletionTimestamp } = object.metadata;
+  if (deletionTimestamp !== undefined || annotations?.[ANNOTATIONS.forceDelete] === 'true') return allowed();
+  const candidates = openRevertsOf(object as unknown as DRPlanExecution, deps.dr.caches.executions.list());
+  for (const { metadata } of candidates) {
+    const revert = await deps.lookups.liveExecution(namespace, metadata.name);
+    if (revert === undefined || !isOpenRevert(revert)) continue;
+    if (await deps.lookups.isTerminating(namespace)) return allowed();
+    return refusedBy({
+      reason: 'ExecutionInUse',
+      message: `DRPlanExecution "${namespace}/${name}" is being reverted by execution "${revert.metadata.name}", which needs what it has kept; cancel that one or wait until it has ended, then delete this`,
+    });
+  }
+  return allowed();
 }
 
 /** Plans that are being deleted themselves need it no more. */

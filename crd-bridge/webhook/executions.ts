@@ -21,7 +21,7 @@ import {
   planNotFound,
 } from '../execution/plan-gate.js';
 import { holds } from '../execution/plan-state.js';
-import { checkNewest, checkTarget, hasEffects } from '../execution/revert-target.js';
+import { checkNewest, checkStays, checkTarget, hasEffects } from '../execution/revert-target.js';
 import type { CachedExecution, DrDeps } from '../execution/types.js';
 import type { PlanKind } from '../kinds/dr-plan.js';
 import { actingOf } from './acting.js';
@@ -194,6 +194,8 @@ async function checkRevert(
   });
   const refusal = checkTarget(revert, target);
   if (refusal !== undefined || target === undefined) return refusal;
+  const going = checkStays(target);
+  if (going !== undefined) return going;
   const newer = checkNewest(revert, target, deps.dr.caches.executions.list(), plan.status?.executionHistory);
   if (newer !== undefined) return newer;
   const { phase, stageStatuses, undone } = target.status ?? {};

@@ -1,7 +1,7 @@
 import { API_VERSION } from '../../api/group.js';
 import { nestedPlans } from '../../api/nested-plans.js';
 import type { WorkflowSpecLookup } from '../../api/nested-plans.js';
-import type { DRPlan, DRWorkflow } from '../../api/types.js';
+import type { DRPlan, DRPlanExecution, DRWorkflow } from '../../api/types.js';
 import type { KubeClient } from '../../kube/client.js';
 import type { Cacheable, Informer } from '../../kube/informer.js';
 import { references } from '../kinds/dr-plan.js';
@@ -15,6 +15,7 @@ export interface Lookups {
   /** A plan that is there and not being deleted. */
   plan(namespace: string, name: string): Promise<DRPlan | undefined>;
   livePlan(namespace: string, name: string): Promise<DRPlan | undefined>;
+  liveExecution(namespace: string, name: string): Promise<DRPlanExecution | undefined>;
   /** Takes in workflows of a plan that the cache does not have; with `all`, also those it has. */
   learnWorkflows(plan: DRPlan, all: boolean): Promise<void>;
   /** Reads anew the plans that a plan runs as parts of itself, and what those run in turn. */
@@ -55,6 +56,7 @@ export function createLookups(deps: Pick<DrDeps, 'kube' | 'caches'>): Lookups {
       return usable(caches.plans.get(namespace, name)) ?? livePlan(namespace, name);
     },
     livePlan,
+    liveExecution: (namespace, name) => live(caches.executions, namespace, name),
     async learnWorkflows(plan, all) {
       const wanted = new Map(references(plan).map((ref) => [`${ref.namespace}/${ref.name}`, ref]));
       const reads = [...wanted.values()]

@@ -3,7 +3,7 @@ import type { WorkflowKind } from '../kinds/dr-workflow.js';
 import type { DrDeps } from '../execution/types.js';
 import { PATHS } from './configuration.js';
 import { reviewPlan, reviewWorkflow } from './definitions.js';
-import { reviewPlanDeletion, reviewWorkflowDeletion } from './deletions.js';
+import { reviewExecutionDeletion, reviewPlanDeletion, reviewWorkflowDeletion } from './deletions.js';
 import { reviewExecution } from './executions.js';
 import { createLookups } from './lookups.js';
 import { allowed } from './review.js';
@@ -27,6 +27,7 @@ export function createRules(dr: DrDeps, kinds: { workflows: WorkflowKind; plans:
       if (oldObject === undefined) return allowed();
       if (kind === 'DRWorkflow') return reviewWorkflowDeletion({ dr, lookups }, oldObject);
       if (kind === 'DRPlan') return reviewPlanDeletion({ dr, lookups, plans: kinds.plans }, oldObject);
+      if (kind === 'DRPlanExecution') return reviewExecutionDeletion({ dr, lookups }, oldObject);
       return allowed();
     }
     if (object === undefined) return allowed();

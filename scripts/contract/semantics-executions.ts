@@ -114,6 +114,8 @@ export const SEMANTICS_EXECUTIONS: readonly Chapter[] = [
       'snapshot, outputs and prior objects outlive Temporal’s retention; a revert needs no history',
       [
         `${UNDO} > a revert > needs no history: the run may be gone from Temporal`,
+        'test/admission/reverted-deletion.test.ts > admission refuses to delete what is being reverted',
+        'test/admission/reverted-deletion.test.ts > without admission the finalizer holds it until the revert has restored',
 
         'crd-bridge/execution/snapshot-store.test.ts > is owned by every execution that runs it, and one write is all that a first run costs',
         `${OBJECT} > interruption > keeps large prior state compressed, and refuses what no Secret can hold`,
