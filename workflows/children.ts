@@ -5,7 +5,6 @@ import {
   isCancellation,
   ParentClosePolicy,
   setHandler,
-  sleep,
   startChild,
 } from '@temporalio/workflow';
 import type { ChildWorkflowHandle } from '@temporalio/workflow';
@@ -21,6 +20,7 @@ import type {
   StageRollbackInput,
   StageRunInput,
 } from './contract.js';
+import { onceEarlierStageHasEnded } from './earlier-stages.js';
 import type { RunContext } from './run-context.js';
 import { settleLeft } from './left-behind.js';
 import { abortSignal, retrySignal, skipSignal } from './pause.js';
@@ -113,30 +113,30 @@ export function createChildren(setup: ChildrenSetup): Pick<RunContext, 'runChild
   };
 }
 
-/** A stage of before a reset is given so long to end. */
-const EARLIER = { forMs: 600_000, everyMs: 1_000 };
-
 /**
  * Starts a child whose id may be taken: when somebody has reset the run, the stage of before goes on to its end. It is
  * waited for, so that nothing acts twice at once; a cancel meanwhile reaches it too.
  */
 async function startFree<T>(workflowId: string, start: () => Promise<T>): Promise<T> {
-  const until = Date.now() + EARLIER.forMs;
-  for (;;) {
-    try {
-      return await start();
-    } catch (error) {
-      if (!(error instanceof WorkflowExecutionAlreadyStartedError) || Date.now() >= until) throw error;
-      try {
-        await sleep(EARLIER.everyMs, { summary: 'until the stage of before the reset has ended' });
-      } catch (cancelled) {
-        await CancellationScope.nonCancellable(() =>
-          getExternalWorkflowHandle(workflowId)
-            .cancel()
-            .catch(() => undefined),
-        );
-        throw cancelled;
-      }
+  let taken: WorkflowExecutionAlreadyStartedError | undefined;
+  try {
+    const started = await onceEarlierStageHasEnded(() =>
+      start().catch((error: unknown) => {
+        if (!(error instanceof WorkflowExecutionAlreadyStartedError)) throw error;
+        taken = error;
+        return undefined;
+      }),
+    );
+    if (started !== undefined) return started;
+  } catch (error) {
+    if (taken !== undefined && isCancellation(error)) {
+      await CancellationScope.nonCancellable(() =>
+        getExternalWorkflowHandle(workflowId)
+          .cancel()
+          .catch(() => undefined),
+      );
     }
+    throw error;
   }
+  throw taken ?? new Error('a start without a child');
 }

@@ -1,8 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { API_VERSION, ANNOTATIONS } from '../../api/group.js';
-import { readNesting } from '../../api/nesting.js';
+import { API_VERSION } from '../../api/group.js';
 import type { DRPlan } from '../../api/types.js';
 import { isConflict } from '../../kube/error.js';
+import { createRetentionIndex } from './retention-index.js';
 import { planKeyOf, removable } from './retention.js';
 import type { RetentionDefaults, RetentionView } from './retention.js';
 import type { CachedExecution, DrDeps } from './types.js';
@@ -42,29 +42,14 @@ export function createRetentionSweep(
   const { kube, caches, log } = deps;
   const now = options.now ?? Date.now;
 
-  function look(): RetentionView & { plans: string[] } {
-    const byPlan = new Map<string, CachedExecution[]>();
-    const byParent = new Map<string, CachedExecution[]>();
-    const put = (map: Map<string, CachedExecution[]>, key: string, execution: CachedExecution): void => {
-      const known = map.get(key);
-      if (known === undefined) map.set(key, [execution]);
-      else known.push(execution);
-    };
-    for (const execution of caches.executions.list()) {
-      put(byPlan, planKeyOf(execution), execution);
-      const parent = readNesting(execution.metadata.annotations?.[ANNOTATIONS.nestedIn])?.parent.uid;
-      if (parent !== undefined) put(byParent, parent, execution);
-    }
-    return {
-      plans: [...byPlan.keys()],
-      ofPlan: (plan) => byPlan.get(plan) ?? [],
-      nestedIn: (uid) => byParent.get(uid) ?? [],
-      plan: (plan) => {
-        const [namespace, name = ''] = plan.split('/');
-        return caches.plans.get(namespace, name);
-      },
-    };
-  }
+  const index = createRetentionIndex(caches.executions);
+  const view: RetentionView = {
+    ...index,
+    plan: (plan) => {
+      const [namespace, name = ''] = plan.split('/');
+      return caches.plans.get(namespace, name);
+    },
+  };
 
   /** @returns false when the plan is not free, or its executions are not what they were */
   async function remove(execution: CachedExecution): Promise<boolean> {
@@ -80,7 +65,7 @@ export function createRetentionSweep(
       });
       if (plan !== undefined) caches.plans.learn(plan);
       // What has happened since the pass began counts.
-      const due = removable(look(), planKeyOf(execution), options.defaults, now());
+      const due = removable(view, planKeyOf(execution), options.defaults, now());
       if (!due.some(({ metadata }) => metadata.uid === uid && metadata.resourceVersion === resourceVersion))
         return false;
       try {
@@ -113,7 +98,7 @@ export function createRetentionSweep(
       );
       await sleep(options.paceMs, undefined, { signal }).catch(() => undefined);
     }
-    const plan = look().plan(planKey);
+    const plan = view.plan(planKey);
     if (removed.length === 0 || plan === undefined) return;
     const named = removed
       .slice(0, NAMED)
@@ -131,8 +116,7 @@ export function createRetentionSweep(
 
   async function sweep(signal: AbortSignal): Promise<void> {
     if (!options.mayAct()) return;
-    const view = look();
-    for (const planKey of view.plans) {
+    for (const planKey of index.plans()) {
       const due = removable(view, planKey, options.defaults, now());
       if (due.length > 0) await sweepPlan(planKey, due, signal);
       if (signal.aborted) return;
