@@ -1,7 +1,9 @@
+import type { AgentOptions } from 'node:https';
+import { createSecureContext } from 'node:tls';
 import { HttpMethod, RequestContext } from '@kubernetes/client-node';
 import type { KubeConfig } from '@kubernetes/client-node';
 import type { Dispatcher } from 'undici';
-import { request } from 'undici';
+import { Agent, request } from 'undici';
 import { KubeError } from './error.js';
 import type { StatusDetails } from './error.js';
 
@@ -31,6 +33,12 @@ export interface Transport {
 
 /** How long headers made by credential plugins are kept before they are asked again. */
 const CREDENTIALS_TTL_MS = 60_000;
+
+/**
+ * How long a connection is kept that nobody uses; the API server keeps its side for 90 s. Runs come in bursts, and a burst
+ * that first has to open its connections, a TLS handshake each, loses what it needs most then.
+ */
+const KEEP_ALIVE_MS = 80_000;
 
 const READINESS_TIMEOUT_MS = 5000;
 /** A server takes less than this from listening to knowing its roles. */
@@ -81,15 +89,36 @@ export function endpointOf(config: KubeConfig): Endpoint {
       if (!renew && credentials !== undefined && credentials.until > Date.now()) return credentials;
       const context = new RequestContext(server, HttpMethod.GET);
       await config.applySecurityAuthentication(context);
+      const known = renew ? undefined : credentials;
       credentials = {
         headers: context.getHeaders(),
         // The first dispatcher is kept: it holds the open connections.
-        dispatcher: renew ? context.getDispatcher() : (credentials?.dispatcher ?? context.getDispatcher()),
+        dispatcher: known?.dispatcher ?? (await connectionsOf(config)) ?? context.getDispatcher(),
         until: Date.now() + CREDENTIALS_TTL_MS,
       };
       return credentials;
     },
   };
+}
+
+/** Direct connections as the kubeconfig wants them, kept for longer; undefined where a proxy lies between. */
+async function connectionsOf(config: KubeConfig): Promise<Dispatcher | undefined> {
+  const wanted: AgentOptions = {};
+  await config.applyToHTTPSOptions(wanted);
+  const options = config.createDispatcherOptions(config.getCurrentCluster(), wanted);
+  if (options.type !== 'agent') return undefined;
+  const { ca, cert, key, pfx, passphrase, ...connect } = options.connect as AgentOptions;
+  const secureContext = createSecureContext({
+    ...(ca !== undefined && { ca }),
+    ...(cert !== undefined && { cert }),
+    ...(key !== undefined && { key }),
+    ...(pfx !== undefined && { pfx }),
+    ...(passphrase !== undefined && { passphrase }),
+  });
+  return new Agent({
+    connect: { ...connect, secureContext } as Agent.Options['connect'],
+    keepAliveTimeout: KEEP_ALIVE_MS,
+  });
 }
 
 /** A transport to an API server. Requests are plain JSON: typed clients drop or rename fields that they do not know. */
