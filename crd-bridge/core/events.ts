@@ -16,15 +16,17 @@ export interface EventNote {
   key?: string;
 }
 
-/** Tells what happened to an object. Best effort: never rejects, never waits. */
+/** Tells what happened to an object. Best effort: never rejects, never makes the caller wait. */
 export interface EventRecorder {
   record(object: Cacheable, note: EventNote): void;
-  /** Waits for what is under way. */
+  /** Tells at once what was put off, and waits for it. */
   flush(): Promise<void>;
 }
 
 const NOTE_MAX = 1000;
 const NAME_MAX = 230;
+/** Normal events may come so much later than what they tell of, and leave the moment to whatever moves runs. */
+const NORMAL_DELAY_MS = 1000;
 
 /**
  * A recorder that writes events.k8s.io/v1: one object per event, no counting. The name is made from what is told, so
@@ -38,18 +40,40 @@ export function createEventRecorder(options: {
   onError: (error: unknown) => void;
 }): EventRecorder {
   const pending = new Set<Promise<void>>();
+  const putOff = new Map<NodeJS.Timeout, () => void>();
+
+  function tell(object: Cacheable, note: EventNote, eventTime: string): void {
+    const sent = send(object, note, eventTime);
+    pending.add(sent);
+    void sent.finally(() => pending.delete(sent));
+  }
+
   return {
     record(object, note) {
-      const sent = send(object, note);
-      pending.add(sent);
-      void sent.finally(() => pending.delete(sent));
+      const eventTime = new Date().toISOString().replace('Z', '000Z');
+      if (note.type === 'Warning') {
+        tell(object, note, eventTime);
+        return;
+      }
+      const timer = setTimeout(() => {
+        putOff.delete(timer);
+        tell(object, note, eventTime);
+      }, NORMAL_DELAY_MS);
+      putOff.set(timer, () => {
+        tell(object, note, eventTime);
+      });
     },
     async flush() {
+      for (const [timer, tellNow] of putOff) {
+        clearTimeout(timer);
+        tellNow();
+      }
+      putOff.clear();
       await Promise.all(pending);
     },
   };
 
-  async function send(object: Cacheable, note: EventNote): Promise<void> {
+  async function send(object: Cacheable, note: EventNote, eventTime: string): Promise<void> {
     const { name, namespace, uid } = object.metadata;
     const id = createHash('sha256')
       .update([uid, note.reason, note.key ?? ''].join('\n'))
@@ -60,7 +84,7 @@ export function createEventRecorder(options: {
         apiVersion: 'events.k8s.io/v1',
         kind: 'Event',
         metadata: { name: `${name.slice(0, NAME_MAX)}.${id}`, namespace: namespace ?? 'default' },
-        eventTime: new Date().toISOString().replace('Z', '000Z'),
+        eventTime,
         reportingController: options.controller,
         reportingInstance: options.instance.slice(0, 128),
         type: note.type,
