@@ -64,6 +64,7 @@ export const TARGETS: readonly Target[] = [
     figure: 'all ended after',
     must: { atMost: 3 },
     sizes: { runs: 20, 'call-ms': 2000 },
+    floor: 'waiting, all ended after',
   },
   { scenario: 'cancel', figure: 'request to terminal phase p50', must: { atMost: 1000 } },
   { scenario: 'cancel', figure: 'calls aborted', must: { atLeast: 1 } },

@@ -12,11 +12,13 @@ export const FLOOR = {
 export interface FloorInput {
   stages: number;
   actions: number;
+  /** How long each activity waits for its answer, in milliseconds. */
+  waitMs: number;
 }
 
-/** The work of an action, without the work. */
+/** The work of an action, without the work: nothing but the wait for an answer. */
 export interface WorkActivities {
-  act(): Promise<void>;
+  act(waitMs: number): Promise<void>;
 }
 
 /** The step that writes the terminal status, without writing. */

@@ -2,6 +2,7 @@
  * A worker of the empty run, as a process of its own: `work` stands for the worker, `status` for the bridge. Tells its
  * parent when it is ready, and ends when it is told to or its parent is gone.
  */
+import { setTimeout as sleep } from 'node:timers/promises';
 import { DefaultLogger, NativeConnection, Runtime, Worker } from '@temporalio/worker';
 import { FLOOR } from './contract.js';
 import type { StatusActivities, WorkActivities } from './contract.js';
@@ -10,7 +11,7 @@ const [role, address = '', namespace = '', bundle = ''] = process.argv.slice(2);
 Runtime.install({ logger: new DefaultLogger('ERROR'), shutdownSignals: [] });
 const connection = await NativeConnection.connect({ address });
 const common = { connection, namespace, shutdownGraceTime: 0 };
-const work: WorkActivities = { act: () => Promise.resolve() };
+const work: WorkActivities = { act: (waitMs) => (waitMs > 0 ? sleep(waitMs) : Promise.resolve()) };
 const status: StatusActivities = { finish: () => Promise.resolve() };
 // The same sizes as those of the worker and the bridge.
 const worker =

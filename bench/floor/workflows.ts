@@ -18,14 +18,17 @@ const { finish } = proxyActivities<StatusActivities>({
 });
 
 /** The run: its stages one after another, then the step that would end its status. */
-export async function floorParent({ stages, actions }: FloorInput): Promise<void> {
+export async function floorParent({ stages, actions, waitMs }: FloorInput): Promise<void> {
   for (let stage = 0; stage < stages; stage += 1) {
-    await executeChild(floorChild, { workflowId: `${workflowInfo().workflowId}/s${stage}`, args: [actions] });
+    await executeChild(floorChild, {
+      workflowId: `${workflowInfo().workflowId}/s${stage}`,
+      args: [actions, waitMs],
+    });
   }
   await finish();
 }
 
 /** A stage: its actions one after another. */
-export async function floorChild(actions: number): Promise<void> {
-  for (let action = 0; action < actions; action += 1) await act();
+export async function floorChild(actions: number, waitMs: number): Promise<void> {
+  for (let action = 0; action < actions; action += 1) await act(waitMs);
 }

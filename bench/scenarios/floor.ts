@@ -27,6 +27,8 @@ export const floor: Scenario = {
   summary: 'empty runs: the same workflows and activities in Temporal, no work and no Kubernetes',
   sizes: {
     runs: { value: 300, meaning: 'runs of 1x1 at once; of 3x3 a third of it; a sixth of each one at a time' },
+    waiting: { value: 20, meaning: 'runs of 1x1 at once whose activity waits' },
+    'wait-ms': { value: 2000, meaning: 'milliseconds that it waits' },
   },
   needs: 'temporal',
   async run(bench) {
@@ -34,6 +36,7 @@ export const floor: Scenario = {
     try {
       const figures: Figure[] = [];
       for (const shape of SHAPES) figures.push(...(await measureShape(bench, workers, shape)));
+      figures.push(await measureWaiting(bench));
       return figures;
     } finally {
       await workers.close();
@@ -97,7 +100,7 @@ async function startWorkers(bench: Bench): Promise<Workers> {
 async function measureShape(
   bench: Bench,
   workers: Workers,
-  shape: { name: string; share: number } & FloorInput,
+  shape: (typeof SHAPES)[number],
 ): Promise<Figure[]> {
   const { name } = shape;
   const many = Math.max(3, Math.round(bench.size('runs') * shape.share));
@@ -141,6 +144,23 @@ async function measureShape(
   ];
 }
 
+/** What scenario `concurrency` does, beneath. */
+async function measureWaiting(bench: Bench): Promise<Figure> {
+  const count = bench.size('waiting');
+  const begun = performance.now();
+  await startEmpty(
+    bench,
+    { stages: 1, actions: 1, waitMs: bench.size('wait-ms') },
+    { count, parallel: count, text: `${count} at once that wait` },
+  );
+  return {
+    name: 'waiting, all ended after',
+    value: (performance.now() - begun) / 1000,
+    unit: 's',
+    better: 'lower',
+  };
+}
+
 async function cpuOf(pids: Record<string, number>): Promise<Record<string, number>> {
   const read = await Promise.all(
     Object.entries(pids).map(async ([name, pid]) => [name, (await usageOf(pid))?.cpuSeconds] as const),
@@ -151,14 +171,14 @@ async function cpuOf(pids: Record<string, number>): Promise<Record<string, numbe
 /** Milliseconds of each run from its start to its result. */
 async function startEmpty(
   bench: Bench,
-  { stages, actions }: FloorInput,
+  { stages, actions, waitMs = 0 }: Omit<FloorInput, 'waitMs'> & { waitMs?: number },
   options: { count: number; parallel: number; text: string },
 ): Promise<number[]> {
   const client = bench.system.temporal?.client;
   if (client === undefined) throw new Error('no Temporal is named');
   const times: number[] = [];
   const stamp = `floor-${Date.now()}`;
-  const input: FloorInput = { stages, actions };
+  const input: FloorInput = { stages, actions, waitMs };
   await during(
     bench.progress,
     options.text,
