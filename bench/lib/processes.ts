@@ -1,5 +1,5 @@
 /** CPU time and memory of processes on this machine, from Linux's /proc. */
-import { readFile, writeFile } from 'node:fs/promises';
+import { readdir, readFile, writeFile } from 'node:fs/promises';
 
 /** Linux counts CPU time for its users in hundredths of a second, whatever the kernel's own clock is. */
 const TICKS_PER_SECOND = 100;
@@ -7,7 +7,7 @@ const TICKS_PER_SECOND = 100;
 /** What a process has used. */
 export interface Usage {
   pid: number;
-  /** Seconds of CPU since it began, of user and system. */
+  /** Seconds of CPU since it began, of user and system; with those of the processes that it has started. */
   cpuSeconds: number;
   rssMiB: number;
   /** Since it began, or since {@link resetPeak}. */
@@ -24,17 +24,33 @@ export async function usageOf(pid: number): Promise<Usage | undefined> {
       readFile(`/proc/${pid}/stat`, 'utf8'),
       readFile(`/proc/${pid}/status`, 'utf8'),
     ]);
-    return { pid, cpuSeconds: cpuSecondsOf(stat), ...memoryOf(status) };
+    return { pid, cpuSeconds: cpuSecondsOf(stat) + (await cpuSecondsOfChildren(pid)), ...memoryOf(status) };
   } catch {
     return undefined;
   }
 }
 
-/** CPU seconds of a `/proc/PID/stat` line. */
+/** A database server has a process for each connection. */
+async function cpuSecondsOfChildren(pid: number): Promise<number> {
+  let sum = 0;
+  for (const task of await readdir(`/proc/${pid}/task`)) {
+    const children = await readFile(`/proc/${pid}/task/${task}/children`, 'utf8').catch(() => '');
+    const used = await Promise.all(
+      children
+        .split(' ')
+        .filter((child) => child !== '')
+        .map((child) => usageOf(Number(child))),
+    );
+    sum += used.reduce((total, usage) => total + (usage?.cpuSeconds ?? 0), 0);
+  }
+  return sum;
+}
+
+/** CPU seconds of a `/proc/PID/stat` line, with those of children that have ended. */
 export function cpuSecondsOf(stat: string): number {
   // The second field is the program's name in parentheses and may itself hold spaces and parentheses.
   const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
-  return (Number(fields[11]) + Number(fields[12])) / TICKS_PER_SECOND;
+  return fields.slice(11, 15).reduce((total, ticks) => total + Number(ticks), 0) / TICKS_PER_SECOND;
 }
 
 /** Resident memory and its peak of a `/proc/PID/status` file. */
