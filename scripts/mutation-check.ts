@@ -11,11 +11,16 @@ import { dirname, join } from 'node:path';
 interface Mutation {
   name: string;
   breaks: string;
+  /** One for each place that keeps the promise: breaking one must not leave another to keep it. */
+  edits: readonly Edit[];
+  guards: readonly Guard[];
+}
+
+interface Edit {
   file: string;
   /** Must stand in the file exactly once. */
   from: string;
   to: string;
-  guards: readonly Guard[];
 }
 
 /** Fails when it notices. */
@@ -27,26 +32,53 @@ type Guard =
 const MUTATIONS: readonly Mutation[] = [
   {
     name: 'idempotency',
-    breaks: 'every attempt sends a key of its own',
-    file: 'activities/prepare.ts',
-    from: 'idempotencyKey({',
-    to: 'freshKey({',
+    breaks: 'every process sends keys of its own',
+    edits: [
+      {
+        file: 'activities/prepare.ts',
+        from: '}),\n    round: inherited.round,\n    signal',
+        to: '}) + `-${process.pid}`,\n    round: inherited.round,\n    signal',
+      },
+    ],
     guards: [{ kind: 'faults', args: ['--only', 'effect-http×worker', '--faults', '2', '--seconds', '240'] }],
+  },
+  {
+    name: 'doubt',
+    breaks: 'a refusal gives a new key although an attempt before it may have had its effect',
+    edits: [
+      {
+        file: 'activities/series.ts',
+        from: 'return (progress.clearTo ?? 0) >= info.attempt - 1;',
+        to: 'return (progress.clearTo ?? 0) >= 0;',
+      },
+    ],
+    guards: [
+      { kind: 'tests', files: ['activities/attempt.test.ts'] },
+      { kind: 'faults', args: ['--only', 'effect-http×worker', '--faults', '2', '--seconds', '240'] },
+    ],
   },
   {
     name: 'adoption',
     breaks: 'what an attempt has made is not known to the next',
-    file: 'activities/marks.ts',
-    from: 'return found !== undefined && withoutRound(found) === withoutRound(key);',
-    to: 'return found === undefined && withoutRound(key) === "";',
+    edits: [
+      {
+        file: 'activities/marks.ts',
+        from: 'return found !== undefined && withoutRound(found) === withoutRound(key);',
+        to: 'return found === undefined && withoutRound(key) === "";',
+      },
+    ],
     guards: [{ kind: 'faults', args: ['--only', 'effect-job×worker', '--faults', '2', '--seconds', '240'] }],
   },
   {
     name: 'lock',
     breaks: 'a plan is given to whoever asks',
-    file: 'crd-bridge/execution/plan-state.ts',
-    from: 'if (holder !== undefined && !holds(holder, execution)) return undefined;',
-    to: 'if (holder !== undefined && holder.name === "") return undefined;',
+    edits: [
+      {
+        file: 'crd-bridge/execution/plan-state.ts',
+        from: 'if (holder !== undefined && !holds(holder, execution)) return undefined;',
+        to: 'if (holder !== undefined && holder.name === "") return undefined;',
+      },
+    ],
     guards: [
       { kind: 'tests', files: ['crd-bridge/execution/plan-state.test.ts'] },
       { kind: 'faults', args: ['--only', 'lock×worker', '--faults', '4', '--seconds', '240'] },
@@ -55,9 +87,13 @@ const MUTATIONS: readonly Mutation[] = [
   {
     name: 'redaction',
     breaks: 'secrets are not taken out of what is reported',
-    file: 'activities/redact.ts',
-    from: "clean.replaceAll(form, '[redacted]')",
-    to: "clean.replaceAll(form, form === '' ? '[redacted]' : form)",
+    edits: [
+      {
+        file: 'activities/redact.ts',
+        from: "clean.replaceAll(form, '[redacted]')",
+        to: "clean.replaceAll(form, form === '' ? '[redacted]' : form)",
+      },
+    ],
     guards: [
       { kind: 'tests', files: ['activities/http.test.ts', 'activities/notify.test.ts'] },
       {
@@ -69,11 +105,17 @@ const MUTATIONS: readonly Mutation[] = [
   {
     name: 'impersonation',
     breaks: 'actions act as the controller, whatever account the plan names',
-    file: 'activities/identity.ts',
-    from: 'return { ok: true, kube: home.as({ user: identityName(run) }) };',
-    to: 'return { ok: true, kube: home };',
+    // The check of the own identity would keep every action from acting.
+    edits: [
+      {
+        file: 'activities/identity.ts',
+        from: 'return { ok: true, kube: home.as({ user: identityName(run) }) };',
+        to: 'return { ok: true, kube: home };',
+      },
+      { file: 'activities/identity.ts', from: 'if (who !== user) {', to: "if (who === '') {" },
+    ],
     guards: [
-      { kind: 'tests', files: ['activities/attempt.test.ts'] },
+      { kind: 'tests', files: ['activities/attempt.test.ts', 'activities/identity.test.ts'] },
       {
         kind: 'faults',
         args: ['--only', 'effect-http×worker', '--kind', 'trespass', '--faults', '2', '--seconds', '240'],
@@ -97,20 +139,24 @@ function copySource(): string {
 }
 
 /** Applies a mutation, and gives back by which it is undone. */
-function mutate(root: string, { name, file, from, to }: Mutation): () => void {
-  const path = join(root, file);
-  const source = readFileSync(path, 'utf8');
-  if (source.split(from).length !== 2) {
-    throw new Error(
-      `mutation "${name}": ${file} does not have exactly one ${JSON.stringify(from)}; bring scripts/mutation-check.ts up to date`,
+function mutate(root: string, { name, edits }: Mutation): () => void {
+  const originals = new Map<string, string>();
+  for (const { file, from, to } of edits) {
+    const path = join(root, file);
+    const source = readFileSync(path, 'utf8');
+    if (!originals.has(path)) originals.set(path, source);
+    if (source.split(from).length !== 2) {
+      throw new Error(
+        `mutation "${name}": ${file} does not have exactly one ${JSON.stringify(from)}; bring scripts/mutation-check.ts up to date`,
+      );
+    }
+    writeFileSync(
+      path,
+      source.replace(from, () => to),
     );
   }
-  const helper = to.startsWith('freshKey')
-    ? '\nconst freshKey = (effect: Parameters<typeof idempotencyKey>[0]): string =>\n  `${idempotencyKey(effect)}-${process.pid}`;\n'
-    : '';
-  writeFileSync(path, source.replace(from, to) + helper);
   return () => {
-    writeFileSync(path, source);
+    for (const [path, source] of originals) writeFileSync(path, source);
   };
 }
 

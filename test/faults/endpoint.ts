@@ -1,6 +1,7 @@
 /**
  * The endpoint outside of everything under test. It does what a careful server does: an effect once for each
- * idempotency key; and it remembers every request, so that an effect that was asked for twice is seen.
+ * idempotency key; and it remembers every request, so that an effect that was asked for twice is seen. What stands in
+ * front of it answers 503 once after each request that got no answer: that must not be taken for the endpoint's own word.
  */
 import { createServer } from 'node:http';
 import type { IncomingMessage, ServerResponse } from 'node:http';
@@ -25,6 +26,8 @@ export interface Endpoint {
 /** Starts it. `?delay=500` answers later, `?status=400` otherwise. */
 export async function startEndpoint(gate: Gate): Promise<Endpoint> {
   const requests: { path: string; key: string }[] = [];
+  /** Paths whose last request reached the endpoint and got no answer. */
+  const unanswered = new Set<string>();
 
   async function handle(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const url = new URL(request.url ?? '/', 'http://endpoint');
@@ -55,7 +58,13 @@ export async function startEndpoint(gate: Gate): Promise<Endpoint> {
       }
     };
     if (!(await pass('before'))) return;
+    if (unanswered.delete(url.pathname)) {
+      response.writeHead(503).end('no backend');
+      return;
+    }
     requests.push({ path: url.pathname, key });
+    unanswered.add(url.pathname);
+    response.once('finish', () => unanswered.delete(url.pathname));
     await new Promise((resolve) => setTimeout(resolve, Number(url.searchParams.get('delay') ?? 0)));
     if (!(await pass('after'))) return;
     response.writeHead(Number(url.searchParams.get('status') ?? 200), { 'content-type': 'text/plain' });
