@@ -47,6 +47,12 @@ describe('addresses that are never reached by default', () => {
     ['http://[::127.0.0.1]/', 'loopback'],
     ['http://[64:ff9b::7f00:1]/', 'loopback'],
     ['http://[2002:7f00:1::]/', 'loopback'],
+    ['http://[64:ff9b:1::7f00:1]/', 'special'],
+    // The address stands elsewhere than at the end.
+    ['http://[64:ff9b:1:a9fe:a9:fe00:808:808]/', 'special'],
+    ['http://[2001:0:4136:e378:8000:63bf:3fff:fdd2]/', 'special'],
+    ['http://[::ffff:0:7f00:1]/', 'loopback'],
+    ['http://192.31.196.1/', 'special'],
     ['http://169.254.169.254/latest/meta-data', 'link-local'],
     ['http://[::ffff:a9fe:a9fe]/', 'link-local'],
     ['http://2852039166/', 'link-local'],

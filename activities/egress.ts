@@ -68,7 +68,9 @@ const CONNECT_TIMEOUT_MS = 10_000;
 const METADATA = ['100.100.100.200', '168.63.129.16', '192.0.0.192', 'fd00:ec2::254', 'fd20:ce::254'].map(
   (text) => ipaddr.process(text).toNormalizedString(),
 );
-/** Ranges that no action has a reason to reach. */
+/** Ranges that actions have a reason to reach. */
+const REACHED_RANGES: ReadonlySet<string> = new Set(['unicast', 'private', 'uniqueLocal', 'carrierGradeNat']);
+/** How others are called; what is not named here has a special purpose. */
 const REFUSED_RANGES: Record<string, string> = {
   unspecified: 'the unspecified address',
   loopback: 'a loopback address',
@@ -119,9 +121,8 @@ export function createEgressPolicy(options: EgressOptions = {}, resolve: Resolve
     if (own.has(socketKey(address, port))) return `${shown}:${port} is the cluster's own API`;
     const range = address.range();
     if (METADATA.includes(address.toNormalizedString())) return `${shown} serves cloud metadata`;
-    const why = REFUSED_RANGES[range];
-    if (why !== undefined && !(range === 'loopback' && options.allowLoopback === true))
-      return `${shown} is ${why}`;
+    if (!REACHED_RANGES.has(range) && !(range === 'loopback' && options.allowLoopback === true))
+      return `${shown} is ${REFUSED_RANGES[range] ?? `an address of a special range (${range})`}`;
     if (limited && !listed(allow, host)) return `${shown} is not on the allow list`;
     if (CONTROL_PLANE_PORTS.has(port) && isPrivate(range) && !listed(allow, host)) {
       return `${shown}:${port} is a port of a cluster's control plane`;
@@ -243,6 +244,9 @@ function pinned(addresses: { address: string; family: number }[]): LookupFunctio
   };
 }
 
+/** Networks may translate addresses of this one as they like (RFC 8215): what one of them means is not known here. */
+const LOCAL_NAT64 = ipaddr.parseCIDR('64:ff9b:1::/48');
+
 /** The IPv4 address inside an IPv6 one that only wraps it: mapped, compatible, translated, 6to4. */
 function unwrap(address: Address): Address {
   if (address.kind() === 'ipv4') return address;
@@ -252,8 +256,9 @@ function unwrap(address: Address): Address {
   switch (v6.range()) {
     case 'ipv4Mapped':
     case 'rfc6145':
-    case 'rfc6052':
       return embedded(12);
+    case 'rfc6052':
+      return v6.match(LOCAL_NAT64) ? v6 : embedded(12);
     case '6to4':
       return embedded(2);
     default: {

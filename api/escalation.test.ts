@@ -7,6 +7,12 @@ const inJob = (spec: object): object => ({
   kind: 'Job',
   spec: { template: { spec } },
 });
+const wrapped = (template: object): object => ({
+  apiVersion: 'apps.clusternet.io/v1alpha1',
+  kind: 'Manifest',
+  metadata: { name: 'm' },
+  template,
+});
 const container = (securityContext: object): object => ({
   containers: [{ name: 'a' }, { name: 'b', securityContext }],
 });
@@ -77,6 +83,22 @@ describe('an escalation', () => {
         spec: { steps: [{ pod: { hostNetwork: true, containers: [] } }] },
       },
     ],
+    // What another controller makes of it.
+    ['RBAC', wrapped({ apiVersion: 'rbac.authorization.k8s.io/v1', kind: 'ClusterRole', metadata: {} })],
+    ['PrivilegedPods', wrapped(pod({ hostNetwork: true }))],
+    [
+      'Credentials',
+      wrapped({ apiVersion: 'v1', kind: 'Secret', metadata: {}, type: 'bootstrap.kubernetes.io/token' }),
+    ],
+    [
+      'Admission',
+      {
+        apiVersion: 'v1',
+        kind: 'List',
+        items: [{ apiVersion: 'admissionregistration.k8s.io/v1', kind: 'X', metadata: {} }],
+      },
+    ],
+    ['RBAC', wrapped(wrapped({ apiVersion: 'rbac.authorization.k8s.io/v1', kind: 'Role', metadata: {} }))],
   ])('%s: %j', (expected, object) => {
     expect(classOf(object)).toBe(expected);
   });
@@ -96,8 +118,25 @@ describe('an escalation', () => {
       spec: { containers: 'none', volumes: null, hostNetwork: 'sample-of-x' },
     },
     { apiVersion: 'v1', kind: 'Pod' },
+    wrapped({ apiVersion: 'v1', kind: 'ConfigMap', metadata: {} }),
+    // A reference.
+    {
+      apiVersion: 'example.org/v1',
+      kind: 'X',
+      spec: { of: { apiVersion: 'rbac.authorization.k8s.io/v1', kind: 'Role' } },
+    },
     {},
   ])('is not %j', (object) => {
     expect(classOf(object)).toBeUndefined();
+  });
+
+  it('says where it stands, and takes a nest for what it costs to read once', () => {
+    const role = { apiVersion: 'rbac.authorization.k8s.io/v1', kind: 'Role', metadata: { name: 'r' } };
+    expect(findEscalation(wrapped(wrapped(role)) as Record<string, unknown>)?.why).toContain(
+      'template.template',
+    );
+    let nest: object = { apiVersion: 'v1', kind: 'ConfigMap', metadata: {} };
+    for (let depth = 0; depth < 60; depth += 1) nest = wrapped(nest);
+    expect(classOf(nest)).toBeUndefined();
   });
 });

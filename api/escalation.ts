@@ -55,7 +55,18 @@ const MAX_DEPTH = 64;
  */
 export function findEscalation(object: Record<string, unknown>): EscalationFound | undefined {
   const { apiVersion, kind } = object;
-  if (typeof apiVersion !== 'string' || typeof kind !== 'string') return undefined;
+  return typeof apiVersion === 'string' && typeof kind === 'string'
+    ? inspect({ ...object, apiVersion, kind }, '', 0)
+    : undefined;
+}
+
+/** @param at where the object stands in another one */
+function inspect(
+  object: Record<string, unknown> & { apiVersion: string; kind: string },
+  at: string,
+  depth: number,
+): EscalationFound | undefined {
+  const { apiVersion, kind } = object;
   const group = apiVersion.includes('/') ? (apiVersion.split('/')[0] ?? '') : '';
   const known = Object.hasOwn(GROUPS, group) ? GROUPS[group] : undefined;
   if (known !== undefined) return known;
@@ -83,8 +94,8 @@ export function findEscalation(object: Record<string, unknown>): EscalationFound
     }
   }
   const path = POD_PATHS[`${group}/${kind}`];
-  if (path !== undefined) return findInPod(dig(object, path), path.join('.'));
-  return findEmbedded(object, '', 0);
+  if (path !== undefined) return findInPod(dig(object, path), below(at, path.join('.')));
+  return findEmbedded(object, at, depth);
 }
 
 const privileged = (why: string): EscalationFound => ({ class: 'PrivilegedPods', why });
@@ -93,12 +104,14 @@ function dig(value: unknown, path: readonly string[]): unknown {
   return path.reduce<unknown>((node, key) => (isObject(node) ? node[key] : undefined), value);
 }
 
-/** Kinds of others may hold pods anywhere; what has containers is one. */
+const below = (path: string, key: string): string => (path === '' ? key : `${path}.${key}`);
+
+/** Kinds of others may hold pods and whole objects anywhere: what has containers is a pod. */
 function findEmbedded(value: unknown, path: string, depth: number): EscalationFound | undefined {
   if (depth > MAX_DEPTH) return undefined;
   if (Array.isArray(value)) {
     for (const [index, item] of value.entries()) {
-      const found = findEmbedded(item, `${path}[${index}]`, depth + 1);
+      const found = findWithin(item, `${path}[${index}]`, depth + 1);
       if (found !== undefined) return found;
     }
     return undefined;
@@ -109,10 +122,23 @@ function findEmbedded(value: unknown, path: string, depth: number): EscalationFo
     if (found !== undefined) return found;
   }
   for (const [key, item] of Object.entries(value)) {
-    const found = findEmbedded(item, path === '' ? key : `${path}.${key}`, depth + 1);
+    const found = findWithin(item, below(path, key), depth + 1);
     if (found !== undefined) return found;
   }
   return undefined;
+}
+
+/** What another controller makes of an object, perhaps in another cluster, is written by whoever wrote the object. */
+function findWithin(value: unknown, path: string, depth: number): EscalationFound | undefined {
+  if (!isObject(value)) return findEmbedded(value, path, depth);
+  const { apiVersion, kind, metadata } = value;
+  // A reference names a kind, too, but has no metadata.
+  if (typeof apiVersion !== 'string' || typeof kind !== 'string' || !isObject(metadata))
+    return findEmbedded(value, path, depth);
+  const found = inspect({ ...value, apiVersion, kind }, path, depth);
+  return (
+    found && { ...found, why: found.why.includes(path) ? found.why : `${path} is a ${kind}: ${found.why}` }
+  );
 }
 
 function findInPod(pod: unknown, path: string): EscalationFound | undefined {
