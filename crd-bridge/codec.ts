@@ -68,7 +68,8 @@ export function authorizeBy(kube: KubeClient): Authorize {
       spec: { token },
     });
     const user = status?.user;
-    if (status?.authenticated !== true || !user?.username) {
+    // A blank user with groups would be judged by its groups alone.
+    if (status?.authenticated !== true || user === undefined || (user.username ?? '').trim() === '') {
       return { status: 401, message: 'the cluster does not know this token' };
     }
     const review = await kube.create<SubjectAccessReview>({
@@ -78,7 +79,7 @@ export function authorizeBy(kube: KubeClient): Authorize {
       spec: {
         user: user.username,
         uid: user.uid,
-        groups: user.groups,
+        groups: user.groups?.filter((group) => group.trim() !== ''),
         extra: user.extra,
         resourceAttributes: { group: GROUP, resource: 'drplanexecutions', verb: VERB },
       },
