@@ -170,7 +170,7 @@ describe('counting', () => {
       1,
     ],
     ['given up for a shutdown', { attempt: 3, heartbeatDetails: { failures: 1, round: 1, clearTo: 1 } }, 1],
-  ])('a refusal keeps the round of an attempt that was %s', async (_, info, round) => {
+  ])('a refusal keeps the round of an attempt that was %s [SEC12]', async (_, info, round) => {
     const { environment, beats } = attemptOn(info);
     const attempt = environment.run(
       runAction,
@@ -444,7 +444,7 @@ describe('interruptions', () => {
     expect(beats.at(-1)).toMatchObject({ failures: 0, round: 0 });
   });
 
-  it('gives up before the effect when the process stood still for longer than the server waits', async () => {
+  it('gives up before the effect when the process stood still for longer than the server waits [SEC12]', async () => {
     const { environment } = attemptOn({ heartbeatTimeoutMs: 8000 });
     const effect = vi.fn();
     const running = environment.run(

@@ -72,7 +72,7 @@ describe('addresses that are never reached by default', () => {
     ['ftp://example.com/', 'scheme'],
     ['file:///etc/passwd', 'scheme'],
     ['http://user:secret@example.com/', 'user name'],
-  ])('refuses %s', (url, why) => {
+  ])('refuses %s [SEC5]', (url, why) => {
     expect(refusal(url)).toContain(why);
   });
 
@@ -123,13 +123,13 @@ describe('connections', () => {
     expect(await reach('site.example', loopback, { allowLoopback: true })).toBe('here');
   });
 
-  it('refuses a name that resolves to loopback', async () => {
+  it('refuses a name that resolves to loopback [SEC5]', async () => {
     expect(await reach('rebind.example', loopback)).toContain(
       'EgressRefused: rebind.example (127.0.0.1) is a loopback',
     );
   });
 
-  it('refuses a name that resolves to a good and a bad address', async () => {
+  it('refuses a name that resolves to a good and a bad address [SEC5]', async () => {
     const mixed: Resolve = () =>
       Promise.resolve([
         { address: '203.0.114.1', family: 4 },
@@ -138,7 +138,7 @@ describe('connections', () => {
     expect(await reach('mixed.example', mixed)).toContain('loopback');
   });
 
-  it('resolves once, so that a second answer has no say', async () => {
+  it('resolves once, so that a second answer has no say [SEC5]', async () => {
     let calls = 0;
     const rebinding: Resolve = () => {
       calls += 1;
@@ -148,14 +148,14 @@ describe('connections', () => {
     expect(calls).toBe(1);
   });
 
-  it("refuses the cluster's own API under any loopback address, even where loopback is allowed", async () => {
+  it("refuses the cluster's own API under any loopback address, even where loopback is allowed [SEC5]", async () => {
     const options = { allowLoopback: true, apiServers: [`https://127.0.0.1:${port}`] };
     expect(await reach('127.0.0.1', loopback, options)).toContain("cluster's own API");
     const other: Resolve = () => Promise.resolve([{ address: '127.0.0.2', family: 4 }]);
     expect(await reach('other.example', other, options)).toContain("cluster's own API");
   });
 
-  it("refuses the cluster's own API when its URL holds a name", async () => {
+  it("refuses the cluster's own API when its URL holds a name [SEC5]", async () => {
     const options = { allowLoopback: true, apiServers: [`https://api.internal:${port}`] };
     expect(await reach('innocent.example', loopback, options)).toContain("cluster's own API");
   });

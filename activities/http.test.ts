@@ -1,12 +1,15 @@
 import { createServer } from 'node:http';
 import type { IncomingMessage, RequestListener, Server, ServerResponse } from 'node:http';
+import { createServer as createTlsServer } from 'node:https';
 import { createServer as createTcpServer } from 'node:net';
 import type { AddressInfo } from 'node:net';
+import { gzipSync } from 'node:zlib';
 import { pino } from 'pino';
 import { afterEach, describe, expect, it } from 'vitest';
 import { policyFor } from '../api/policy.js';
 import type { HTTPAction } from '../api/types.js';
 import type { KubeClient } from '../kube/client.js';
+import { selfSigned } from './testing/self-signed.js';
 import { createEgressPolicy } from './egress.js';
 import type { EgressOptions } from './egress.js';
 import type { Attempt, AttemptResult } from './handler.js';
@@ -44,6 +47,12 @@ async function serve(
     });
   };
   return { url: await listen(createServer(listener)), seen };
+}
+
+/** The same with a certificate that nobody vouches for. */
+async function serveTls(listener: RequestListener): Promise<string> {
+  const url = await listen(createTlsServer(await selfSigned(), listener));
+  return url.replace('http:', 'https:');
 }
 
 async function listen(server: Server | ReturnType<typeof createTcpServer>): Promise<string> {
@@ -146,7 +155,7 @@ describe('requests', () => {
     expect(seen).toEqual([]);
   });
 
-  it('ignores proxies named by the environment', async () => {
+  it('ignores proxies named by the environment [SEC5]', async () => {
     const before = process.env.http_proxy;
     process.env.http_proxy = 'http://127.0.0.1:9';
     try {
@@ -215,7 +224,7 @@ describe('answers', () => {
     expect(body).toBe('é🚒'.repeat(500));
   });
 
-  it('reads no more than it keeps use for', async () => {
+  it('reads no more than it keeps use for [SEC7]', async () => {
     let written = 0;
     const { url } = await serve((_request, response) => {
       const chunk = Buffer.alloc(65_536, 'x');
@@ -235,7 +244,7 @@ describe('answers', () => {
     expect(written).toBeLessThan(64 * 1024 * 1024);
   });
 
-  it('survives bytes that are no text and shows no compressed ones', async () => {
+  it('survives bytes that are no text and shows no compressed ones [SEC7]', async () => {
     const raw = await serve((_request, response) => response.end(Buffer.from([0x61, 0xff, 0xc3, 0x00])));
     expect(await send({ url: raw.url })).toMatchObject({ outputs: { httpResponse: { body: 'a��' } } });
     const zipped = await serve((_request, response) =>
@@ -246,6 +255,47 @@ describe('answers', () => {
     });
   });
 
+  it('does not unpack what is compressed, however much that would be [SEC7]', async () => {
+    const bomb = gzipSync(Buffer.alloc(64 * 1024 * 1024));
+    const { url } = await serve((_request, response) =>
+      response.writeHead(200, { 'content-encoding': 'gzip' }).end(bomb),
+    );
+    expect(await send({ url })).toMatchObject({
+      outputs: { httpResponse: { body: `[${bomb.length} bytes, gzip]` } },
+    });
+  });
+
+  it('is given up with the attempt when it drips for ever [SEC7]', async () => {
+    let closed = 0;
+    const { url } = await serve((_request, response) => {
+      response.writeHead(200);
+      const drip = setInterval(() => response.write('.'), 10);
+      response.on('close', () => {
+        clearInterval(drip);
+        closed += 1;
+      });
+    });
+    const signal = AbortSignal.timeout(200);
+    expect(await send({ url }, { signal })).toMatchObject({
+      kind: 'interrupted',
+      effect: 'Unknown',
+      message: `GET ${url}/ has not finished its answer`,
+      outputs: { httpResponse: { statusCode: 200 } },
+    });
+    await expect.poll(() => closed, { timeout: 10_000 }).toBe(1);
+  });
+
+  it('counts only from a server whose certificate is good, unless an action says otherwise [SEC7]', async () => {
+    let asked = 0;
+    const url = await serveTls((_request, response) => {
+      asked += 1;
+      response.end('ok');
+    });
+    expect(await send({ url })).toMatchObject({ kind: 'failed', reason: 'TLSError', effect: 'None' });
+    expect(asked).toBe(0);
+    expect(await send({ url, insecureSkipVerify: true })).toMatchObject({ kind: 'succeeded' });
+  });
+
   it('reads the characters that the server announces', async () => {
     const { url } = await serve((_request, response) =>
       response.writeHead(200, { 'content-type': 'text/plain; charset=gbk' }).end(Buffer.from([0xd6, 0xd0])),
@@ -253,7 +303,7 @@ describe('answers', () => {
     expect(await send({ url })).toMatchObject({ outputs: { httpResponse: { body: '中' } } });
   });
 
-  it('refuses a header bomb for good', async () => {
+  it('refuses a header bomb for good [SEC7]', async () => {
     const url = await listen(
       createTcpServer((socket) => {
         socket.on('error', () => undefined);
@@ -346,7 +396,7 @@ describe('redirects', () => {
     expect(seen[3]?.headers['content-type']).toBeUndefined();
   });
 
-  it('does not follow to an address that is not allowed', async () => {
+  it('does not follow to an address that is not allowed [SEC5]', async () => {
     const { url } = await serve((_request, response) =>
       response.writeHead(307, { location: 'http://169.254.169.254/latest' }).end(),
     );
@@ -357,7 +407,20 @@ describe('redirects', () => {
     });
   });
 
-  it('sends secret headers to no other origin', async () => {
+  it('does not follow from an encrypted connection to one that is not [SEC5]', async () => {
+    const plain = await serve((_request, response) => response.end('ok'));
+    const url = await serveTls((_request, response) =>
+      response.writeHead(307, { location: plain.url }).end(),
+    );
+    expect(await send({ url, insecureSkipVerify: true })).toMatchObject({
+      kind: 'failed',
+      reason: 'EgressRefused',
+      message: expect.stringContaining('is not encrypted') as string,
+    });
+    expect(plain.seen).toEqual([]);
+  });
+
+  it('sends secret headers to no other origin [SEC6]', async () => {
     const other = await serve((_request, response) => response.end('ok'));
     const first = await serve((_request, response) => response.writeHead(307, { location: other.url }).end());
     await send(
@@ -379,7 +442,7 @@ describe('redirects', () => {
 });
 
 describe('secrets', () => {
-  it('appear in nothing that is reported', async () => {
+  it('appear in nothing that is reported [SEC9]', async () => {
     const { url } = await serve((request, response) =>
       response.writeHead(500).end(JSON.stringify({ you: request.headers, at: request.url })),
     );
@@ -413,7 +476,7 @@ describe('secrets', () => {
     ['api.example.org, 127.0.0.1', 'succeeded'],
     ['*.example.org', 'failed'],
     ['', 'failed'],
-  ])('go to no host but those that the Secret allows: %j', async (hosts, kind) => {
+  ])('go to no host but those that the Secret allows: %j [SEC6]', async (hosts, kind) => {
     const { url } = await serve((_request, response) => response.end());
     const result = await send(
       {

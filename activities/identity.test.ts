@@ -20,13 +20,13 @@ it('acts as the account in the namespace of the plan', () => {
 });
 
 it.each(['', ' ', '\t', 'a b', 'a:b', 'a:b:c', 'a/b', 'a\nb', 'a\r\nImpersonate-Group: x', 'Ä', 'A'])(
-  'is never the controller because an account is called %j',
+  'is never the controller because an account is called %j [SEC1]',
   (name) => {
     expect(actAs(run(name), home, true)).toMatchObject({ ok: false });
     expect(actAs(run(name), home, false)).toMatchObject({ ok: false });
   },
 );
 
-it.each(['', ' ', 'a:b', 'kube-system:x'])('is nobody in the namespace %j', (namespace) => {
+it.each(['', ' ', 'a:b', 'kube-system:x'])('is nobody in the namespace %j [SEC1]', (namespace) => {
   expect(actAs(run('acts', namespace), home, true)).toMatchObject({ ok: false });
 });

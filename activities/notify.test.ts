@@ -1,14 +1,13 @@
-import 'reflect-metadata';
 import { createServer } from 'node:http';
 import { createServer as createTcpServer } from 'node:net';
 import type { AddressInfo, Socket } from 'node:net';
 import { TLSSocket } from 'node:tls';
-import * as x509 from '@peculiar/x509';
 import { pino } from 'pino';
 import { afterEach, describe, expect, it } from 'vitest';
 import { policyFor } from '../api/policy.js';
 import type { NotifyAction } from '../api/types.js';
 import type { KubeClient } from '../kube/client.js';
+import { selfSigned } from './testing/self-signed.js';
 import { createEgressPolicy } from './egress.js';
 import type { EgressOptions } from './egress.js';
 import type { Attempt, AttemptResult } from './handler.js';
@@ -287,23 +286,6 @@ async function smtp(
   open.push(server);
   state.port = (server.address() as AddressInfo).port;
   return state;
-}
-
-async function selfSigned(): Promise<{ key: string; cert: string }> {
-  const algorithm = { name: 'ECDSA', namedCurve: 'P-256', hash: 'SHA-256' };
-  const keys = await crypto.subtle.generateKey(algorithm, true, ['sign', 'verify']);
-  const cert = await x509.X509CertificateGenerator.createSelfSigned({
-    name: 'CN=localhost',
-    notBefore: new Date(Date.now() - 60_000),
-    notAfter: new Date(Date.now() + 3_600_000),
-    signingAlgorithm: algorithm,
-    keys,
-  });
-  const key = Buffer.from(await crypto.subtle.exportKey('pkcs8', keys.privateKey)).toString('base64');
-  return {
-    key: `-----BEGIN PRIVATE KEY-----\n${key}\n-----END PRIVATE KEY-----\n`,
-    cert: cert.toString('pem'),
-  };
 }
 
 const emailTo = (

@@ -18,11 +18,11 @@ it.each([
   ['in a URL in lower case', 'a%2fb%2bc%26d%22%c3%a9-secret'],
   ['in base64', base64('a/b+c&d"é-secret')],
   ['in base64 for URLs', Buffer.from('a/b+c&d"é-secret').toString('base64url')],
-])('a secret is not shown %s', (_, form) => {
+])('a secret is not shown %s [SEC9]', (_, form) => {
   expect(redactor('a/b+c&d"é-secret')(`before ${form} after`)).toBe('before [redacted] after');
 });
 
-it.each(['u:', 'us:', 'use:', 'user:'])('a secret is not shown in base64 after %j', (user) => {
+it.each(['u:', 'us:', 'use:', 'user:'])('a secret is not shown in base64 after %j [SEC9]', (user) => {
   const secret = 'correct-horse-battery';
   const shown = redactor(secret)(base64(`${user}${secret}@host`));
   expect(shown).toContain('[redacted]');

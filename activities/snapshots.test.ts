@@ -70,7 +70,7 @@ describe('snapshots', () => {
       },
       'grant the worker',
     ],
-  ])('that one %s is said for a person', async (_what, get, word) => {
+  ])('that one %s is said for a person [SEC3]', async (_what, get, word) => {
     const error: unknown = await storeOver(get)
       .read()
       .catch((thrown: unknown) => thrown);

@@ -99,7 +99,7 @@ describe('an escalation', () => {
       },
     ],
     ['RBAC', wrapped(wrapped({ apiVersion: 'rbac.authorization.k8s.io/v1', kind: 'Role', metadata: {} }))],
-  ])('%s: %j', (expected, object) => {
+  ])('%s: %j [SEC10]', (expected, object) => {
     expect(classOf(object)).toBe(expected);
   });
 

@@ -82,7 +82,7 @@ function holds(check: (v: string) => void, runs = 150): void {
 }
 
 describe('a value of any content lands as data', () => {
-  test('in a manifest', () => {
+  test('in a manifest [SEC8]', () => {
     const template = [
       'kind: ConfigMap',
       'data:',
@@ -132,7 +132,7 @@ describe('a value of any content lands as data', () => {
     });
   });
 
-  test('in a JSON body', () => {
+  test('in a JSON body [SEC8]', () => {
     holds((v) => {
       const body = renderBody(
         '{"a":"{{ .params.v }}","b":["<$(params.v)>",1],"k-{{ .params.v }}":null}',
@@ -147,7 +147,7 @@ describe('a value of any content lands as data', () => {
     });
   });
 
-  test('in a YAML body', () => {
+  test('in a YAML body [SEC8]', () => {
     const template =
       'a: {{ .params.v }} # c\nb: ["{{ .params.v }}", x]\nc: |\n  <{{ .params.v }}>\nd: >-\n  {{ .params.v }}\n\n# end\ne: 1\n';
     holds((v) => {
@@ -163,7 +163,7 @@ describe('a value of any content lands as data', () => {
     }, 60);
   });
 
-  test('in path and query of a URL', () => {
+  test('in path and query of a URL [SEC8]', () => {
     holds((v) => {
       let url: string;
       try {
@@ -185,7 +185,7 @@ describe('a value of any content lands as data', () => {
     });
   });
 
-  test('in a form', () => {
+  test('in a form [SEC8]', () => {
     holds((v) => {
       if (!isText(v)) return;
       const body = renderBody('a={{ .params.v }}&b=2', scopeOf(v), 'application/x-www-form-urlencoded');
@@ -196,7 +196,7 @@ describe('a value of any content lands as data', () => {
     });
   });
 
-  test('in a structured template', () => {
+  test('in a structured template [SEC8]', () => {
     holds((v) => {
       const rendered = renderValue(
         { a: ['{{ .params.v }}', { b: '<$(params.v)>' }], 'k-{{ .params.v }}': 1 },

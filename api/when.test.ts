@@ -88,7 +88,7 @@ describe('evaluateWhen', () => {
     expect(holds(expression)).toEqual({ error: expect.stringContaining(message) as string });
   });
 
-  test('a regular expression that backtracks without end is stopped', () => {
+  test('a regular expression that backtracks without end is stopped [SEC11]', () => {
     const result = evaluateWhen('params.v.matches("^(a+)+$")', {
       ...scope,
       params: { v: `${'a'.repeat(50)}!` },
@@ -115,7 +115,7 @@ describe('checkWhen', () => {
     [`${'('.repeat(200)}true${')'.repeat(200)}`, 'condition'],
     [`${'true || '.repeat(600)}true`, 'characters'],
     [`params.a == "${'x'.repeat(5000)}"`, 'allowed are 4096'],
-  ])('refuses %s', (expression, message) => {
+  ])('refuses %s [SEC11]', (expression, message) => {
     const problems = checkWhen(expression);
     expect(problems).toMatchObject([{ severity: 'error', reason: 'InvalidWhen' }]);
     expect(problems[0]?.message).toContain(message);

@@ -31,7 +31,7 @@ it.each([
   '-a',
   '{{ .params.x }}',
   'a'.repeat(254),
-])('is nobody for the name %j, whatever the installation allows', (name) => {
+])('is nobody for the name %j, whatever the installation allows [SEC1]', (name) => {
   const generous = { controllerIdentity: true, defaultServiceAccount: 'default' };
   expect(() => accountOf(plan(name), generous)).toThrow(Refused);
   expect(() => accountOf(plan(), generous, { serviceAccountName: name })).toThrow(Refused);

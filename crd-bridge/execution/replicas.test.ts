@@ -30,7 +30,7 @@ describe('a start that was interrupted after it took the plan', () => {
     return world;
   };
 
-  it('is not begun a second time in another Temporal, where nobody can know of the first', async () => {
+  it('is not begun a second time in another Temporal, where nobody can know of the first [SEC12]', async () => {
     const world = await interrupted();
     const other = createReplica(world, { clusterId: 'another' });
     await other.reconcile();
@@ -82,7 +82,7 @@ describe('a refusal by a replica whose caches are late', () => {
     expect(world.execution().status?.phase).toBe('Succeeded');
   });
 
-  it('neither ends nor cancels one that runs', async () => {
+  it('neither ends nor cancels one that runs [SEC12]', async () => {
     const { world, replica } = late('Running');
     const workflowId = replica.kind.workflowId(world.execution());
     world.runsById.set(workflowId, { workflowId, runId: 'r1', state: 'Running', startTime: new Date() });

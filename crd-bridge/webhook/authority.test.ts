@@ -59,7 +59,7 @@ it.each(['use', 'impersonate'])('lets those use an account who have the verb %s'
   });
 });
 
-it.each(['', ' ', '\n'])('lets nobody called %j do anything, whatever their groups', async (user) => {
+it.each(['', ' ', '\n'])('lets nobody called %j do anything, whatever their groups [SEC1]', async (user) => {
   const { asked, authority } = server(['execute']);
   const subject = { user, groups: ['system:masters'] };
   expect(await authority.onPlan(subject, ['execute'], plan)).toMatchObject({ reason: 'NotAuthorized' });

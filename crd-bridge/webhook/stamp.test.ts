@@ -62,6 +62,12 @@ it('says who created an execution, whatever the object claims', async () => {
   });
 });
 
+it('says the same when a review comes again, also for what it has said itself [SEC12]', async () => {
+  const first = await stamped('CREATE', { [cancel]: 'true' });
+  expect(await stamped('CREATE', { [cancel]: 'true' })).toEqual(first);
+  expect(await stamped('CREATE', first)).toEqual(first);
+});
+
 it('says who cancelled, and keeps what was said before', async () => {
   const before = { [requestedBy]: 'bob' };
   expect(await stamped('UPDATE', { ...before, [cancel]: 'true' }, before)).toEqual({

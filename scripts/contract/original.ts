@@ -194,8 +194,8 @@ export const ORIGINAL: readonly Chapter[] = [
         `${ACTS} > requests > succeed, are retried or fail by their answer, and keep it`,
         `${ACTS} > a secret in a header > is in no status, event, history, log or object that is kept`,
         `${HTTP} > answers > %i with successCodes %j is %s`,
-        `${HTTP} > secrets > appear in nothing that is reported`,
-        `${HTTP} > redirects > sends secret headers to no other origin`,
+        `${HTTP} > secrets > appear in nothing that is reported [SEC9]`,
+        `${HTTP} > redirects > sends secret headers to no other origin [SEC6]`,
       ],
     ],
     [
@@ -251,7 +251,7 @@ export const ORIGINAL: readonly Chapter[] = [
       'one execution per plan, also in a race; the lock is freed once',
       [
         `${RUNS} > an execution > is marked, then takes its plan, then starts; and the plan is free before it has ended`,
-        `${BRIDGE} > the plan of an execution > goes to one of several executions created at once; the others name the holder`,
+        `${BRIDGE} > the plan of an execution > goes to one of several executions created at once; the others name the holder [SEC12]`,
         `${STATE} > the lock > is freed by its holder only`,
       ],
     ],
@@ -421,7 +421,7 @@ export const ORIGINAL: readonly Chapter[] = [
       'no value becomes code, none is expanded twice',
       [
         `${VALUES} > a value > of any content lands as one value: in a URL, a header, a JSON body and a manifest`,
-        'api/render.property.test.ts > a value of any content lands as data > in a structured template',
+        'api/render.property.test.ts > a value of any content lands as data > in a structured template [SEC8]',
         `${RENDER} > renderString > a value that looks like a placeholder is not filled in again`,
       ],
     ],
@@ -430,8 +430,8 @@ export const ORIGINAL: readonly Chapter[] = [
       [
         `${ACTS} > requests > succeed, are retried or fail by their answer, and keep it`,
         'activities/egress.test.ts > connections > goes to the address that was checked',
-        'activities/egress.test.ts > connections > resolves once, so that a second answer has no say',
-        `${HTTP} > answers > reads no more than it keeps use for`,
+        'activities/egress.test.ts > connections > resolves once, so that a second answer has no say [SEC5]',
+        `${HTTP} > answers > reads no more than it keeps use for [SEC7]`,
       ],
     ],
     [
@@ -462,7 +462,7 @@ export const ORIGINAL: readonly Chapter[] = [
       'secrets are in no status, event, log or history',
       [
         `${ACTS} > a secret in a header > is in no status, event, history, log or object that is kept`,
-        `${HTTP} > secrets > appear in nothing that is reported`,
+        `${HTTP} > secrets > appear in nothing that is reported [SEC9]`,
         'api/compile.test.ts > bodies > stay out when they carry a secret',
       ],
     ],

@@ -112,7 +112,7 @@ export const SEMANTICS_ACTIONS: readonly Chapter[] = [
       [
         `${PARTS} > a worker > that stands still is taken for lost, and nothing has its effect twice`,
         `${ATTEMPT} > interruptions > heartbeats within the first second, and at least once a second however many attempts run`,
-        `${ATTEMPT} > interruptions > gives up before the effect when the process stood still for longer than the server waits`,
+        `${ATTEMPT} > interruptions > gives up before the effect when the process stood still for longer than the server waits [SEC12]`,
       ],
     ],
     [
@@ -132,7 +132,7 @@ export const SEMANTICS_ACTIONS: readonly Chapter[] = [
         `${ACTS} > requests > succeed, are retried or fail by their answer, and keep it`,
         `${HTTP} > answers > keeps 1000 characters and never half of one`,
         `${HTTP} > answers > says what was answered and keeps it, on failure too`,
-        `${HTTP} > answers > reads no more than it keeps use for`,
+        `${HTTP} > answers > reads no more than it keeps use for [SEC7]`,
       ],
     ],
     [
@@ -141,8 +141,8 @@ export const SEMANTICS_ACTIONS: readonly Chapter[] = [
         `${ACTS} > requests > succeed, are retried or fail by their answer, and keep it`,
         `${ACTS} > a secret in a header > is in no status, event, history, log or object that is kept`,
         `${HTTP} > redirects > follows at most five`,
-        `${HTTP} > redirects > does not follow to an address that is not allowed`,
-        `${HTTP} > secrets > appear in nothing that is reported`,
+        `${HTTP} > redirects > does not follow to an address that is not allowed [SEC5]`,
+        `${HTTP} > secrets > appear in nothing that is reported [SEC9]`,
       ],
     ],
     [

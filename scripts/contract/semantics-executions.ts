@@ -50,7 +50,7 @@ export const SEMANTICS_EXECUTIONS: readonly Chapter[] = [
       'who finds the plan taken is Failed, PlanBusy, naming the holder; nothing queues',
       [
         `${E2E} > an execution > of a busy plan fails and names the holder; nothing queues`,
-        `${BRIDGE} > the plan of an execution > goes to one of several executions created at once; the others name the holder`,
+        `${BRIDGE} > the plan of an execution > goes to one of several executions created at once; the others name the holder [SEC12]`,
       ],
     ],
     [
@@ -104,7 +104,7 @@ export const SEMANTICS_EXECUTIONS: readonly Chapter[] = [
       [
         `${CONTROL} > an object with a run > is concluded when its run has closed or is lost`,
         `${CONTROL} > an object with a run > is left alone too when the Temporal that does not know it turns out to be a new one at the old address`,
-        'crd-bridge/execution/replicas.test.ts > a start that was interrupted after it took the plan > is not begun a second time in another Temporal, where nobody can know of the first',
+        'crd-bridge/execution/replicas.test.ts > a start that was interrupted after it took the plan > is not begun a second time in another Temporal, where nobody can know of the first [SEC12]',
         `${ACCIDENT} > while the bridge is away > what came too late, was lost, or lost its object is told when it is back, and nothing starts`,
         `${ACCIDENT} > while the bridge is away > a bridge that comes back to another Temporal changes nothing, and goes on when it finds the right one`,
         `${BRIDGE} > an execution whose run is in another Temporal > says so, changes nothing, and is deleted only when a person insists; its plan is freed with the run`,
@@ -340,7 +340,7 @@ export const SEMANTICS_EXECUTIONS: readonly Chapter[] = [
       '200 stages and 2,000 actions are admitted, more are not',
       [
         'test/admission/size.test.ts > workflows, plans and executions of 2,000 actions are answered in time',
-        'test/admission/size.test.ts > 200 stages are let in, and one more action than a run may have is not',
+        'test/admission/size.test.ts > 200 stages are let in, and one more action than a run may have is not [SEC11]',
         'test/big/long-run.test.ts > succeeds with each effect once and in order, its status below 1 MiB, what is left out in Temporal, and no history near a limit',
       ],
     ],
@@ -378,14 +378,14 @@ export const SEMANTICS_EXECUTIONS: readonly Chapter[] = [
     [
       'strange input (aliases, depth, length, double keys, NUL, emoji, CRLF, BOM) is let in and runs, or is refused clearly, online and offline alike',
       [
-        `${STRANGE} > a manifest with %s is refused`,
+        `${STRANGE} > a manifest with %s is refused [SEC11]`,
         `${STRANGE} > %s is read within the same bounds`,
         `${STRANGE} > a parameter of three hundred levels is refused, in every list of parameters`,
-        `${STRANGE} > a name of 10,000 characters of %s is refused`,
-        `${STRANGE} > a body of a hundred thousand brackets, and one that is no JSON, bring nothing down`,
+        `${STRANGE} > a name of 10,000 characters of %s is refused [SEC11]`,
+        `${STRANGE} > a body of a hundred thousand brackets, and one that is no JSON, bring nothing down [SEC11]`,
         `${STRANGE} > parameters of a megabyte are let in, and of what the API server does not take the reason is told`,
         `${STRANGE} > line ends of Windows, a byte order mark and emoji are let in, and arrive`,
-        `${STRANGE} > the bridge has lived through all of it`,
+        `${STRANGE} > the bridge has lived through all of it [SEC11]`,
         'test/admission/fuzz.test.ts > stories that the data model allows are let in whole',
         'client/manifests/manifests.test.ts > hostile files > %s',
       ],

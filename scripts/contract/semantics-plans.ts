@@ -74,9 +74,9 @@ export const SEMANTICS_PLANS: readonly Chapter[] = [
       [
         `${ACTS} > requests > succeed, are retried or fail by their answer, and keep it`,
 
-        'activities/egress.test.ts > addresses that are never reached by default > refuses %s',
+        'activities/egress.test.ts > addresses that are never reached by default > refuses %s [SEC5]',
         'activities/egress.test.ts > addresses that are never reached by default > allows %s without a list',
-        "activities/egress.test.ts > connections > refuses the cluster's own API when its URL holds a name",
+        "activities/egress.test.ts > connections > refuses the cluster's own API when its URL holds a name [SEC5]",
       ],
     ],
     [
@@ -267,8 +267,8 @@ export const SEMANTICS_PLANS: readonly Chapter[] = [
       [
         `${VALUES} > a value > of any content lands as one value: in a URL, a header, a JSON body and a manifest`,
 
-        'api/render.property.test.ts > a value of any content lands as data > in a manifest',
-        'api/render.property.test.ts > a value of any content lands as data > in a JSON body',
+        'api/render.property.test.ts > a value of any content lands as data > in a manifest [SEC8]',
+        'api/render.property.test.ts > a value of any content lands as data > in a JSON body [SEC8]',
         `${RENDER} > renderString > a value that looks like a placeholder is not filled in again`,
       ],
     ],
@@ -285,7 +285,7 @@ export const SEMANTICS_PLANS: readonly Chapter[] = [
         `${VALUES} > a value > of any content lands as one value: in a URL, a header, a JSON body and a manifest`,
         `${VALUES} > a value > may be the host of a URL, and then has to make a valid one`,
         `${RENDER} > renderUrl > %s`,
-        'api/render.property.test.ts > a value of any content lands as data > in path and query of a URL',
+        'api/render.property.test.ts > a value of any content lands as data > in path and query of a URL [SEC8]',
       ],
     ],
     [

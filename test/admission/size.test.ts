@@ -54,7 +54,7 @@ it('workflows, plans and executions of 2,000 actions are answered in time', asyn
   expect(await cost('DRPlanExecution', { planRef: 'large', operationType: 'Execute' })).toBeLessThan(3);
 });
 
-it('200 stages are let in, and one more action than a run may have is not', async () => {
+it('200 stages are let in, and one more action than a run may have is not [SEC11]', async () => {
   await stack.workflow('ten', { parameters: [site], actions: actions(10) });
   const stages = (count: number) =>
     Array.from({ length: count }, (_, n) => ({

@@ -37,7 +37,7 @@ async function execute(user: string, annotations: Record<string, string>): Promi
   });
 }
 
-it('are stamped, whatever is claimed at create, in a patch or in a replace', async () => {
+it('are stamped, whatever is claimed at create, in a patch or in a replace [SEC13]', async () => {
   const execution = await execute('alice', {
     [requestedBy]: 'root',
     [cancelRequestedBy]: 'root',

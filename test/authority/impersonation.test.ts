@@ -137,7 +137,7 @@ const call = (path: string, name: string): Action => ({
   },
 });
 
-it('an account without rights may do nothing', async () => {
+it('an account without rights may do nothing [SEC2]', async () => {
   expect(await act('powerless', create('made'))).toMatchObject({
     phase: 'Failed',
     reason: 'Forbidden',
@@ -146,7 +146,7 @@ it('an account without rights may do nothing', async () => {
   expect(await read('made')).toBeUndefined();
 });
 
-it('nothing is done when impersonation is lost on the way', async () => {
+it('nothing is done when impersonation is lost on the way [SEC1]', async () => {
   dropping = true;
   try {
     expect(await act('powerless', create('lost'))).toMatchObject({
@@ -161,7 +161,7 @@ it('nothing is done when impersonation is lost on the way', async () => {
 });
 
 it.each(['', ' ', 'a b', 'default:default'])(
-  'nothing is done for an account called %j, even where the controller may act itself',
+  'nothing is done for an account called %j, even where the controller may act itself [SEC1]',
   async (account) => {
     const outcome = await act(account, create('odd'), { controllerIdentity: true });
     expect(outcome).toMatchObject({ phase: 'Failed', reason: 'NoServiceAccount', effect: 'None' });
@@ -169,7 +169,7 @@ it.each(['', ' ', 'a b', 'default:default'])(
   },
 );
 
-it('Secrets that an action names are read as the account', async () => {
+it('Secrets that an action names are read as the account [SEC2]', async () => {
   const refused = await act('powerless', call('refused', 'credentials'));
   expect(refused).toMatchObject({ phase: 'Failed', reason: 'Forbidden', effect: 'None' });
   expect(recorder.of('/refused')).toHaveLength(0);

@@ -64,7 +64,7 @@ const planOf = (actions: Action[], parameters: Parameter[] = []) =>
 const rbac = 'rbac.authorization.k8s.io/v1';
 
 describe('without a policy', () => {
-  it('a plan with an escalation is refused, each with its class', async () => {
+  it('a plan with an escalation is refused, each with its class [SEC10]', async () => {
     const escalations: [string, object][] = [
       ['RBAC', { apiVersion: rbac, kind: 'ClusterRole', metadata: { name: 'x' } }],
       ['RBAC', { apiVersion: rbac, kind: 'RoleBinding', metadata: { name: 'x' } }],
@@ -117,7 +117,7 @@ describe('without a policy', () => {
     expect(refused).toMatch(/job\.template: .*PrivilegedPods: .*securityContext\.privileged is true/);
   });
 
-  it('what placeholders make of an action is refused when it runs, and nothing is done', async () => {
+  it('what placeholders make of an action is refused when it runs, and nothing is done [SEC10]', async () => {
     const name = unique('templated');
     const plan = await planOf(
       [
@@ -154,7 +154,7 @@ describe('without a policy', () => {
 });
 
 describe('a policy', () => {
-  it('allows an escalation by its class', async () => {
+  it('allows an escalation by its class [SEC10]', async () => {
     await policy({ allow: ['PrivilegedPods'] });
     const plan = await poll(
       () => planOf([job('job', true)]).catch(() => undefined),
@@ -165,7 +165,7 @@ describe('a policy', () => {
     );
   });
 
-  it('limits kinds, operations and namespaces, makes plans Invalid that were not, and lets them be again', async () => {
+  it('limits kinds, operations and namespaces, makes plans Invalid that were not, and lets them be again [SEC2]', async () => {
     const plan = await planOf([
       resource('ok', configMap('ok'), 'Apply'),
       resource('elsewhere', configMap('x', 'kube-public'), 'Apply'),
@@ -188,7 +188,7 @@ describe('a policy', () => {
     );
   });
 
-  it('limits hosts, accounts and clusters, also those that are known only in a run', async () => {
+  it('limits hosts, accounts and clusters, also those that are known only in a run [SEC2]', async () => {
     const host = new URL(recorder.url).hostname;
     const other = await openStack('limited');
     try {

@@ -36,7 +36,7 @@ const key = (name: string) => ({
 const annotate = (name: string, annotations: object) =>
   stack.kube.patch(key(name), { metadata: { annotations } }, { kind: 'merge' });
 
-it('neither a forged record of an approval nor a plain yes counts, and a Warning Event says so', async () => {
+it('neither a forged record of an approval nor a plain yes counts, and a Warning Event says so [SEC13]', async () => {
   const ask = {
     name: 'ask',
     type: 'Approval' as const,
@@ -89,7 +89,7 @@ it('neither a forged record of an approval nor a plain yes counts, and a Warning
   expect(ended.status?.cancelRequest?.requestedBy).toBeUndefined();
 });
 
-it('a forged requester is passed on to nobody: the plan that is run as a part of the run carries no stamp of it', async () => {
+it('a forged requester is passed on to nobody: the plan that is run as a part of the run carries no stamp of it [SEC13]', async () => {
   await stack.simplePlan('inner', [{ name: 'wait', type: 'Wait', wait: { duration: '10ms' } }]);
   await stack.simplePlan('outer', [{ name: 'sub', type: 'Plan', plan: { name: 'inner' } }]);
   const ended = await stack.ended(await run('outer', 'outer-run', forged));

@@ -99,7 +99,7 @@ async function plan(actions: Action[], serviceAccountName = 'acts'): Promise<str
 }
 
 describe('a plan', () => {
-  it('is executed and reverted by those who have the verb and may use its account', async () => {
+  it('is executed and reverted by those who have the verb and may use its account [SEC2]', async () => {
     const name = await plan([pause('10ms')]);
     await expect(create('writer', name)).rejects.toThrow(
       `user "writer" may not execute plan "${stack.namespace}/${name}"; an administrator can grant the verb "execute" on drplans.${GROUP}/${name}`,
@@ -135,7 +135,7 @@ describe('a plan', () => {
     expect((await stack.ended(await create('driller', name, undo))).status?.phase).not.toBe('Failed');
   });
 
-  it('acts only as an account that its author may use', async () => {
+  it('acts only as an account that its author may use [SEC2]', async () => {
     const spec = { stages: [{ name: 's', workflows: [{ workflowRef: { name: 'none' } }] }] };
     const write = (name: string, serviceAccountName: string) =>
       as('author').create({
@@ -153,7 +153,7 @@ describe('a plan', () => {
     );
   });
 
-  it.each(['', ' ', 'a b', 'a:b', 'A'])('is refused with an account called %j', async (name) => {
+  it.each(['', ' ', 'a b', 'a:b', 'A'])('is refused with an account called %j [SEC1]', async (name) => {
     await expect(plan([pause('10ms')], name)).rejects.toThrow('spec.serviceAccountName');
   });
 });
@@ -163,7 +163,7 @@ describe('a plan that runs another', () => {
     plan([{ name: 'inner', type: 'Plan', plan: { name: inner }, ...more }]);
   const actionOf = (execution: DRPlanExecution) => actionAt(execution, 0, 0, 0);
 
-  it('is run through by those only who may run both, by their groups too', async () => {
+  it('is run through by those only who may run both, by their groups too [SEC2]', async () => {
     const inner = await plan([pause('10ms')]);
     const outer = await outerOf(inner);
     const { kube, namespace } = stack;
@@ -204,7 +204,7 @@ describe('a plan that runs another', () => {
     expect(undo.status?.phase).not.toBe('Succeeded');
   });
 
-  it('whose account the requester may not use is not run for them', async () => {
+  it('whose account the requester may not use is not run for them [SEC2]', async () => {
     const inner = await plan([pause('10ms')], 'mighty');
     const ended = await stack.ended(await create('runner', await outerOf(inner)));
     expect(actionOf(ended)).toMatchObject({ phase: 'Failed', reason: 'NotAuthorized', effect: 'None' });
@@ -228,7 +228,7 @@ describe('a run', () => {
     expect((await stack.ended(again)).status?.phase).toBe('Cancelled');
   });
 
-  it('is approved by those who may approve, and forged answers, stamps and states count for nothing', async () => {
+  it('is approved by those who may approve, and forged answers, stamps and states count for nothing [SEC13]', async () => {
     const name = await plan([
       {
         name: 'ok',
@@ -278,7 +278,7 @@ describe('a run', () => {
     expect((await stack.ended(run)).status?.phase).toBe('Succeeded');
   });
 
-  it('runs what it was approved for, whatever becomes of plan and workflow meanwhile', async () => {
+  it('runs what it was approved for, whatever becomes of plan and workflow meanwhile [SEC3]', async () => {
     const name = await plan([
       { name: 'ok', type: 'Approval', approval: { message: 'go?', approvers: { users: ['approver'] } } },
       { name: 'what', type: 'Wait', wait: { duration: '10ms' } },
@@ -299,7 +299,7 @@ describe('a run', () => {
   });
 });
 
-it('a run whose account was swapped after its admission does not start', async () => {
+it('a run whose account was swapped after its admission does not start [SEC2]', async () => {
   // Admission looks away here, so that the record of what was admitted can be an earlier one.
   const other = await openStack('swapped', { admission: 'disabled' });
   try {

@@ -46,7 +46,7 @@ const running = (execution: DRPlanExecution) =>
   stack.until(execution, (now) => now.status?.stageStatuses?.[0]?.phase === 'Running');
 
 describe('the plan of an execution', () => {
-  it('goes to one of several executions created at once; the others name the holder', async () => {
+  it('goes to one of several executions created at once; the others name the holder [SEC12]', async () => {
     const plan = unique('race');
     await stack.simplePlan(plan, [http('call', `${recorder.url}/${plan}?delay=1500`)]);
     const created = await Promise.all([1, 2, 3, 4].map((n) => stack.execute(plan, {}, `${plan}-${n}`)));

@@ -1,6 +1,8 @@
 /** The life of executions and what it leaves on their plan (plan semantics, §1 and §5). */
+import { readFile } from 'node:fs/promises';
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
-import { ANNOTATIONS, API_VERSION, FINALIZERS, LABELS } from '../../api/group.js';
+import { parse } from 'yaml';
+import { ANNOTATIONS, API_VERSION, FINALIZERS, GROUP, LABELS } from '../../api/group.js';
 import type { DRPlan, DRPlanExecution, DRPlanExecutionSpec } from '../../api/types.js';
 import { startRecorder } from '../support/recorder.js';
 import type { Recorder } from '../support/recorder.js';
@@ -36,6 +38,16 @@ const again = (value: number) => ({
   params: [{ name: 'status', value }],
 });
 
+/** A schema, as far as it names fields. */
+interface Schema {
+  properties?: Record<string, Schema>;
+  items?: Schema;
+}
+const fieldsOf = ({ properties = {}, items }: Schema): string[] => [
+  ...Object.entries(properties).flatMap(([name, schema]) => [name, ...fieldsOf(schema)]),
+  ...(items === undefined ? [] : fieldsOf(items)),
+];
+
 /** All changes of a kind in the namespace, until stopped. */
 function watch<T extends { metadata: { resourceVersion?: string } }>(kind: 'DRPlan' | 'DRPlanExecution') {
   const stop = new AbortController();
@@ -68,7 +80,7 @@ const version = (object: { metadata: { resourceVersion?: string } } | undefined)
   Number(object?.metadata.resourceVersion);
 
 describe('an execution', () => {
-  it('cannot change what its plan fixes: other fields are not kept, and a strict client is refused', async () => {
+  it('cannot change what its plan fixes: other fields are not kept, and a strict client is refused [SEC4]', async () => {
     await stack.simplePlan('fixed', [http('a', `${recorder.url}/fixed`)]);
     const fields = {
       serviceAccountName: 'admin',
@@ -92,6 +104,43 @@ describe('an execution', () => {
         },
       });
       await expect(refused).rejects.toThrow(`unknown field "spec.${field}"`);
+    }
+  });
+
+  it('keeps no field but its own, whatever plans, workflows and actions have [SEC4]', async () => {
+    const own = ['planRef', 'operationType', 'revertExecutionRef', 'params', 'mode', 'runMode'];
+    own.push('rerun', 'force', 'startDeadlineSeconds', 'ttlSecondsAfterFinished');
+    const definition = async (kind: string) => {
+      const text = await readFile(`deploy/crds/${GROUP}_${kind}.yaml`, 'utf8');
+      const { spec } = parse(text) as { spec: { versions: { schema: { openAPIV3Schema: Schema } }[] } };
+      return spec.versions[0]?.schema.openAPIV3Schema.properties?.spec ?? {};
+    };
+    const executions = await definition('drplanexecutions');
+    expect(Object.keys(executions.properties ?? {}).sort()).toEqual([...own].sort());
+    // A parameter may have any value, and nothing else may.
+    const { params: _, ...others } = executions.properties ?? {};
+    expect(JSON.stringify(others)).not.toContain('preserve-unknown-fields');
+
+    const foreign = [...fieldsOf(await definition('drplans')), ...fieldsOf(await definition('drworkflows'))];
+    const names = [...new Set(foreign)].filter((name) => !own.includes(name));
+    expect(names.length).toBeGreaterThan(80);
+    for (const value of ['x', true, 7, { a: 'b' }, [{ name: 'a', value: 'b' }], null]) {
+      const kept = await stack.kube.create<DRPlanExecution>(
+        {
+          apiVersion: API_VERSION,
+          kind: 'DRPlanExecution',
+          metadata: { name: unique('all'), namespace: ungated.namespace },
+          ...{
+            spec: {
+              ...Object.fromEntries(names.map((name) => [name, value])),
+              planRef: 'fixed',
+              operationType: 'Execute',
+            },
+          },
+        },
+        { dryRun: true },
+      );
+      expect(kept.spec).toEqual({ planRef: 'fixed', operationType: 'Execute' });
     }
   });
 

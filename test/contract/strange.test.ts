@@ -92,7 +92,7 @@ it.each<[string, () => string, RegExp]>([
   ],
   ['a tag that makes code', () => `${head}metadata: {name: a}\ndata: !!js/function 'x'\n`, /tag/i],
   ['no object', () => '---\n---\n', /manifest/],
-])('a manifest with %s is refused', async (_, text, message) => {
+])('a manifest with %s is refused [SEC11]', async (_, text, message) => {
   const spec = { actions: [manifest(text())] };
   const asked = await ask(stack.namespace, 'DRWorkflow', 'bad', spec, { dryRun: true });
   expect(asked.message).toMatch(/spec\.actions\[0\]\.resource\.manifest/);
@@ -194,13 +194,13 @@ it.each<[string, 'DRWorkflow' | 'DRPlan' | 'DRPlanExecution', unknown, RegExp]>(
     /stages\[0\]\.name/,
   ],
   ['a plan', 'DRPlanExecution', { planRef: 'n'.repeat(10_000), operationType: 'Execute' }, /planRef/],
-])('a name of 10,000 characters of %s is refused', async (_, kind, spec, message) => {
+])('a name of 10,000 characters of %s is refused [SEC11]', async (_, kind, spec, message) => {
   const asked = await ask(stack.namespace, kind, unique('long'), spec, { dryRun: true });
   expect(asked.message).toMatch(message);
   expect(asked.status).toBe(422);
 });
 
-it('a body of a hundred thousand brackets, and one that is no JSON, bring nothing down', async () => {
+it('a body of a hundred thousand brackets, and one that is no JSON, bring nothing down [SEC11]', async () => {
   const deep: unknown = JSON.parse(`${'['.repeat(2000)}${']'.repeat(2000)}`);
   const asked = await ask(
     stack.namespace,
@@ -265,7 +265,7 @@ it(
   },
 );
 
-it('the bridge has lived through all of it', async () => {
+it('the bridge has lived through all of it [SEC11]', async () => {
   const page = await (await fetch(inject('endpoints').metrics.bridge ?? '')).text();
   const rss = Number(/^process_resident_memory_bytes (\S+)$/m.exec(page)?.[1]);
   expect(rss).toBeGreaterThan(0);

@@ -136,7 +136,7 @@ describe('a value from a Secret', () => {
     expect(recorder.of(`/hook/${CANARY}`)).toHaveLength(1);
   });
 
-  it('stands in no resource but the Secrets themselves', async () => {
+  it('stands in no resource but the Secrets themselves [SEC9]', async () => {
     for (const [apiVersion, kind] of [
       [API_VERSION, 'DRWorkflow'],
       [API_VERSION, 'DRPlan'],
@@ -160,7 +160,7 @@ describe('a value from a Secret', () => {
     }
   });
 
-  it('stands in no log and no metric', async () => {
+  it('stands in no log and no metric [SEC9]', async () => {
     const logs = join(inject('dataDir'), 'logs');
     for (const file of await readdir(logs)) expectNone(file, await readFile(join(logs, file), 'utf8'));
     const { metrics } = inject('endpoints');
@@ -171,7 +171,7 @@ describe('a value from a Secret', () => {
     }
   });
 
-  it('stands in no history', async () => {
+  it('stands in no history [SEC9]', async () => {
     for (const execution of executions) {
       const workflowId = execution.status?.temporal?.workflowId ?? '';
       const text = await historyTexts(stack.temporal, workflowId);

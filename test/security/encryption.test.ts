@@ -151,7 +151,7 @@ describe('an installation that encrypts', () => {
     expect(recorder.requests[2]).toMatchObject({ body: `{"word": "${CANARY}"}` });
   });
 
-  it('leaves nothing readable in the histories but types, search attributes and times', async () => {
+  it('leaves nothing readable in the histories but types, search attributes and times [SEC9]', async () => {
     const text = await histories();
     expect(text).toContain('binary/encrypted');
     expect(text).not.toContain(CANARY);
