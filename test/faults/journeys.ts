@@ -15,7 +15,7 @@ import type { Report } from './oracle.js';
 import { definitionOf } from './plans.js';
 import type { JourneyKind } from './plans.js';
 import type { Plant } from './plant.js';
-import { checkSecrecy } from './tenant.js';
+import { checkSecrecy, FOREIGN_NAMESPACE } from './tenant.js';
 
 /** What status says of an action, by its name. */
 const actionIn = ({ status }: DRPlanExecution, action: string): ActionStatus | undefined =>
@@ -277,13 +277,16 @@ export async function travel(
       break;
     }
     case 'trespass': {
-      const found = await ended(`${id}-x`, 'Failed');
+      const found = await ended(`${id}-x`);
+      const { phase, message } = found.status ?? {};
+      if (phase !== 'Failed') report(`what its account may not do is ${phase} and not Failed: ${message}`);
       const { reason, effect } = actionIn(found, 'trespass') ?? {};
       if (reason !== 'Forbidden') report(`the action without a right ended with ${reason}, not Forbidden`);
       if (effect === 'Done') report('the action without a right is said to have had its effect');
       checkEffects(endpoint, id, ['open'], report);
-      if (objects.life('ConfigMap', `${id}-away`).uids.length > 0)
-        report('an action did what its account may not do');
+      const away = { apiVersion: 'v1', kind: 'ConfigMap', namespace: FOREIGN_NAMESPACE, name: `${id}-away` };
+      if ((await insist(() => kube.get(away))) !== undefined)
+        report(`an action did what its account may not do: it made ConfigMap ${away.namespace}/${away.name}`);
       break;
     }
     case 'cancel': {
