@@ -1,7 +1,8 @@
 /**
  * The endpoint outside of everything under test. It does what a careful server does: an effect once for each
  * idempotency key; and it remembers every request, so that an effect that was asked for twice is seen. What stands in
- * front of it answers 503 once after each request that got no answer: that must not be taken for the endpoint's own word.
+ * front of it answers 503 once after each request that got no answer, or has none yet: that must not be taken for the
+ * endpoint's own word.
  */
 import { createServer } from 'node:http';
 import type { IncomingMessage, ServerResponse } from 'node:http';
@@ -26,7 +27,7 @@ export interface Endpoint {
 /** Starts it. `?delay=500` answers later, `?status=400` otherwise. */
 export async function startEndpoint(gate: Gate): Promise<Endpoint> {
   const requests: { path: string; key: string }[] = [];
-  /** Paths whose last request reached the endpoint and got no answer. */
+  /** Paths whose last request has reached the endpoint and has no answer. */
   const unanswered = new Set<string>();
 
   async function handle(request: IncomingMessage, response: ServerResponse): Promise<void> {
