@@ -101,6 +101,7 @@ export const SECURITY: readonly Chapter[] = [
         'test/security/canary.test.ts > a value from a Secret > stands in no resource but the Secrets themselves [SEC9]',
         'test/security/canary.test.ts > a value from a Secret > stands in no log and no metric [SEC9]',
         'test/security/canary.test.ts > a value from a Secret > stands in no history [SEC9]',
+        'test/security/canary.test.ts > a value from a Secret > stands in nothing that Temporal lists of a run, and in no report of the command line [SEC9]',
         'test/security/encryption.test.ts > an installation that encrypts > leaves nothing readable in the histories but types, search attributes and times [SEC9]',
       ],
     ],

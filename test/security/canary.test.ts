@@ -1,11 +1,14 @@
 /**
  * A value from a Secret goes through everything that handles Secrets: headers of requests that fail, are redirected and
  * succeed, messages, a Secret that is patched and restored, a Job. Afterwards it is looked for, also in base64, in all
- * that anybody can read: resources, Events, logs of all programs, metrics, and raw histories in Temporal.
+ * that anybody can read: resources, Events, logs of all programs, metrics, raw histories in Temporal, and what Temporal and
+ * the command line say of a run.
  */
+import { execFile } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { promisify } from 'node:util';
 import { request } from 'undici';
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
 import { API_VERSION, LABELS } from '../../api/group.js';
@@ -170,6 +173,44 @@ describe('a value from a Secret', () => {
       expectNone('metrics', await (await request(url)).body.text());
     }
   });
+
+  it(
+    'stands in nothing that Temporal lists of a run, and in no report of the command line [SEC9]',
+    { timeout: 180_000 },
+    async () => {
+      for (const execution of executions) {
+        const workflowId = execution.status?.temporal?.workflowId ?? '';
+        const { raw } = await stack.temporal.workflow.getHandle(workflowId).describe();
+        const listed = JSON.stringify(raw, (_, value: unknown) => {
+          const bytes = value as { type?: string; data?: number[] } | null;
+          return bytes?.type === 'Buffer' ? Buffer.from(bytes.data ?? []).toString('latin1') : value;
+        });
+        expect(listed).toContain(workflowId);
+        expectNone('the list of runs', listed);
+      }
+      const name = executions[0]?.metadata.name ?? '';
+      const reports = await Promise.all(
+        [
+          ['describe', name],
+          ['logs', name],
+          ['preflight', 'canary'],
+        ].map(async (args) => {
+          const { stdout, stderr } = await promisify(execFile)(
+            process.execPath,
+            ['bin/drover.js', ...args, '-n', stack.namespace, '--data-dir', inject('dataDir')],
+            { env: { ...process.env, NO_COLOR: '1', KUBECONFIG: '/nowhere' }, maxBuffer: 64 * 1024 * 1024 },
+          ).catch((error: unknown) => error as { stdout: string; stderr: string });
+          return { args, text: `${stdout}\n${stderr}` };
+        }),
+      );
+      for (const { args, text } of reports) {
+        expect(text, args.join(' ')).toContain(
+          args[0] === 'describe' || args[0] === 'logs' ? 'twice' : 'canary',
+        );
+        expectNone(args.join(' '), text.replaceAll(stack.namespace, 'namespace'));
+      }
+    },
+  );
 
   it('stands in no history [SEC9]', async () => {
     for (const execution of executions) {
