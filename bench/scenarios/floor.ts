@@ -19,6 +19,8 @@ const SHAPES = [
   { name: '1x1', stages: 1, actions: 1, share: 1 },
   { name: '3x3', stages: 3, actions: 3, share: 1 / 3 },
 ];
+/** Processes that an empty run uses, by the names that they are given. */
+const ENGINE: ReadonlySet<string> = new Set(['temporal', 'postgres']);
 const WARM_UP = 5;
 const READY_MS = 120_000;
 
@@ -107,8 +109,8 @@ async function measureShape(
   const few = Math.max(3, Math.round(many / 6));
   await startEmpty(bench, shape, { count: WARM_UP, parallel: 1, text: `${name}, warming up` });
   const single = await startEmpty(bench, shape, { count: few, parallel: 1, text: `${name}, one at a time` });
-  const temporalPid = (await bench.system.pids())['temporal'];
-  const pids = { ...workers.pids, ...(temporalPid !== undefined && { temporal: temporalPid }) };
+  const engine = Object.entries(await bench.system.pids()).filter(([name]) => ENGINE.has(name));
+  const pids = { ...workers.pids, ...Object.fromEntries(engine) };
   const before = await cpuOf(pids);
   const own = process.cpuUsage();
   const begun = performance.now();
