@@ -37,6 +37,8 @@ export interface SuperviseOptions {
 }
 
 const LOOK_MS = 100;
+/** What has been told to end is given so long, as in deploy/programs; then whoever looks after it makes it end. */
+const GRACE_MS = 45_000;
 
 /** Starts the process unless it runs, and looks after it. */
 export function superviseProcess(initial: ProcessSpec, options: SuperviseOptions): Supervised {
@@ -101,7 +103,14 @@ export function superviseProcess(initial: ProcessSpec, options: SuperviseOptions
       expected = true;
       ready = false;
       process.kill(victim.pid, signal);
-      while (await isAlive(victim)) await sleep(5);
+      const patience = Date.now() + GRACE_MS;
+      while (await isAlive(victim)) {
+        if (signal === 'SIGTERM' && Date.now() >= patience) {
+          log(`${name} has not ended ${GRACE_MS / 1000} s after SIGTERM, and is killed`);
+          return this.kill('SIGKILL');
+        }
+        await sleep(5);
+      }
     },
     pause() {
       if (record !== undefined) process.kill(record.pid, 'SIGSTOP');
