@@ -28,6 +28,8 @@ export interface BenchOptions {
   serviceAccount?: string;
   step?: string;
   stepNamespace?: string;
+  /** What the other controller is, for the report. */
+  peerVersion?: string;
   pids: Record<string, number>;
   kill?: string;
   restart?: string;
@@ -65,6 +67,7 @@ const OPTIONS = {
   'service-account': text,
   'peer-step': text,
   'peer-step-namespace': text,
+  'peer-version': text,
   pid: several,
   kill: text,
   restart: text,
@@ -149,6 +152,7 @@ function read(argv: readonly string[], known: readonly Scenario[]): ParsedOption
       ...given('serviceAccount', values['service-account']),
       ...given('step', values['peer-step']),
       ...given('stepNamespace', values['peer-step-namespace']),
+      ...given('peerVersion', values['peer-version']),
       pids: pairs('--pid', values.pid, (value) => count('--pid', value)),
       ...given('kill', values.kill),
       ...given('restart', values.restart),
@@ -248,6 +252,7 @@ A fleet (docs/sizing.md)
 
 Other controllers (bench/peers/README.md)
   --peer NAME            ${PEERS.join(', ')} (drover)
+  --peer-version TEXT    which version of it, and what is special about it, for the report
   --pid NAME=PID         a process of this machine to count CPU and memory of; several times
   --kill COMMAND         resume: ends the controller at once
   --restart COMMAND      resume: starts it again

@@ -3,7 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { Bench, Scenario } from './lib/bench.js';
 import type { Figure } from './lib/figures.js';
 import { readMachine, readVersions, watchLoad } from './lib/machine.js';
-import type { Versions } from './lib/machine.js';
+import type { Load, Versions } from './lib/machine.js';
 import { canMeasure } from './lib/processes.js';
 import type { Progress } from './lib/progress.js';
 import { startRecorder } from './lib/recorder.js';
@@ -49,7 +49,10 @@ export async function runBench(
     peer: peer.name,
     setting: settingOf(options),
     env: options.env,
-    versions: seen.versions,
+    versions: {
+      ...seen.versions,
+      ...(options.peerVersion !== undefined && { peer: options.peerVersion }),
+    },
     machine: readMachine(),
     scenarios,
     failures,
@@ -79,6 +82,7 @@ async function runScenario(scenario: Scenario, frame: Frame): Promise<ScenarioRe
   const repetitions: Figure[][] = [];
   const begun = performance.now();
   const load = watchLoad();
+  let busy: Load;
   const ofTheirOwn = options.kubeconfig === undefined && options.dataDir === undefined;
   let system: System | undefined;
   try {
@@ -100,6 +104,7 @@ async function runScenario(scenario: Scenario, frame: Frame): Promise<ScenarioRe
       );
     }
   } finally {
+    busy = load.end();
     await system?.close();
   }
   return {
@@ -108,7 +113,7 @@ async function runScenario(scenario: Scenario, frame: Frame): Promise<ScenarioRe
     repetitions: repetitions.length,
     figures: summarize(repetitions),
     notes: [...notes],
-    load: load.end(),
+    load: busy,
     seconds: Math.round((performance.now() - begun) / 1000),
   };
 }

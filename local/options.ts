@@ -24,8 +24,8 @@ export interface UpOptions {
   temporal?: string;
   /** Temporal namespace. Default `default`. */
   temporalNamespace?: string;
-  /** Folder of the CustomResourceDefinitions to apply. */
-  crdDir: string;
+  /** Folder of the CustomResourceDefinitions to apply. Default none, for a cluster that something else is put on. */
+  crdDir?: string;
   /** Applied to the embedded control plane after the definitions. */
   extraObjects?: KubeObject[];
   /** Not started when absent. */

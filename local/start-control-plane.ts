@@ -46,7 +46,7 @@ export async function startControlPlane(
 
 async function applyCustomResources(options: UpOptions, applier: Applier): Promise<void> {
   await applier.applyDefinitions([
-    ...(await readObjects(options.crdDir)),
+    ...(options.crdDir === undefined ? [] : await readObjects(options.crdDir)),
     ...(await clusternetDefinitions()),
   ]);
   const sites = clusternetSites();

@@ -237,6 +237,7 @@ async function useTemporal(address: string, namespace: string, progress: Progres
 }
 
 async function prepareUserCluster(options: UpOptions, cluster: UserCluster, paths: DataPaths): Promise<void> {
+  const { crdDir } = options;
   const version = await cluster.api.request('GET', '/version');
   if (version.status !== 200) {
     throw new Error(
@@ -246,7 +247,7 @@ async function prepareUserCluster(options: UpOptions, cluster: UserCluster, path
   }
   const applier = new Applier(cluster.api);
   const definitions: KubeObject[] = [];
-  for (const definition of await readObjects(options.crdDir)) {
+  for (const definition of crdDir === undefined ? [] : await readObjects(crdDir)) {
     const change = await applier.wouldChange(definition);
     if (change === 'yes') definitions.push(definition);
     if (change === 'forbidden') {

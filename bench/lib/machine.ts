@@ -14,6 +14,8 @@ export interface Versions {
   node: string;
   kubernetes: string;
   temporal?: string;
+  /** Version of another controller, as it was told; absent for Drover. */
+  peer?: string;
 }
 
 /** The machine that it was measured on. */

@@ -91,7 +91,9 @@ const cpuBetween = (before: Usage | undefined, after: Usage): number =>
   after.cpuSeconds - (before?.pid === after.pid ? before.cpuSeconds : 0);
 
 /** Processes whose share is worth a row of its own. */
-const SHOWN = new Set(['bridge', 'worker', 'temporal', 'apiserver', 'etcd']);
+const SHOWN = new Set(['bridge', 'worker', 'controller', 'temporal', 'apiserver', 'etcd']);
+/** Those whose memory is. */
+const MEMORY_SHOWN = new Set(['bridge', 'worker', 'controller']);
 
 function cpuFigures(
   before: ReadonlyMap<string, Usage>,
@@ -126,8 +128,7 @@ function memoryFigures(
   name: (text: string) => string,
 ): Figure[] {
   return [...after].flatMap(([process, usage]): Figure[] => {
-    const hidden =
-      memory === true && (process === 'bridge' || process === 'worker') ? {} : { detail: true as const };
+    const hidden = memory === true && MEMORY_SHOWN.has(process) ? {} : { detail: true as const };
     return [
       { name: name(`memory, ${process}`), value: usage.rssMiB, unit: 'MiB', better: 'lower', ...hidden },
       {

@@ -47,7 +47,7 @@ export interface EmbeddedOptions {
   dataDir?: string;
   /** On disk, with fsync. */
   durable: boolean;
-  /** False: only the control plane and Temporal, for another controller. */
+  /** False: only the control plane, without Drover's definitions, for another controller. */
   controller: boolean;
   /** Environment of bridge and worker. */
   env: Record<string, string>;
@@ -55,6 +55,9 @@ export interface EmbeddedOptions {
   profile?: string;
   progress: Progress;
 }
+
+/** What runs beside the control plane for Drover alone: no other controller is to be charged with it. */
+const DROVERS_OWN: ReadonlySet<string> = new Set<ProcessName>(['temporal', 'clusternet', 'bridge', 'worker']);
 
 /** Brings an embedded default up, or uses the one that is up in the data dir. */
 export async function openEmbedded(options: EmbeddedOptions): Promise<System> {
@@ -86,7 +89,7 @@ export async function openEmbedded(options: EmbeddedOptions): Promise<System> {
   };
   const upOptions: UpOptions = {
     dataDir,
-    crdDir: join(root, 'deploy', 'crds'),
+    ...(options.controller && { crdDir: join(root, 'deploy', 'crds') }),
     // What runs already cannot change how it keeps its data.
     ephemeral: wasUp ? (state?.mode.ephemeral ?? true) : !options.durable,
     ...(options.controller && { bridge: program('crd-bridge'), worker: program('worker') }),
@@ -99,8 +102,7 @@ export async function openEmbedded(options: EmbeddedOptions): Promise<System> {
   const { endpoints, kubeconfig } = await up(upOptions).finally(() => {
     step.end();
   });
-  const connection = await Connection.connect({ address: endpoints.temporal });
-  const client = new Client({ connection, namespace: endpoints.temporalNamespace });
+  const temporal = options.controller ? await connectTemporal(endpoints) : undefined;
   const recordOf = async (name: ProcessName) => (await readState(paths.state))?.processes[name];
   const end = async (name: 'bridge' | 'worker', signal: NodeJS.Signals): Promise<void> => {
     const record = await recordOf(name);
@@ -108,28 +110,32 @@ export async function openEmbedded(options: EmbeddedOptions): Promise<System> {
     process.kill(record.pid, signal);
     while (await isAlive(record)) await sleep(10);
   };
+  const embedded: Embedded = {
+    kill: (name) => end(name, 'SIGKILL'),
+    stop: (name) => end(name, 'SIGTERM'),
+    async restore() {
+      await up(upOptions);
+    },
+    async readyUrl(name) {
+      const port = (await readState(paths.state))?.ports[`${name}Health`];
+      return `http://127.0.0.1:${port}/readyz`;
+    },
+  };
   return {
     kube: createKubeClient(loadKubeConfig({ file: kubeconfig })),
-    temporal: { client, connection, address: endpoints.temporal, namespace: endpoints.temporalNamespace },
+    ...(temporal !== undefined && { temporal }),
     async pids() {
       const { pids } = (await readEndpoints(paths.endpoints)) ?? endpoints;
       return Object.fromEntries(
-        Object.entries(pids).filter((entry): entry is [string, number] => entry[1] !== null),
+        Object.entries(pids).filter(
+          (entry): entry is [string, number] =>
+            entry[1] !== null && (options.controller || !DROVERS_OWN.has(entry[0])),
+        ),
       );
     },
-    embedded: {
-      kill: (name) => end(name, 'SIGKILL'),
-      stop: (name) => end(name, 'SIGTERM'),
-      async restore() {
-        await up(upOptions);
-      },
-      async readyUrl(name) {
-        const port = (await readState(paths.state))?.ports[`${name}Health`];
-        return `http://127.0.0.1:${port}/readyz`;
-      },
-    },
+    ...(options.controller && { embedded }),
     async close() {
-      await connection.close();
+      await temporal?.connection.close();
       if (wasUp) return;
       if (options.dataDir !== undefined) {
         progress.say(`left up: ${dataDir} ("drover down --data-dir ${dataDir}" takes it down)`);
@@ -146,6 +152,12 @@ export async function openEmbedded(options: EmbeddedOptions): Promise<System> {
   };
 }
 
+async function connectTemporal(endpoints: { temporal: string; temporalNamespace: string }) {
+  const { temporal: address, temporalNamespace: namespace } = endpoints;
+  const connection = await Connection.connect({ address });
+  return { client: new Client({ connection, namespace }), connection, address, namespace };
+}
+
 /** Connects to a cluster that somebody else looks after. */
 export async function openCluster(options: {
   kubeconfig: string;
@@ -154,22 +166,16 @@ export async function openCluster(options: {
   pids: Record<string, number>;
 }): Promise<System> {
   const kube = createKubeClient(loadKubeConfig({ file: options.kubeconfig }));
-  const connection =
-    options.temporal === undefined ? undefined : await Connection.connect({ address: options.temporal });
+  const temporal =
+    options.temporal === undefined
+      ? undefined
+      : await connectTemporal({ temporal: options.temporal, temporalNamespace: options.temporalNamespace });
   return {
     kube,
-    ...(connection !== undefined &&
-      options.temporal !== undefined && {
-        temporal: {
-          client: new Client({ connection, namespace: options.temporalNamespace }),
-          connection,
-          address: options.temporal,
-          namespace: options.temporalNamespace,
-        },
-      }),
+    ...(temporal !== undefined && { temporal }),
     pids: () => Promise.resolve(options.pids),
     async close() {
-      await connection?.close();
+      await temporal?.connection.close();
     },
   };
 }

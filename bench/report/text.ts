@@ -21,7 +21,7 @@ export function reportLines(results: Results, options: ReportOptions): string[] 
   const { versions, machine } = results;
   const { bold, dim } = options.style;
   return [
-    bold(`${results.peer}, ${results.setting}`),
+    bold(`${results.peer}${versions.peer === undefined ? '' : ` (${versions.peer})`}, ${results.setting}`),
     dim(
       [
         `drover ${versions.drover}${versions.commit === undefined ? '' : ` (${versions.commit})`}`,
