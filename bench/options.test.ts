@@ -62,6 +62,11 @@ describe('the command line', () => {
     });
     expect(options.repeat).toBeUndefined();
   });
+  it('keeps what is told of another controller', () => {
+    const options = run('latency', '--peer', 'kubevela', '--peer-version', 'v0.7.2, no webhooks');
+    expect(options).toMatchObject({ peer: 'kubevela', peerVersion: 'v0.7.2, no webhooks' });
+    expect(run('latency')).not.toHaveProperty('peerVersion');
+  });
   it.each([
     [['latency', '--set', 'executions=5'], /no chosen scenario has a size "executions"; they have: runs/],
     [['latency', '--runs', 'many'], /--runs many: give a whole number/],

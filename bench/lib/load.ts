@@ -1,7 +1,7 @@
 /** Generates load: plans in advance, then runs, and one watch that sees them end. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { KubeObject } from '../../kube/object.js';
-import type { PlannedRun, RunPhase, RunShape } from '../peers/peer.js';
+import type { Acceptance, PlannedRun, RunPhase, RunShape } from '../peers/peer.js';
 import type { Bench } from './bench.js';
 import { watchObjects } from './object-watch.js';
 import type { ObjectWatch, Seen } from './object-watch.js';
@@ -45,12 +45,52 @@ export async function within<T>(ms: number, message: () => string, work: Promise
   }
 }
 
+/** Creates objects, and waits until the controller has accepted those that it says so of. */
+async function createAccepted(
+  { peer, system, progress }: Bench,
+  options: { objects: KubeObject[]; acceptance: Acceptance | undefined; namespace: string; text: string },
+): Promise<void> {
+  const { objects, acceptance, namespace, text } = options;
+  if (objects.length === 0) return;
+  const watch =
+    acceptance === undefined
+      ? undefined
+      : await watchObjects<KubeObject>(system.kube, acceptance.type, namespace);
+  const awaited = objects.filter(({ kind }) => kind === acceptance?.type.kind);
+  const counter = { accepted: 0 };
+  const all = Promise.all(
+    awaited.map(async ({ metadata: { name } }) => {
+      await watch?.until(name, (object) => acceptance?.isAccepted(object) ?? true);
+      counter.accepted += 1;
+    }),
+  );
+  all.catch(() => undefined);
+  try {
+    await during(
+      progress,
+      text,
+      async () => {
+        await forAll(objects, (object) => system.kube.create(object));
+        await within(
+          MINUTE + objects.length * 500,
+          () =>
+            `only ${counter.accepted} of ${awaited.length} ${acceptance?.type.kind} were accepted by ${peer.title}`,
+          all,
+        );
+      },
+      () => `${counter.accepted}/${awaited.length}`,
+    );
+  } finally {
+    await watch?.close();
+  }
+}
+
 /** Makes the plans of runs, and waits until the controller has accepted them. Not part of what is measured. */
 export async function prepareRuns(
   bench: Bench,
   options: { shape: RunShape; count: number; prefix?: string; namespace?: string; variants?: number },
 ): Promise<PlannedRun[]> {
-  const { peer, system, recorder, progress } = bench;
+  const { peer, recorder } = bench;
   const namespace = options.namespace ?? (await bench.namespace());
   const variants = options.variants ?? 1;
   const runs = Array.from({ length: options.count }, (_, index): PlannedRun => ({
@@ -60,36 +100,19 @@ export async function prepareRuns(
     variant: index % variants,
     url: recorder.url,
   }));
-  const shared = runs.slice(0, variants).flatMap((run) => peer.shared(run));
-  await forAll(shared, (object) => system.kube.create(object));
-  const { accepted } = peer;
-  const watch =
-    accepted === undefined
-      ? undefined
-      : await watchObjects<KubeObject>(system.kube, accepted.type, namespace);
-  const counter = { accepted: 0 };
-  const waiting = runs.map(async (run) => {
-    await watch?.until(run.name, (object) => accepted?.isAccepted(object) ?? true);
-    counter.accepted += 1;
+  // Some controllers judge a plan once only: what it refers to has to be accepted before it.
+  await createAccepted(bench, {
+    objects: runs.slice(0, variants).flatMap((run) => peer.shared(run)),
+    acceptance: peer.sharedAccepted,
+    namespace,
+    text: 'preparing what the runs share',
   });
-  const all = Promise.all(waiting);
-  all.catch(() => undefined);
-  await during(
-    progress,
-    `preparing ${options.count} runs`,
-    async () => {
-      await forAll(runs, async (run) => {
-        for (const object of peer.plan(run)) await system.kube.create(object);
-      });
-      await within(
-        MINUTE + options.count * 500,
-        () => `only ${counter.accepted} of ${options.count} plans were accepted by ${peer.title}`,
-        all,
-      );
-    },
-    () => `${counter.accepted}/${options.count}`,
-  );
-  await watch?.close();
+  await createAccepted(bench, {
+    objects: runs.flatMap((run) => peer.plan(run)),
+    acceptance: peer.accepted,
+    namespace,
+    text: `preparing ${options.count} runs`,
+  });
   await sleep(QUIET_MS);
   return runs;
 }

@@ -114,6 +114,9 @@ export function openStepsOf(object: KubeObject): number | undefined {
     .filter(isOpen).length;
 }
 
+const isReady = (object: KubeObject): boolean =>
+  (object as { status?: { phase?: string } }).status?.phase === 'Ready';
+
 /** What both generations understand as a request to cancel. */
 export const cancelOf = (): Change => ({
   kind: 'merge',
@@ -124,10 +127,8 @@ export const cancelOf = (): Change => ({
 export const drKinds: Omit<Peer, 'name' | 'title' | 'missing' | 'plan'> = {
   runType: EXECUTION,
   shared: (run) => [workflowOf(run)],
-  accepted: {
-    type: PLAN,
-    isAccepted: (object) => (object as { status?: { phase?: string } }).status?.phase === 'Ready',
-  },
+  sharedAccepted: { type: WORKFLOW, isAccepted: isReady },
+  accepted: { type: PLAN, isAccepted: isReady },
   run: (run) => executionOf(run),
   phase: phaseOf,
   explain: (object) => (object as unknown as DRPlanExecution).status?.message ?? 'it says nothing about it',

@@ -36,6 +36,13 @@ export interface Change {
   subresource?: 'status';
 }
 
+/** By what a controller shows that it has read an object and found it good. */
+export interface Acceptance {
+  /** Kind of the objects that are waited for. */
+  type: { apiVersion: string; kind: string };
+  isAccepted(object: KubeObject): boolean;
+}
+
 /** How one controller is spoken to. Objects in, objects out: all requests are made by the harness. */
 export interface Peer {
   name: string;
@@ -47,10 +54,12 @@ export interface Peer {
   missing(kube: KubeClient): Promise<string[]>;
   /** Objects that all runs of one shape and variant share. */
   shared(run: PlannedRun): KubeObject[];
+  /** How these show that they were accepted. Absent: nothing has to be waited for. */
+  sharedAccepted?: Acceptance;
   /** Objects that a run needs before it can be created. */
   plan(run: PlannedRun): KubeObject[];
-  /** Absent: nothing has to be waited for. Else of the object that is named like the run. */
-  accepted?: { type: { apiVersion: string; kind: string }; isAccepted(object: KubeObject): boolean };
+  /** How a plan shows that it was accepted. Absent: nothing has to be waited for. */
+  accepted?: Acceptance;
   /** The object whose creation starts the run. */
   run(run: PlannedRun): KubeObject;
   phase(object: KubeObject): RunPhase;

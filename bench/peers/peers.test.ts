@@ -91,6 +91,17 @@ describe('the DR kinds', () => {
     expect(JSON.stringify(plan)).toContain(`"name":"${name(2)}"`);
   });
 
+  it('wait for the workflow before the plan, as the original judges a plan once only', () => {
+    const { sharedAccepted, accepted } = bcs();
+    expect(sharedAccepted?.type.kind).toBe('DRWorkflow');
+    expect(accepted?.type.kind).toBe('DRPlan');
+    for (const acceptance of [sharedAccepted!, accepted!]) {
+      expect(acceptance.isAccepted(withStatus({ phase: 'Ready' }))).toBe(true);
+      expect(acceptance.isAccepted(withStatus({ phase: 'Invalid' }))).toBe(false);
+      expect(acceptance.isAccepted(withStatus(undefined))).toBe(false);
+    }
+  });
+
   it.each([
     ['Succeeded', 'succeeded'],
     ['Failed', 'failed'],

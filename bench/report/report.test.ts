@@ -117,6 +117,13 @@ describe('the report', () => {
     expect(lines.join('\n')).not.toContain('\u001b');
     expect(lines.find((line) => line.includes('1x1 p50'))).toMatch(/150 ms\s+<= 180 \(140\) met$/);
   });
+  it('begins with what was measured, and its version where that is not Drover', () => {
+    const measured = results(scenario('latency', { '1x1 p50': [150] }));
+    const first = (all: Results): string | undefined => reportLines(all, { style: plain, all: false })[0];
+    expect(first(measured)).toBe('drover, ephemeral');
+    const versions = { ...measured.versions, peer: 'v0.7.2' };
+    expect(first({ ...measured, peer: 'kubevela', versions })).toBe('kubevela (v0.7.2), ephemeral');
+  });
   it.each([
     [1234.5, '1235'],
     [42.25, '42.3'],
