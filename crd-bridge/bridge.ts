@@ -12,6 +12,7 @@ import { KubeError } from '../kube/error.js';
 import { createInformer } from '../kube/informer.js';
 import type { Cacheable, Informer, InformerOptions } from '../kube/informer.js';
 import type { Encryption } from '../runtime/encryption/data-converter.js';
+import { runWorker } from '../runtime/run-worker.js';
 import { taskQueues } from '../workflows/contract.js';
 import type { BridgeConfig } from './config.js';
 import { createEventRecorder } from './core/events.js';
@@ -338,7 +339,7 @@ export async function startBridge(options: BridgeOptions): Promise<Bridge> {
     shutdownForceTime: '20s',
   });
   // Updates need complete caches: what a cache does not know yet would be read anew each time.
-  const done = synced.then(() => (abort.signal.aborted ? undefined : worker.run()));
+  const done = synced.then(() => (abort.signal.aborted ? undefined : runWorker(worker)));
   done.catch(() => undefined);
 
   const orphans = createOrphanSweep({

@@ -115,7 +115,10 @@ async function main(config: BridgeConfig, log: Logger): Promise<void> {
     await bridge.stop();
     await health.close();
     codec?.close();
-    await temporal.close();
+    // A worker that has not ended holds it.
+    await temporal.close().catch((error: unknown) => {
+      log.warn({ err: error }, 'cannot close the connection to Temporal');
+    });
   }
 }
 

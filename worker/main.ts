@@ -13,6 +13,7 @@ import { loadKubeConfig } from '../kube/config.js';
 import { createDataConverter } from '../runtime/encryption/data-converter.js';
 import { serveHealth } from '../runtime/health-server.js';
 import { createLog } from '../runtime/log.js';
+import { runWorker } from '../runtime/run-worker.js';
 import { sdkLog } from '../runtime/sdk-log.js';
 import { taskQueues } from '../workflows/contract.js';
 import { bundlePath, readBundle } from './bundle.js';
@@ -100,10 +101,13 @@ async function main(): Promise<void> {
   ready = true;
   log.info({ cluster, namespace: namespace ?? 'default', server: kube.server }, 'worker is ready');
   try {
-    await worker.run();
+    await runWorker(worker);
   } finally {
     await health.close();
-    await connection.close();
+    // A worker that has not ended holds it.
+    await connection.close().catch((error: unknown) => {
+      log.warn({ err: error }, 'cannot close the connection to Temporal');
+    });
   }
 }
 

@@ -1,0 +1,46 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Worker } from '@temporalio/worker';
+
+/** Times of {@link runWorker}, in milliseconds. */
+export interface RunWorkerTimes {
+  /** How often it is looked whether the worker has failed (1 s). */
+  lookMs?: number;
+  /** How long a worker that has failed may take to end (5 s). */
+  endMs?: number;
+}
+
+/**
+ * Runs a worker of the SDK to its end. The SDK's own promise is not enough: a worker that fails, as one does that is told
+ * to stop while Temporal is out of reach, waits for its pollers before it says so, for ever if they get no answer. It takes
+ * no task any more then, and its process has to end so that another one can start.
+ *
+ * @throws what `worker.run()` throws, or an Error when the worker has failed and does not end.
+ */
+export async function runWorker(
+  worker: Pick<Worker, 'run' | 'getState'>,
+  { lookMs = 1000, endMs = 5000 }: RunWorkerTimes = {},
+): Promise<void> {
+  const over = new AbortController();
+  try {
+    await Promise.race([worker.run(), failure(worker, { lookMs, endMs }, over.signal)]);
+  } finally {
+    over.abort();
+  }
+}
+
+async function failure(
+  worker: Pick<Worker, 'getState'>,
+  { lookMs, endMs }: Required<RunWorkerTimes>,
+  over: AbortSignal,
+): Promise<void> {
+  try {
+    while (worker.getState() !== 'FAILED') await sleep(lookMs, undefined, { signal: over });
+    await sleep(endMs, undefined, { signal: over });
+  } catch (error) {
+    if (over.aborted) return;
+    throw error;
+  }
+  throw new Error(
+    'the Temporal worker has failed and does not end; see above for why, and whether Temporal can be reached',
+  );
+}
