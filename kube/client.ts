@@ -227,14 +227,16 @@ function build(
         throw error;
       }
     },
-    async list(type, options) {
-      return json({
+    async list<T>(type: { apiVersion: string; kind: string }, options?: ListOptions) {
+      const page = await json<Omit<KubeList<T>, 'items'> & { items: T[] | null }>({
         method: 'GET',
         path: await path(collection(type, options)),
         query: selection(options),
         ...(options?.metadataOnly === true && { headers: { accept: METADATA_LIST } }),
         ...call(options),
       });
+      // A list of metadata that holds none says null.
+      return { ...page, items: page.items ?? [] };
     },
     async create(object, options) {
       const { name: _, ...key } = keyOf(object);

@@ -184,6 +184,31 @@ it('finds out by itself what a watch has lost without breaking off, and tells it
   });
 });
 
+it('finds out that the last object is gone', async () => {
+  const check = { everyMs: 500, graceMs: 200 };
+  const set = (value: string) =>
+    stack.kube.patch(
+      key('alone'),
+      {
+        apiVersion: 'v1',
+        kind: 'ConfigMap',
+        metadata: { name: 'alone', labels: { alone: 'yes' } },
+        data: { value },
+      },
+      { kind: 'apply', fieldManager: 'test' },
+    );
+  await set('1');
+  await behindProxy({ check, labelSelector: 'alone=yes' }, async ({ proxy, informer: lossy, story }) => {
+    expect(proxy.strikeWatches({ kind: 'swallow' })).toBe(1);
+    await stack.kube.delete(key('alone'));
+    await poll(
+      () => Promise.resolve(lossy.get(stack.namespace, 'alone')),
+      (found) => found === undefined,
+    );
+    expect(story('alone')).toEqual(['1', undefined]);
+  });
+});
+
 it('takes back an object that comes to match its selector again', async () => {
   const label = (value: string | null) =>
     stack.kube.patch(key('labelled'), { metadata: { labels: { wanted: value } } }, { kind: 'merge' });
