@@ -8,6 +8,10 @@ const ENDED_STEPS = new Set(['succeeded', 'failed', 'skipped']);
 
 interface RunStatus {
   status?: string;
+  mode?: unknown;
+  finished?: boolean;
+  suspend?: boolean;
+  terminated?: boolean;
   message?: string;
   steps?: { phase?: string; subSteps?: { phase?: string }[] }[];
 }
@@ -53,13 +57,26 @@ export function kubevela(options: { step?: string; stepNamespace?: string }): Pe
         ?.flatMap((step) => [step, ...(step.subSteps ?? [])])
         .filter(({ phase }) => !ENDED_STEPS.has(phase ?? '')).length;
     },
-    cancel: () => ({
+    cancel: (object) => ({
       kind: 'merge',
       subresource: 'status',
-      patch: { status: { suspend: false, terminated: true } },
+      patch: { status: terminated(statusOf(object)) },
     }),
   };
 }
+
+/**
+ * The whole status with the request to terminate in it, which is what its command line sends: the status of a run that is
+ * in its first step is empty, and fields that its schema requires would be missing.
+ */
+const terminated = (status: RunStatus): RunStatus => ({
+  finished: false,
+  mode: {},
+  status: '',
+  ...status,
+  suspend: false,
+  terminated: true,
+});
 
 /** @throws Error for a shape that it has no form for */
 function stepsOf({ shape, name, url }: PlannedRun, type: string): unknown[] {

@@ -190,10 +190,16 @@ describe('KubeVela', () => {
   });
 
   it('is told to end by its status', () => {
-    expect(kubevela({}).cancel(withStatus({}))).toEqual({
+    const required = { finished: false, mode: {}, status: '' };
+    const patchOf = (status: unknown): unknown => kubevela({}).cancel(withStatus(status));
+    expect(patchOf(undefined)).toEqual({
       kind: 'merge',
       subresource: 'status',
-      patch: { status: { suspend: false, terminated: true } },
+      patch: { status: { ...required, suspend: false, terminated: true } },
+    });
+    const running = { finished: false, mode: { steps: 'StepByStep' }, status: 'executing', suspend: true };
+    expect(patchOf(running)).toMatchObject({
+      patch: { status: { ...running, suspend: false, terminated: true } },
     });
   });
 });
