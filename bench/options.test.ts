@@ -24,7 +24,7 @@ describe('the command line', () => {
       kind: 'model',
       from: 'a.json',
       shape: '3x3',
-      fleet: { clusters: 7, plans: 50, clusterCores: 2, workers: 1, temporalCores: 16 },
+      fleet: { clusters: 7, plans: 50, clusterCores: 2, workers: 1, temporalCores: 16, databaseCores: 4 },
     });
     expect(parse('model')).toMatchObject({
       kind: 'invalid',

@@ -78,10 +78,18 @@ const OPTIONS = {
   'cluster-cores': text,
   workers: text,
   'temporal-cores': text,
+  'database-cores': text,
 } as const;
 
 /** A hundred clusters of fifty plans on modest machines. */
-const FLEET = { clusters: 100, plans: 50, 'cluster-cores': 2, workers: 1, 'temporal-cores': 8 } as const;
+const FLEET = {
+  clusters: 100,
+  plans: 50,
+  'cluster-cores': 2,
+  workers: 1,
+  'temporal-cores': 8,
+  'database-cores': 4,
+} as const;
 
 /** Reads the command line. */
 export function parseOptions(argv: readonly string[], known: readonly Scenario[]): ParsedOptions {
@@ -110,6 +118,7 @@ function read(argv: readonly string[], known: readonly Scenario[]): ParsedOption
       clusterCores: size('cluster-cores'),
       workers: size('workers'),
       temporalCores: size('temporal-cores'),
+      databaseCores: size('database-cores'),
     };
     return { kind: 'model', from, shape, fleet };
   }
@@ -248,12 +257,13 @@ The report
 A fleet (docs/sizing.md)
   npm run bench -- model --from FILE      what many clusters need that fail over at once, from a measured throughput
   --shape NAME           1x1 or 3x3 (3x3)
-  --clusters N --plans N --cluster-cores N --workers N --temporal-cores N    (100, 50, 2, 1, 8)
+  --clusters N --plans N --cluster-cores N --workers N --temporal-cores N --database-cores N
+                         (100, 50, 2, 1, 8, 4)
 
 Other controllers (bench/peers/README.md)
   --peer NAME            ${PEERS.join(', ')} (drover)
   --peer-version TEXT    which version of it, and what is special about it, for the report
-  --pid NAME=PID         a process of this machine to count CPU and memory of; several times
+  --pid NAME=PID         a process of this machine, and what it has started, to count CPU and memory of; several times
   --kill COMMAND         resume: ends the controller at once
   --restart COMMAND      resume: starts it again
   --peer-step NAME       kubevela: step definition that calls are made by (request)

@@ -4,7 +4,7 @@ import { predict, predictTogether } from './model.js';
 import { modelLines } from './report.js';
 
 const costs = { temporal: 0.2, worker: 0.1, bridge: 0.04, apiserver: 0.1, etcd: 0.02 };
-const fleet = { clusters: 100, plans: 50, clusterCores: 2, workers: 1, temporalCores: 8 };
+const fleet = { clusters: 100, plans: 50, clusterCores: 2, workers: 1, temporalCores: 8, databaseCores: 4 };
 
 it('is bound by what all clusters share when there are many', () => {
   const { seconds, passages, runs, runsPerMinute } = predict(costs, fleet);
@@ -12,6 +12,16 @@ it('is bound by what all clusters share when there are many', () => {
   expect(passages[0]?.name).toBe('Temporal, 8 cores for all');
   expect(seconds).toBeCloseTo((5000 * 0.2) / 8 / 0.85);
   expect(runsPerMinute).toBeCloseTo((5000 / seconds) * 60);
+});
+
+it('knows the database where it was measured', () => {
+  expect(predict(costs, fleet).passages.map(({ name }) => name)).not.toContain('PostgreSQL, 4 cores for all');
+  const measured = { ...costs, postgres: 0.15 };
+  expect(predict(measured, fleet).passages[0]).toEqual({
+    name: 'PostgreSQL, 4 cores for all',
+    seconds: (5000 * 0.15) / 4 / 0.85,
+  });
+  expect(predictTogether(measured, { cores: 2, runs: 100 })).toBeCloseTo((100 * 0.61) / 2 / 0.85);
 });
 
 it('is bound by the cluster when it is alone, and by one thread when the cluster has cores to spare', () => {

@@ -10,6 +10,8 @@ export interface RunCosts {
   bridge: number;
   apiserver: number;
   etcd: number;
+  /** Of Temporal's PostgreSQL (0). */
+  postgres?: number;
 }
 
 /** Who fails over, and on what. */
@@ -23,6 +25,8 @@ export interface Fleet {
   workers: number;
   /** Cores of the Temporal service that all clusters share. */
   temporalCores: number;
+  /** Cores of its PostgreSQL. */
+  databaseCores: number;
 }
 
 /** Share of a machine's CPU time that a burst was seen to put to use; the rest is waiting on each other. */
@@ -51,7 +55,8 @@ export interface Prediction {
 
 /** The prediction for a fleet whose runs cost so much. */
 export function predict(costs: RunCosts, fleet: Fleet): Prediction {
-  const { clusters, plans, clusterCores, workers, temporalCores } = fleet;
+  const { clusters, plans, clusterCores, workers, temporalCores, databaseCores } = fleet;
+  const { postgres = 0 } = costs;
   const runs = clusters * plans;
   const inCluster = costs.worker + costs.bridge + costs.apiserver + costs.etcd;
   const passages: Passage[] = [
@@ -59,6 +64,14 @@ export function predict(costs: RunCosts, fleet: Fleet): Prediction {
       name: `Temporal, ${temporalCores} cores for all`,
       seconds: (runs * costs.temporal) / temporalCores / USABLE,
     },
+    ...(postgres === 0
+      ? []
+      : [
+          {
+            name: `PostgreSQL, ${databaseCores} cores for all`,
+            seconds: (runs * postgres) / databaseCores / USABLE,
+          },
+        ]),
     { name: `a cluster, ${clusterCores} cores`, seconds: (plans * inCluster) / clusterCores / USABLE },
     {
       name: `workflow thread of ${workers === 1 ? 'the worker' : `${workers} workers`} of a cluster`,
@@ -72,6 +85,6 @@ export function predict(costs: RunCosts, fleet: Fleet): Prediction {
 
 /** The same where everything runs on one machine, as the benchmark does: what the model is checked by. */
 export function predictTogether(costs: RunCosts, machine: { cores: number; runs: number }): number {
-  const { temporal, worker, bridge, apiserver, etcd } = costs;
-  return (machine.runs * (temporal + worker + bridge + apiserver + etcd)) / machine.cores / USABLE;
+  const { temporal, worker, bridge, apiserver, etcd, postgres = 0 } = costs;
+  return (machine.runs * (temporal + worker + bridge + apiserver + etcd + postgres)) / machine.cores / USABLE;
 }
