@@ -199,13 +199,18 @@ it('finds out that the last object is gone', async () => {
     );
   await set('1');
   await behindProxy({ check, labelSelector: 'alone=yes' }, async ({ proxy, informer: lossy, story }) => {
+    const is = (value: string | undefined) =>
+      poll(
+        () => Promise.resolve(lossy.get(stack.namespace, 'alone')),
+        (found) => found?.data?.value === value,
+      );
+    // Told by the watch, which is there therefore.
+    await set('2');
+    await is('2');
     expect(proxy.strikeWatches({ kind: 'swallow' })).toBe(1);
     await stack.kube.delete(key('alone'));
-    await poll(
-      () => Promise.resolve(lossy.get(stack.namespace, 'alone')),
-      (found) => found === undefined,
-    );
-    expect(story('alone')).toEqual(['1', undefined]);
+    await is(undefined);
+    expect(story('alone')).toEqual(['1', '2', undefined]);
   });
 });
 
