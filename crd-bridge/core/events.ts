@@ -42,8 +42,7 @@ export function createEventRecorder(options: {
   const pending = new Set<Promise<void>>();
   const putOff = new Map<NodeJS.Timeout, () => void>();
 
-  function tell(object: Cacheable, note: EventNote, eventTime: string): void {
-    const sent = send(object, note, eventTime);
+  function track(sent: Promise<void>): void {
     pending.add(sent);
     void sent.finally(() => pending.delete(sent));
   }
@@ -51,17 +50,18 @@ export function createEventRecorder(options: {
   return {
     record(object, note) {
       const eventTime = new Date().toISOString().replace('Z', '000Z');
+      const tellNow = (): void => {
+        track(send(object, note, eventTime));
+      };
       if (note.type === 'Warning') {
-        tell(object, note, eventTime);
+        tellNow();
         return;
       }
       const timer = setTimeout(() => {
         putOff.delete(timer);
-        tell(object, note, eventTime);
+        tellNow();
       }, NORMAL_DELAY_MS);
-      putOff.set(timer, () => {
-        tell(object, note, eventTime);
-      });
+      putOff.set(timer, tellNow);
     },
     async flush() {
       for (const [timer, tellNow] of putOff) {
