@@ -40,8 +40,6 @@ export const PREVIOUS_CONTROLLER_NAMES: readonly string[] = ['drplan-controller'
 const LEASE_NAME = '65498215.bkbcs.tencent.com';
 const PAGE_SIZE = 500;
 const TIMEOUT_MS = 10_000;
-/** Names and no more: a large cluster has thousands of Deployments. */
-const NAMES_ONLY = 'application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1';
 
 interface Deployment extends KubeObject {
   status?: { replicas?: number; readyReplicas?: number; terminatingReplicas?: number };
@@ -103,22 +101,22 @@ async function findDeployments(
   kube: KubeClient,
   { names, namespace }: PreviousControllerOptions,
 ): Promise<ControllerSign[]> {
-  const scope = namespace === undefined ? '' : `/namespaces/${encodeURIComponent(namespace)}`;
   const candidates: KubeObject[] = [];
   let next: string | undefined;
   do {
-    const page = await kube.raw<{ metadata: { continue?: string }; items: KubeObject[] | null }>({
-      method: 'GET',
-      path: `/apis/apps/v1${scope}/deployments`,
-      query: { limit: PAGE_SIZE, continue: next },
-      headers: { accept: NAMES_ONLY },
-      timeoutMs: TIMEOUT_MS,
-    });
-    // A list of names that holds none says null.
-    candidates.push(
-      ...(page.items ?? []).filter(({ metadata }) => names.some((name) => metadata.name.includes(name))),
+    // Names and no more: a large cluster has thousands of Deployments.
+    const { items, metadata } = await kube.list<KubeObject>(
+      { apiVersion: 'apps/v1', kind: 'Deployment' },
+      {
+        ...(namespace !== undefined && { namespace }),
+        metadataOnly: true,
+        limit: PAGE_SIZE,
+        ...(next !== undefined && { continue: next }),
+        timeoutMs: TIMEOUT_MS,
+      },
     );
-    next = page.metadata.continue || undefined;
+    candidates.push(...items.filter((item) => names.some((name) => item.metadata.name.includes(name))));
+    next = metadata.continue || undefined;
   } while (next !== undefined);
   const signs = await Promise.all(
     candidates.map(async ({ metadata }): Promise<ControllerSign[]> => {

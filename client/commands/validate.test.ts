@@ -112,3 +112,17 @@ it('says when there is nothing to check', async () => {
     'there is no workflow, plan or execution in what was given',
   ]);
 });
+
+it('takes files as kubectl does', async () => {
+  const [first, second] = [join(folder, 'a.yaml'), join(folder, 'b.yaml')];
+  await writeFile(first, plan('failurePolicy: Ignore'));
+  await writeFile(second, plan('failurePolicy: Never'));
+  const { code, out } = await run('-f', first, '--file', second);
+  expect(code).toBe(1);
+  expect(out.filter((line) => line.startsWith(first) && line.includes('"Ignore"'))).toHaveLength(1);
+  expect(out.filter((line) => line.startsWith(second) && line.includes('"Never"'))).toHaveLength(1);
+});
+
+it('says that files are to be named', async () => {
+  await expect(run()).rejects.toMatchObject({ message: 'no file was named', exitCode: 64 });
+});

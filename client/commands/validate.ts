@@ -1,4 +1,5 @@
 import type { Command } from 'commander';
+import { usageError } from '../cli-error.js';
 import type { CommandContext } from '../context.js';
 import { EXIT } from '../exit-codes.js';
 import { type CheckedObject, checkObjects, NO_SURROUNDINGS, pickObjects } from '../manifests/check.js';
@@ -8,9 +9,10 @@ import { readSources, readStdin, type SourceFault } from '../manifests/sources.j
 import { surroundingsIn } from '../manifests/surroundings.js';
 import { type OutputFormat, printValue } from '../output.js';
 import { cut, oneLine } from '../render/text.js';
-import { addExamples, outputOption, type Perform } from './shared.js';
+import { addExamples, collect, outputOption, type Perform } from './shared.js';
 
 interface ValidateOptions {
+  file?: string[];
   strict?: boolean;
   cluster?: boolean;
   output?: OutputFormat;
@@ -27,7 +29,8 @@ export function addValidate(program: Command, perform: Perform): void {
     .description(
       'Checks YAML or JSON files as admission would, without a cluster: workflows, plans against the workflows in the files, executions against their plans. Each problem is told with file, line and column. Ends with 1 when there are errors.',
     )
-    .argument('<file...>', 'files, folders, or - for standard input')
+    .argument('[file...]', 'files, folders, or - for standard input')
+    .option('-f, --file <path>', 'the same, as kubectl takes it; more than once for several', collect)
     .option('--strict', 'end with 1 on warnings too')
     .option('--cluster', 'look up in the cluster what the files do not hold')
     .addOption(outputOption())
@@ -47,7 +50,11 @@ async function validate(
   options: ValidateOptions,
 ): Promise<number> {
   const { terminal } = context;
-  const { texts, faults } = await readSources(paths, () => readStdin(process.stdin));
+  const named = [...paths, ...(options.file ?? [])];
+  if (named.length === 0) {
+    throw usageError('no file was named', 'drover validate plans/   files, folders, or - for standard input');
+  }
+  const { texts, faults } = await readSources(named, () => readStdin(process.stdin));
   const parsed = texts.map(parseManifests);
   const allFaults = [...faults, ...parsed.flatMap((file) => file.faults)];
   const cluster = options.cluster === true ? await context.openCluster() : undefined;
