@@ -46,7 +46,7 @@ const schema = z.object({
     .default('')
     .transform((text) => text.split(',').flatMap((item) => (item.trim() === '' ? [] : [item.trim()]))),
   'log-level': z.enum(['trace', 'debug', 'info', 'warn', 'error']).default('info'),
-  concurrency: count(16),
+  concurrency: count(32),
   'start-window': count(100),
   'mirror-concurrency': count(50),
   'mirror-debounce': duration('250ms'),
@@ -121,7 +121,7 @@ const HELP: Record<keyof BridgeConfig, string> = {
   authorization:
     'what admission does about people without the verbs for what they ask: Enforce, Warn or Off (Enforce)',
   'log-level': 'trace, debug, info, warn or error (info)',
-  concurrency: 'objects of a kind that are looked at at once (16)',
+  concurrency: 'objects of a kind that are looked at at once (32)',
   'start-window':
     'runs that may be started and not taken up by a worker yet; what is beyond waits, and can be cancelled at once (100)',
   'mirror-concurrency': 'updates of runs that are written at once (50)',
