@@ -11,6 +11,7 @@ import { loadKubeConfig } from '../../kube/config.js';
 import { readEndpoints } from '../../local/endpoints.js';
 import { down, up } from '../../local/index.js';
 import type { UpOptions } from '../../local/index.js';
+import { nodeFlags } from '../../local/node-flags.js';
 import { dataPaths, packageRoot } from '../../local/paths.js';
 import { isAlive, readState } from '../../local/state.js';
 import type { ProcessName } from '../../local/state.js';
@@ -68,7 +69,9 @@ export async function openEmbedded(options: EmbeddedOptions): Promise<System> {
   const running = await Promise.all(Object.values(state?.processes ?? {}).map((record) => isAlive(record)));
   const wasUp = running.some(Boolean);
   const root = packageRoot();
-  const program = (room: string): { command: string; args: string[]; env: Record<string, string> } => {
+  const program = (
+    room: 'crd-bridge' | 'worker',
+  ): { command: string; args: string[]; env: Record<string, string> } => {
     const main = join(root, 'dist', room, 'main.js');
     if (!existsSync(main)) throw new Error(`${main} is not there; run "npm run build"`);
     const profiling =
@@ -83,7 +86,7 @@ export async function openEmbedded(options: EmbeddedOptions): Promise<System> {
           ];
     return {
       command: process.execPath,
-      args: ['--enable-source-maps', ...profiling, main],
+      args: [...nodeFlags(room), ...profiling, main],
       env: options.env,
     };
   };
