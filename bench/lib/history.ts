@@ -53,7 +53,7 @@ async function sizeOf(
     return { events: Number(info?.historyLength ?? 0), bytes: Number(info?.historySizeBytes ?? 0) };
   } catch (error) {
     // A stage that was skipped has no workflow.
-    if (isGrpcServiceError(error) && error.code === NOT_FOUND) return undefined;
+    if (isGrpcServiceError(error) && Number(error.code) === NOT_FOUND) return undefined;
     throw error;
   }
 }

@@ -10,8 +10,8 @@ import type { KubeClient } from '../../kube/client.js';
 import { loadKubeConfig } from '../../kube/config.js';
 import { readEndpoints } from '../../local/endpoints.js';
 import { down, up } from '../../local/index.js';
-import type { UpOptions } from '../../local/index.js';
-import { nodeFlags } from '../../local/node-flags.js';
+import type { ChildCommand, UpOptions } from '../../local/index.js';
+import { nodeProgram } from '../../local/node-program.js';
 import { dataPaths, packageRoot } from '../../local/paths.js';
 import { isAlive, readState } from '../../local/state.js';
 import type { ProcessName } from '../../local/state.js';
@@ -69,9 +69,7 @@ export async function openEmbedded(options: EmbeddedOptions): Promise<System> {
   const running = await Promise.all(Object.values(state?.processes ?? {}).map((record) => isAlive(record)));
   const wasUp = running.some(Boolean);
   const root = packageRoot();
-  const program = (
-    room: 'crd-bridge' | 'worker',
-  ): { command: string; args: string[]; env: Record<string, string> } => {
+  const program = (room: 'crd-bridge' | 'worker'): ChildCommand => {
     const main = join(root, 'dist', room, 'main.js');
     if (!existsSync(main)) throw new Error(`${main} is not there; run "npm run build"`);
     const profiling =
@@ -84,11 +82,8 @@ export async function openEmbedded(options: EmbeddedOptions): Promise<System> {
             '--cpu-prof-name',
             `${room}-${Date.now()}.cpuprofile`,
           ];
-    return {
-      command: process.execPath,
-      args: [...nodeFlags(room), ...profiling, main],
-      env: options.env,
-    };
+    const started = nodeProgram(room, main, profiling);
+    return { ...started, env: { ...started.env, ...options.env } };
   };
   const upOptions: UpOptions = {
     dataDir,

@@ -11,6 +11,7 @@ import { readmission } from './readmission.js';
 import { resume } from './resume.js';
 import { throughput } from './throughput.js';
 import { wide } from './wide.js';
+import { writes } from './writes.js';
 
 /** All scenarios, in the order in which they are run and shown. */
 export const SCENARIOS: readonly Scenario[] = [
@@ -24,6 +25,7 @@ export const SCENARIOS: readonly Scenario[] = [
   wide,
   long,
   readmission,
+  writes,
   burst,
   idle,
 ];

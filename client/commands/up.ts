@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Command } from 'commander';
 import { down, supervise, up, type ChildCommand, type UpOptions, type UpResult } from '../../local/index.js';
-import { nodeFlags } from '../../local/node-flags.js';
+import { nodeProgram } from '../../local/node-program.js';
 import { packageRoot } from '../../local/paths.js';
 import { CliError, usageError } from '../cli-error.js';
 import { confirmIntent } from '../confirm.js';
@@ -95,7 +95,7 @@ function programOf(root: string, room: 'crd-bridge' | 'worker'): ChildCommand {
       hints: ['run "npm run build"'],
     });
   }
-  return { command: process.execPath, args: [...nodeFlags(room), main] };
+  return nodeProgram(room, main);
 }
 
 function tell(context: CommandContext, result: UpResult): void {
