@@ -1,3 +1,5 @@
+import { dirname, join } from 'node:path';
+import { pathToFileURL } from 'node:url';
 import type { ChildCommand } from './options.js';
 
 /** Megabytes of heap: half of the memory that the manifest of the program grants (`deploy/programs`). */
@@ -8,7 +10,7 @@ const HEAP_MB = { 'crd-bridge': 256, worker: 512 } as const;
  * limit for the heap by itself, while on a machine with much memory it would take what it finds and collect later, so that
  * a trial said nothing about a pod.
  *
- * @param main path of the program
+ * @param main path of the program, `dist/<room>/main.js`
  * @param flags further flags of Node
  */
 export const nodeProgram = (
@@ -18,7 +20,8 @@ export const nodeProgram = (
 ): ChildCommand & { env: Record<string, string> } => ({
   command: process.execPath,
   args: [
-    '--enable-source-maps',
+    '--import',
+    pathToFileURL(join(dirname(dirname(main)), 'runtime', 'source-maps.js')).href,
     '--max-semi-space-size=8',
     `--max-old-space-size=${HEAP_MB[room]}`,
     ...flags,
