@@ -1,4 +1,5 @@
 import type { DRPlanExecutionStatus } from '../../api/types.js';
+import { diffFields } from '../../crd-bridge/core/json-diff.js';
 import { keyOf } from '../../kube/client.js';
 import type { KubeClient } from '../../kube/client.js';
 import type { KubeObject } from '../../kube/object.js';
@@ -13,20 +14,17 @@ type Write = (kube: KubeClient, object: Written, mark: string) => Promise<Writte
 
 /** The same change, an action and the message of the run, told in two ways. */
 const WAYS: Record<string, Write> = {
-  'changed fields': (kube, object, mark) =>
-    kube.patch<Written>(
+  'changed fields': (kube, object, mark) => {
+    const status = object.status ?? {};
+    return kube.patch<Written>(
       keyOf(object),
       [
         { op: 'replace', path: '/metadata/resourceVersion', value: object.metadata.resourceVersion },
-        { op: 'add', path: '/status/message', value: mark },
-        {
-          op: 'add',
-          path: '/status/stageStatuses/0/workflowExecutions/0/actionStatuses/0/message',
-          value: mark,
-        },
+        ...diffFields('/status', status, marked(status, mark)),
       ],
       { kind: 'json', subresource: 'status' },
-    ),
+    );
+  },
   'whole status': (kube, object, mark) =>
     kube.replace({ ...object, status: marked(object.status ?? {}, mark) }, { subresource: 'status' }),
 };
