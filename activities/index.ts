@@ -1,4 +1,5 @@
 import type { Logger } from 'pino';
+import type { Sealer } from '../api/seal.js';
 import type { ActionType } from '../api/types.js';
 import type { KubeClient } from '../kube/client.js';
 import { isStepType } from '../workflows/contract.js';
@@ -33,6 +34,8 @@ export interface ActivityDeps {
   /** Where actions may go: HTTP, and other clusters. */
   egress: EgressPolicy;
   log: Logger;
+  /** Verifies what comes by way of Temporal, and vouches for what is kept. */
+  sealer: Sealer;
   /**
    * Whether a plan without `serviceAccountName` acts with the controller's own identity (plan semantics, §1). False:
    * its actions fail with `NoServiceAccount`.

@@ -3,6 +3,7 @@ import { Worker } from '@temporalio/worker';
 import type { NativeConnection } from '@temporalio/worker';
 import { ANNOTATIONS, API_VERSION, FINALIZERS, LABELS } from '../api/group.js';
 import { isTerminalExecution } from '../api/phase.js';
+import type { Sealer } from '../api/seal.js';
 import type { DRPolicy } from '../api/schema/policy.js';
 import type { DRPlan, DRWorkflow } from '../api/types.js';
 import { describeSigns, findPreviousController } from '../client/previous-controller.js';
@@ -48,6 +49,8 @@ import type { AdmissionWebhook } from './webhook/webhook.js';
 export interface BridgeOptions {
   kube: KubeClient;
   runs: Runs;
+  /** Vouches for what passes through Temporal. */
+  sealer: Sealer;
   connection: NativeConnection;
   temporal: DrDeps['temporal'] & { dataConverter?: Encryption };
   cluster: string;
@@ -149,6 +152,7 @@ export async function startBridge(options: BridgeOptions): Promise<Bridge> {
     writer: createStatusWriter(kube, metrics.onWrite),
     mutex,
     runs,
+    sealer: options.sealer,
     snapshots: createSnapshotStore(kube, metrics.onWrite),
     caches,
     cluster,

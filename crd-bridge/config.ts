@@ -79,6 +79,7 @@ const schema = z.object({
   settle: duration('5m'),
   'pause-reminder': duration('10m'),
   namespace: z.string().min(1).optional(),
+  'seal-ring': path,
   'webhook-port': port.optional(),
   'webhook-host': z.string().default('127.0.0.1'),
   'webhook-url': z.url({ protocol: /^https$/, error: 'must be a URL that begins with https://' }).optional(),
@@ -152,7 +153,8 @@ const HELP: Record<keyof BridgeConfig, string> = {
   settle: 'longest time of settling an interrupted action (5m)',
   'pause-reminder': 'time between two reminders of a paused stage (10m)',
   namespace:
-    "the bridge's own namespace, for the Secret of its certificates (that of its pod, else drover-system)",
+    'namespace of the installation, for the Secrets of its certificates and of its seals (that of the pod, else drover-system)',
+  'seal-ring': 'file of the keys of seals, instead of Secret drover-seal in that namespace',
   'webhook-port': 'port of the admission webhooks; without it there is no admission',
   'webhook-host': 'address that the webhooks are served on (127.0.0.1; 0.0.0.0 in a pod)',
   'webhook-url': 'https URL by which the API server reaches the webhooks, instead of the Service',

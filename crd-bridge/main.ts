@@ -3,14 +3,18 @@ import { hostname } from 'node:os';
 import { Runtime } from '@temporalio/worker';
 import type { Logger } from 'pino';
 import { clusterId } from '../api/naming.js';
+import { createSealer, parseSealKeys } from '../api/seal.js';
 import { createRuns } from '../client/runs.js';
 import { createKubeClient } from '../kube/client.js';
 import { readClusterUid } from '../kube/cluster-id.js';
 import { loadKubeConfig } from '../kube/config.js';
+import { ownNamespace } from '../kube/own-namespace.js';
+import { sealSecret } from '../kube/seal-secret.js';
 import { createDataConverter } from '../runtime/encryption/data-converter.js';
 import { serveHealth } from '../runtime/health-server.js';
 import { createLog } from '../runtime/log.js';
 import { sdkLog } from '../runtime/sdk-log.js';
+import { openSealRing } from '../runtime/seal-ring.js';
 import { startBridge } from './bridge.js';
 import type { Bridge } from './bridge.js';
 import { serveCodec } from './codec.js';
@@ -31,7 +35,7 @@ async function main(config: BridgeConfig, log: Logger): Promise<void> {
     telemetryOptions: { logging: { forward: {}, filter: { core: 'WARN', other: 'ERROR' } } },
   });
   const metrics = createMetrics();
-  const state: { bridge?: Bridge; temporalError?: string | undefined } = {
+  const state: { bridge?: Bridge; temporalError?: string | undefined; sealProblem?: string } = {
     temporalError: 'not connected yet',
   };
   const ports = [config['health-port'], config['metrics-port']].filter((port) => port !== undefined);
@@ -43,7 +47,7 @@ async function main(config: BridgeConfig, log: Logger): Promise<void> {
       contentType: metrics.registry.contentType,
     }),
     notReady: () => [
-      ...(state.bridge?.notReady() ?? ['starting']),
+      ...(state.bridge?.notReady() ?? [state.sealProblem ?? 'starting']),
       ...(state.temporalError === undefined ? [] : [`Temporal: ${state.temporalError}`]),
     ],
   });
@@ -62,8 +66,18 @@ async function main(config: BridgeConfig, log: Logger): Promise<void> {
     readClusterUid(kube).then(clusterId),
     connectTemporal(log, dataConverter),
   ]);
+  const sealRing = await openSealRing({
+    file: config['seal-ring'],
+    secret: sealSecret({ kube, namespace: await ownNamespace(config.namespace), make: true }),
+    parse: parseSealKeys,
+    log,
+    onWait: (problem) => {
+      state.sealProblem = problem;
+    },
+  });
   const bridge = await startBridge({
     kube,
+    sealer: createSealer(sealRing),
     runs: createRuns(temporal.client),
     connection: temporal.connection,
     temporal,

@@ -37,6 +37,7 @@ export function childSpec(
       TEMPORAL_NAMESPACE: context.namespace,
       DROVER_METRICS_PORT: String(context.ports[`${name}Metrics`]),
       DROVER_HEALTH_PORT: String(healthPort),
+      DROVER_SEAL_RING: context.paths.sealRing,
       // Only here, where everything is the user's own machine, may plans act as the controller and reach loopback.
       DROVER_CONTROLLER_IDENTITY: context.embedded ? 'true' : undefined,
       DROVER_EGRESS_ALLOW_LOOPBACK: context.embedded ? 'true' : undefined,

@@ -16,6 +16,8 @@ export interface DataPaths {
   /** etcd's data of an ephemeral `up`, apart from the durable data so that throwing it away cannot hurt that. */
   etcdEphemeral: string;
   pki: string;
+  /** The keys by which bridge and worker tell what they vouch for (mode 0600). */
+  sealRing: string;
   temporalDb: string;
 }
 
@@ -34,6 +36,7 @@ export function dataPaths(dataDir: string): DataPaths {
     etcd: join(data, 'etcd'),
     etcdEphemeral: join(data, 'etcd-ephemeral'),
     pki: join(data, 'pki'),
+    sealRing: join(data, 'seal-ring.json'),
     temporalDb: join(data, 'temporal.db'),
   };
 }

@@ -12,6 +12,7 @@ import { dataPaths, type DataPaths } from './paths.js';
 import { choosePorts } from './ports.js';
 import { allOf, type Progress } from './progress.js';
 import { Runner } from './runner.js';
+import { ensureSealRing } from './seal-ring.js';
 import { startControlPlane } from './start-control-plane.js';
 import {
   isAlive,
@@ -108,6 +109,7 @@ async function bringUp(options: UpOptions, paths: DataPaths): Promise<Omit<UpRes
   const ports = state.ports as Record<PortName, number>;
   const runner = new Runner({ state, paths, progress });
   await runner.save();
+  await ensureSealRing(paths.sealRing);
 
   const controlPlane = embeddedCluster
     ? await layOutControlPlane({ paths, ports, programs, ephemeral: mode.ephemeral })

@@ -28,6 +28,8 @@ const schema = z.object({
   DROVER_MAX_ACTIVITIES: count(200),
   DROVER_WORKFLOW_STACK_FRAMES: z.coerce.number().int().min(0).max(100).default(0),
   DROVER_ENCRYPTION_KEYS: z.string().min(1).optional(),
+  DROVER_NAMESPACE: z.string().min(1).optional(),
+  DROVER_SEAL_RING: z.string().min(1).optional(),
   DROVER_LOG_LEVEL: z.enum(['fatal', 'error', 'warn', 'info', 'debug', 'trace']).default('info'),
   DROVER_WORKFLOW_BUNDLE: z.string().optional(),
 });
@@ -54,6 +56,10 @@ export interface WorkerConfig {
   workflowStackFrames: number;
   /** Folder of the keys that payloads in Temporal are encrypted with; absent = in the clear. */
   encryptionKeys?: string;
+  /** Namespace of the installation; absent = that of the pod, else `drover-system`. */
+  namespace?: string;
+  /** File of the keys of seals; absent = Secret `drover-seal` in the namespace of the installation. */
+  sealRing?: string;
   logLevel: string;
   /** Prebuilt workflow bundle; absent = the one beside the program. */
   workflowBundle?: string;
@@ -91,6 +97,8 @@ export function loadConfig(env: NodeJS.ProcessEnv): WorkerConfig {
     maxActivities: value.DROVER_MAX_ACTIVITIES,
     workflowStackFrames: value.DROVER_WORKFLOW_STACK_FRAMES,
     ...(value.DROVER_ENCRYPTION_KEYS !== undefined && { encryptionKeys: value.DROVER_ENCRYPTION_KEYS }),
+    ...(value.DROVER_NAMESPACE !== undefined && { namespace: value.DROVER_NAMESPACE }),
+    ...(value.DROVER_SEAL_RING !== undefined && { sealRing: value.DROVER_SEAL_RING }),
     logLevel: value.DROVER_LOG_LEVEL,
     ...(value.DROVER_WORKFLOW_BUNDLE !== undefined && { workflowBundle: value.DROVER_WORKFLOW_BUNDLE }),
   };

@@ -7,14 +7,18 @@ import { request } from 'undici';
 import { createActivities } from '../activities/index.js';
 import { createEgressPolicy } from '../activities/egress.js';
 import { clusterId } from '../api/naming.js';
+import { createSealer, parseSealKeys } from '../api/seal.js';
 import { createKubeClient } from '../kube/client.js';
 import { readClusterUid } from '../kube/cluster-id.js';
 import { loadKubeConfig } from '../kube/config.js';
+import { ownNamespace } from '../kube/own-namespace.js';
+import { sealSecret } from '../kube/seal-secret.js';
 import { createDataConverter } from '../runtime/encryption/data-converter.js';
 import { serveHealth } from '../runtime/health-server.js';
 import { createLog } from '../runtime/log.js';
 import { runWorker } from '../runtime/run-worker.js';
 import { sdkLog } from '../runtime/sdk-log.js';
+import { openSealRing } from '../runtime/seal-ring.js';
 import { taskQueues } from '../workflows/contract.js';
 import { bundlePath, readBundle } from './bundle.js';
 import { loadConfig } from './config.js';
@@ -40,11 +44,11 @@ async function main(): Promise<void> {
     },
   });
 
-  let ready = false;
+  const state = { notReady: ['starting'] };
   const health = await serveHealth({
     host: config.healthHost,
     ports: [config.healthPort, config.metricsPort].filter((port) => port !== undefined),
-    notReady: () => (ready ? [] : ['starting or stopping']),
+    notReady: () => state.notReady,
     metrics: async () => ({
       text: await (await request(`http://127.0.0.1:${sdkMetricsPort}/metrics`)).body.text(),
       contentType: 'text/plain; version=0.0.4; charset=utf-8',
@@ -61,6 +65,15 @@ async function main(): Promise<void> {
     loadKubeConfig({ ...(config.kubeconfig !== undefined && { file: config.kubeconfig }) }),
   );
   const cluster = clusterId(await readClusterUid(kube));
+  const sealRing = await openSealRing({
+    file: config.sealRing,
+    secret: sealSecret({ kube, namespace: await ownNamespace(config.namespace), make: false }),
+    parse: parseSealKeys,
+    log,
+    onWait: (problem) => {
+      state.notReady = [problem];
+    },
+  });
   const { connectionOptions, namespace } = loadClientConnectConfig();
   const connection = await NativeConnection.connect(connectionOptions);
   const worker = await Worker.create({
@@ -76,6 +89,7 @@ async function main(): Promise<void> {
       kube,
       egress: createEgressPolicy({ ...config.egress, apiServers: [kube.server] }),
       log,
+      sealer: createSealer(sealRing),
       controllerIdentity: config.controllerIdentity,
     }),
     maxCachedWorkflows: config.maxCachedWorkflows,
@@ -92,13 +106,13 @@ async function main(): Promise<void> {
 
   const stop = (signal: NodeJS.Signals): void => {
     log.info({ signal }, 'stopping: running actions may finish');
-    ready = false;
+    state.notReady = ['stopping'];
     if (worker.getState() === 'RUNNING') worker.shutdown();
   };
   process.once('SIGTERM', stop);
   process.once('SIGINT', stop);
 
-  ready = true;
+  state.notReady = [];
   log.info({ cluster, namespace: namespace ?? 'default', server: kube.server }, 'worker is ready');
   try {
     await runWorker(worker);

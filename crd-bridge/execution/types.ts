@@ -1,3 +1,4 @@
+import type { Sealer } from '../../api/seal.js';
 import type { DRPolicySpec } from '../../api/schema/policy.js';
 import type { DRPlan, DRPlanExecution, DRWorkflow } from '../../api/types.js';
 import type { Runs } from '../../client/runs.js';
@@ -66,6 +67,8 @@ export interface DrDeps {
   writer: StatusWriter;
   mutex: KeyedMutex;
   runs: Runs;
+  /** Vouches for what passes through Temporal. */
+  sealer: Sealer;
   snapshots: SnapshotStore;
   caches: {
     workflows: Informer<DRWorkflow>;

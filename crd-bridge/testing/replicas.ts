@@ -18,6 +18,7 @@ import { createRunController } from '../core/run-controller.js';
 import { createStartRoom } from '../core/start-room.js';
 import { createStatusWriter } from '../core/status-writer.js';
 import { API_VERSION } from '../../api/group.js';
+import { createSealer, newSealKey, parseSealKeys } from '../../api/seal.js';
 import type { DRPlan, DRPlanExecution, DRWorkflow } from '../../api/types.js';
 import type { RunDescription, Runs } from '../../client/runs.js';
 import type { KubeClient } from '../../kube/client.js';
@@ -30,6 +31,8 @@ type ObjectKey = Parameters<KubeClient['get']>[0];
 type Request = 'get' | 'patch' | 'start' | 'describe' | 'signal';
 
 export const NAMESPACE = 'ns';
+/** All replicas hold it. */
+const SEAL_KEY = newSealKey(new Date());
 
 /** The API server and the Temporal that the replicas share. */
 export interface World {
@@ -199,6 +202,8 @@ export function createReplica(
   // Which Temporal answers is a matter of the replica that asks.
   const runs: Runs = { ...world.runs, where: () => Promise.resolve(deps.temporal) };
   const informer = { kube, apiVersion: API_VERSION };
+  const keys = parseSealKeys({ [SEAL_KEY.id]: SEAL_KEY.value });
+  const sealer = createSealer({ current: () => keys, again: () => Promise.resolve(keys) });
   const deps: DrDeps = {
     pace: () => ({ beginMs: 0, intervalMs: 0 }),
     kube,
@@ -207,6 +212,7 @@ export function createReplica(
     writer: createStatusWriter(kube, silent),
     mutex: createKeyedMutex(),
     runs,
+    sealer,
     snapshots: createSnapshotStore(kube, silent),
     caches: {
       workflows: createInformer<DRWorkflow>({ ...informer, kind: 'DRWorkflow' }),

@@ -1,5 +1,5 @@
-import { readFile } from 'node:fs/promises';
 import type { KubeClient } from '../../kube/client.js';
+import { ownNamespace } from '../../kube/own-namespace.js';
 import type { BridgeConfig } from '../config.js';
 import type { BridgeMetrics } from '../core/metrics.js';
 import type { DrDeps } from '../execution/types.js';
@@ -13,8 +13,6 @@ import { createRules } from './rules.js';
 import { startWebhook } from './webhook.js';
 import type { AdmissionWebhook } from './webhook.js';
 
-const DEFAULT_NAMESPACE = 'drover-system';
-const POD_NAMESPACE_FILE = '/var/run/secrets/kubernetes.io/serviceaccount/namespace';
 /** Authorities outlive many serving certificates: about ten years by default. */
 const AUTHORITY_LIVES = 40;
 const LONGEST_SETTLE_MS = 5000;
@@ -33,7 +31,7 @@ export async function setUpWebhook(
   const port = config['webhook-port'];
   if (port === undefined) return undefined;
   const { kube, log } = dr;
-  const namespace = config.namespace ?? (await podNamespace()) ?? DEFAULT_NAMESPACE;
+  const namespace = await ownNamespace(config.namespace);
   const reach = reachOf(config, namespace);
   const servingMs = config['webhook-certificate-life'];
   const options = { reach, account: memoize(() => whoAmI(kube)) };
@@ -83,11 +81,6 @@ function hostsOf(reach: Reach): string[] {
   if (reach.kind === 'url') return [new URL(reach.url).hostname.replace(/^\[|\]$/g, '')];
   const host = `${reach.name}.${reach.namespace}.svc`;
   return [host, `${host}.cluster.local`, `${reach.name}.${reach.namespace}`];
-}
-
-async function podNamespace(): Promise<string | undefined> {
-  const text = await readFile(POD_NAMESPACE_FILE, 'utf8').catch(() => '');
-  return text.trim() === '' ? undefined : text.trim();
 }
 
 /** The user that the API server takes the bridge for. */

@@ -16,6 +16,7 @@ import type { Series } from '../../workflows/action.js';
 import type { ActionOutcome } from '../../workflows/contract.js';
 import type { oneAction } from '../support/one-action.js';
 import { connect } from '../support/attempts.js';
+import { ownSealer } from '../support/seals.js';
 
 const taskQueue = `attempts-${randomUUID()}`;
 let native: NativeConnection;
@@ -71,6 +72,7 @@ function startWorker(options: { shutdownGraceTime?: number } = {}): Promise<Work
     workflowBundle,
     activities: createActivities({
       kube: connect(inject('kubeconfig')),
+      sealer: ownSealer(),
       egress: createEgressPolicy({ allowLoopback: true }),
       log: pino({ level: 'silent' }),
       controllerIdentity: true,

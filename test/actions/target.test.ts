@@ -19,6 +19,7 @@ import type { ActionOutcome, ActionTask } from '../../workflows/contract.js';
 import { connect, openBench } from '../support/attempts.js';
 import type { Bench } from '../support/attempts.js';
 import type { oneAction } from '../support/one-action.js';
+import { ownSealer } from '../support/seals.js';
 
 const taskQueue = `target-${randomUUID()}`;
 const SECRET = 'site-b';
@@ -65,6 +66,7 @@ beforeAll(async () => {
     }),
     activities: createActivities({
       kube: bench.kube,
+      sealer: ownSealer(),
       egress: createEgressPolicy({ allowLoopback: true, apiServers: [bench.kube.server] }),
       log: pino({ level: 'silent' }),
       controllerIdentity: true,

@@ -6,6 +6,7 @@ import { TLS_SECRET } from '../../crd-bridge/webhook/certificate-source.js';
 import { renew } from '../../crd-bridge/webhook/certificates.js';
 import { foreignRegistration } from '../../crd-bridge/webhook/registration.js';
 import type { WebhookConfiguration } from '../../crd-bridge/webhook/configuration.js';
+import { SEAL_SECRET } from '../../kube/seal-secret.js';
 import type { KubeObject } from '../../kube/object.js';
 import { openStack } from '../support/stack.js';
 import type { Stack } from '../support/stack.js';
@@ -48,6 +49,9 @@ it('the account of the bridge may do what admission needs, and not more with Sec
   };
   const secret = { namespace: 'drover-system', name: TLS_SECRET };
   for (const verb of ['get', 'update', 'create']) expect(await may(verb, 'secrets', secret), verb).toBe(true);
+  const seal = { namespace: 'drover-system', name: SEAL_SECRET };
+  for (const verb of ['get', 'create']) expect(await may(verb, 'secrets', seal), verb).toBe(true);
+  expect(await may('delete', 'secrets', seal)).toBe(false);
   expect(await may('get', 'secrets', { namespace: 'drover-system', name: 'other' })).toBe(false);
   expect(await may('get', 'secrets', { namespace: 'default', name: TLS_SECRET })).toBe(false);
   for (const kind of ['validatingwebhookconfigurations', 'mutatingwebhookconfigurations']) {

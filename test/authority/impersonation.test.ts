@@ -19,6 +19,7 @@ import { startRecorder } from '../support/recorder.js';
 import type { Recorder } from '../support/recorder.js';
 import { openStack } from '../support/stack.js';
 import type { Stack } from '../support/stack.js';
+import { ownSealer } from '../support/seals.js';
 
 let stack: Stack;
 let recorder: Recorder;
@@ -84,6 +85,7 @@ async function act(
   const { namespace } = stack;
   const activities = createActivities({
     kube: through,
+    sealer: ownSealer(),
     egress: createEgressPolicy({ allowLoopback: true }),
     log: pino({ level: 'silent' }),
     controllerIdentity: options.controllerIdentity ?? false,

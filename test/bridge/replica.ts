@@ -14,6 +14,7 @@ import { createMetrics } from '../../crd-bridge/core/metrics.js';
 import { createKubeClient } from '../../kube/client.js';
 import { readClusterUid } from '../../kube/cluster-id.js';
 import { loadKubeConfig } from '../../kube/config.js';
+import { stackSealer } from '../support/seals.js';
 
 export interface Replica {
   bridge: Bridge;
@@ -64,6 +65,7 @@ export async function startReplica({
   const bridge = await startBridge({
     kube,
     runs,
+    sealer: await stackSealer(),
     connection,
     temporal: {
       namespace,
