@@ -72,6 +72,8 @@ export const ANNOTATIONS = {
   allowedHosts: `${GROUP}/allowed-hosts`,
   /** On executions, by the bridge: the action of another execution that this one is part of, JSON. */
   nestedIn: `${GROUP}/nested-in`,
+  /** On snapshot revisions, by the bridge: when a run was last started from them, RFC 3339. */
+  used: `${GROUP}/used`,
 } as const;
 
 /** Finalizers. */

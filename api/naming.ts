@@ -150,6 +150,9 @@ export function snapshotPartName(name: string, index: number): string {
   return index === 0 ? name : `${name}-${index}`;
 }
 
+/** Value of label `snapshot`: a digest is a character too long for a label. */
+export const snapshotLabel = (digest: string): string => digest.slice(0, LABEL_VALUE_MAX);
+
 /** Name of the Secret that keeps the state before an action. */
 export function priorSecretName(prior: { executionName: string; uid: string; at: ActionAddress }): string {
   const { stage, workflow, action, cluster } = prior.at;

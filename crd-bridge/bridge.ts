@@ -34,6 +34,7 @@ import { createPace } from './execution/pace.js';
 import { holds } from './execution/plan-state.js';
 import { createRetentionSweep } from './execution/retention-sweep.js';
 import { createSnapshotStore } from './execution/snapshot-store.js';
+import { createSnapshotSweep } from './execution/snapshot-sweep.js';
 import { trimExecution } from './execution/stub.js';
 import type { CachedExecution, DrDeps } from './execution/types.js';
 import { createExecutionKind } from './kinds/dr-plan-execution.js';
@@ -80,6 +81,8 @@ const START_HOLD_MS = 60_000;
 const CLOSED_LOOK_MS = 3000;
 /** Ten ended executions a second are removed at most. */
 const RETENTION_PACE_MS = 100;
+/** Looks for unused snapshots in the time for which one is kept. */
+const SNAPSHOT_LOOKS = 6;
 /** Objects that a line of the log names. */
 const NAMED_OBJECTS = 10;
 
@@ -367,7 +370,15 @@ export async function startBridge(options: BridgeOptions): Promise<Bridge> {
     paceMs: RETENTION_PACE_MS,
     mayAct: () => gate.closed() === undefined,
   });
-  const sweeping = synced.then(() => Promise.all([orphans.run(abort.signal), retention.run(abort.signal)]));
+  const snapshots = createSnapshotSweep(deps, {
+    unusedMs: config['snapshot-unused'],
+    intervalMs: config['snapshot-unused'] / SNAPSHOT_LOOKS,
+    paceMs: RETENTION_PACE_MS,
+    mayAct: () => gate.closed() === undefined,
+  });
+  const sweeping = synced.then(() =>
+    Promise.all([orphans, retention, snapshots].map((sweep) => sweep.run(abort.signal))),
+  );
 
   const lookAtAll = (): void => {
     for (const workflow of caches.workflows.list()) queues.workflows.add(keyOf(workflow));

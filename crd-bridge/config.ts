@@ -64,6 +64,7 @@ const schema = z.object({
   'history-limit': optionalCount,
   'ttl-after-finished': optionalDuration,
   'retention-interval': duration('30s'),
+  'snapshot-unused': duration('1h'),
   'previous-controller': z
     .string()
     .default(PREVIOUS_CONTROLLER_NAMES.join(','))
@@ -145,6 +146,8 @@ const HELP: Record<keyof BridgeConfig, string> = {
   'ttl-after-finished':
     'how long an ended execution is kept where neither it nor its plan says; without it for ever',
   'retention-interval': 'time between two looks for ended executions to be removed (30s)',
+  'snapshot-unused':
+    'how long a snapshot that no execution names is kept after a run was last started from it (1h)',
   'previous-controller':
     'parts of the names of Deployments beside which nothing is begun; empty: do not look (drplan-controller)',
   'previous-controller-namespace': 'look for them in this namespace only',

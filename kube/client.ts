@@ -55,12 +55,16 @@ export interface ListOptions extends CallOptions {
   resourceVersionMatch?: 'NotOlderThan' | 'Exact';
   /** Asks for `metadata` alone: the items have neither spec nor status. */
   metadataOnly?: boolean;
+  /** Longest answer that is read, in bytes; a longer one throws `AnswerTooLarge` (default: any). */
+  maxBytes?: number;
 }
 
 /** A page of objects. */
 export interface KubeList<T> {
   metadata: { resourceVersion: string; continue?: string };
   items: T[];
+  /** Length of the answer. */
+  bytes?: number;
 }
 
 /** Acts as somebody else (semantics: actions act as the plan's service account). */
@@ -150,6 +154,10 @@ function below(
       transport.json<T>(there(raw)).catch((error: unknown) => {
         throw named(error);
       }),
+    sized: <T>(raw: RawRequest) =>
+      transport.sized<T>(there(raw)).catch((error: unknown) => {
+        throw named(error);
+      }),
     stream: (raw) =>
       transport.stream(there(raw)).catch((error: unknown) => {
         throw named(error);
@@ -228,15 +236,18 @@ function build(
       }
     },
     async list<T>(type: { apiVersion: string; kind: string }, options?: ListOptions) {
-      const page = await json<Omit<KubeList<T>, 'items'> & { items: T[] | null }>({
+      const { value: page, bytes } = await transport.sized<
+        Omit<KubeList<T>, 'items'> & { items: T[] | null }
+      >({
         method: 'GET',
         path: await path(collection(type, options)),
         query: selection(options),
-        ...(options?.metadataOnly === true && { headers: { accept: METADATA_LIST } }),
+        headers: { ...identity, ...(options?.metadataOnly === true && { accept: METADATA_LIST }) },
+        ...(options?.maxBytes !== undefined && { maxBytes: options.maxBytes }),
         ...call(options),
       });
       // A list of metadata that holds none says null.
-      return { ...page, items: page.items ?? [] };
+      return { ...page, items: page.items ?? [], bytes };
     },
     async create(object, options) {
       const { name: _, ...key } = keyOf(object);

@@ -63,3 +63,7 @@ export const isAlreadyExists = (error: unknown): error is KubeError =>
 /** Whether the error says that a precondition (resourceVersion, uid) or an ownership did not hold. */
 export const isConflict = (error: unknown): error is KubeError =>
   error instanceof KubeError && error.code === 409 && error.reason !== 'AlreadyExists';
+
+/** Whether an answer was larger than the caller can take. */
+export const isTooLarge = (error: unknown): error is KubeError =>
+  error instanceof KubeError && error.reason === 'AnswerTooLarge';

@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { KubeClient } from './client.js';
 import { KubeError } from './error.js';
+import { listPages } from './pages.js';
 
 /** What a cache needs to know of an object, however it is typed. */
 export interface Cacheable {
@@ -71,7 +72,6 @@ export interface CacheCheck {
   onRepair?: (objects: readonly string[]) => void;
 }
 
-const PAGE_SIZE = 500;
 /** When more has to be read anew, a whole list is cheaper. */
 const MAX_READ = 200;
 const GRACE_MS = 5000;
@@ -137,21 +137,15 @@ export function createInformer<T extends Cacheable>(options: InformerOptions<T>)
 
   async function list(signal: AbortSignal): Promise<string> {
     const present = new Set<string | undefined>();
-    let version: string;
-    let next: string | undefined;
-    do {
-      const page = await kube.list<T>(
-        { apiVersion, kind },
-        { ...selected, limit: PAGE_SIZE, signal, ...(next !== undefined && { continue: next }) },
-      );
-      // Page by page, so that no more than one of them is ever held whole.
+    let version = '';
+    // Page by page, so that no more than one of them is ever held whole.
+    for await (const page of listPages<T>(kube, { apiVersion, kind }, { ...selected, signal })) {
       for (const object of page.items) {
         present.add(object.metadata.uid);
         set(object);
       }
       version = page.metadata.resourceVersion;
-      next = page.metadata.continue || undefined;
-    } while (next !== undefined);
+    }
     for (const object of [...objects.values()]) {
       // What an own write added after the list was taken stays.
       if (!present.has(object.metadata.uid) && !isNewer(object.metadata.resourceVersion, version))
@@ -210,28 +204,17 @@ export function createInformer<T extends Cacheable>(options: InformerOptions<T>)
   /** Names and versions of all there is; from the server's own cache, which may not be older than ours. */
   async function listVersions(signal: AbortSignal): Promise<{ items: Known[]; version: string }> {
     const items: Known[] = [];
-    let version: string;
-    let next: string | undefined;
+    let version = '';
     const since =
       latest === undefined ? {} : { resourceVersion: latest, resourceVersionMatch: 'NotOlderThan' as const };
-    do {
-      const page = await kube.list<T>(
-        { apiVersion, kind },
-        {
-          ...selected,
-          metadataOnly: true,
-          limit: PAGE_SIZE,
-          signal,
-          ...(next === undefined ? since : { continue: next }),
-        },
-      );
+    const options = { ...selected, ...since, metadataOnly: true, signal };
+    for await (const page of listPages<T>(kube, { apiVersion, kind }, options)) {
       for (const { metadata } of page.items) {
         const { namespace, name, uid, resourceVersion } = metadata;
         items.push({ namespace, name, uid, resourceVersion });
       }
       version = page.metadata.resourceVersion;
-      next = page.metadata.continue || undefined;
-    } while (next !== undefined);
+    }
     return { items, version };
   }
 

@@ -4,6 +4,7 @@ import { HttpMethod, RequestContext } from '@kubernetes/client-node';
 import type { KubeConfig } from '@kubernetes/client-node';
 import type { Dispatcher } from 'undici';
 import { Agent, request } from 'undici';
+import { withoutEcho } from './echo.js';
 import { KubeError } from './error.js';
 import type { StatusDetails } from './error.js';
 
@@ -19,6 +20,8 @@ export interface RawRequest {
   signal?: AbortSignal;
   /** Longest time without any answer, in milliseconds (default 30,000; 0 = none). */
   timeoutMs?: number;
+  /** Longest JSON answer that is read, in bytes (default: any). */
+  maxBytes?: number;
 }
 
 /** Sends requests with the credentials of a kubeconfig. */
@@ -27,6 +30,8 @@ export interface Transport {
   readonly server: string;
   /** Sends and reads a JSON answer. Throws {@link KubeError} for every answer that is not 2xx. */
   json<T>(raw: RawRequest): Promise<T>;
+  /** The same, with the length of the answer in bytes. */
+  sized<T>(raw: RawRequest): Promise<{ value: T; bytes: number }>;
   /** Sends and gives the open body of a 2xx answer. */
   stream(raw: RawRequest): Promise<Dispatcher.ResponseData['body']>;
 }
@@ -226,24 +231,37 @@ export function createTransport(endpoint: Endpoint): Transport {
     return !isKnown(silence.since, now);
   }
 
+  async function sized<T>(raw: RawRequest): Promise<{ value: T; bytes: number }> {
+    const { body } = await send(raw);
+    try {
+      const chunks: Buffer[] = [];
+      let bytes = 0;
+      for await (const chunk of body) {
+        chunks.push(chunk as Buffer);
+        bytes += (chunk as Buffer).length;
+        if (bytes > (raw.maxBytes ?? Number.POSITIVE_INFINITY)) {
+          throw new KubeError(
+            `${shown} answered ${raw.method} ${raw.path} with more than ${raw.maxBytes} bytes`,
+            { code: 0, reason: 'AnswerTooLarge' },
+          );
+        }
+      }
+      return { value: JSON.parse(Buffer.concat(chunks).toString('utf8')) as T, bytes };
+    } catch (error) {
+      if (error instanceof KubeError) throw error;
+      if (raw.signal?.aborted === true) throw raw.signal.reason ?? error;
+      throw new KubeError(`${shown} broke off its answer to ${raw.method} ${raw.path}: ${describe(error)}`, {
+        code: 0,
+        reason: 'Unreachable',
+        cause: error,
+      });
+    }
+  }
+
   return {
     server,
-    async json<T>(raw: RawRequest): Promise<T> {
-      const response = await send(raw);
-      try {
-        return (await response.body.json()) as T;
-      } catch (error) {
-        if (raw.signal?.aborted === true) throw raw.signal.reason ?? error;
-        throw new KubeError(
-          `${shown} broke off its answer to ${raw.method} ${raw.path}: ${describe(error)}`,
-          {
-            code: 0,
-            reason: 'Unreachable',
-            cause: error,
-          },
-        );
-      }
-    },
+    json: async <T>(raw: RawRequest): Promise<T> => (await sized<T>(raw)).value,
+    sized,
     async stream(raw) {
       return (await send(raw)).body;
     },
@@ -266,13 +284,24 @@ async function toError(response: Dispatcher.ResponseData, raw: RawRequest): Prom
     status = { message: text.slice(0, 500).trimEnd() };
   }
   const seconds = Number(response.headers['retry-after']);
-  return new KubeError(status.message || `${raw.method} ${raw.path} answered ${response.statusCode}`, {
+  const message = status.message || `${raw.method} ${raw.path} answered ${response.statusCode}`;
+  return new KubeError(withoutEcho(message), {
     code: response.statusCode,
     reason: status.reason || (response.statusCode === 404 ? UNKNOWN_PATH : `HTTP${response.statusCode}`),
     ...(Number.isFinite(seconds) && { retryAfterMs: seconds * 1000 }),
-    ...(status.details !== undefined && { details: status.details }),
+    ...(status.details !== undefined && { details: withoutEchoes(status.details) }),
   });
 }
+
+const withoutEchoes = ({ causes, ...details }: StatusDetails): StatusDetails => ({
+  ...details,
+  ...(causes !== undefined && {
+    causes: causes.map(({ message, ...cause }) => ({
+      ...cause,
+      ...(message !== undefined && { message: withoutEcho(message) }),
+    })),
+  }),
+});
 
 /**
  * JSON as the API server itself writes it. Some fields, such as a ControllerRevision's data, it keeps byte by byte and

@@ -3,6 +3,14 @@ import type { Logger } from 'pino';
 
 /** Characters that wait to be written at most; what comes then is dropped. */
 const MOST_WAITING = 1 << 20;
+/** Longest text of an error, in characters: one may hold what a server was sent. */
+const LONGEST_TEXT = 1000;
+/** Its end says what was wrong. */
+const END = 300;
+/** Causes that are told, from the outermost. */
+const CAUSES = 5;
+const FRAMES = 15;
+const FRAME = /^\s+at .{1,500}$/;
 
 /** What a log is made from. */
 export interface LogOptions {
@@ -20,5 +28,46 @@ export interface LogOptions {
 export function createLog({ level = 'info', component, fd = 1 }: LogOptions): Logger {
   const destination = pino.destination({ dest: fd, sync: true, maxLength: MOST_WAITING });
   destination.on('error', () => undefined);
-  return pino({ level, base: { component } }, destination);
+  return pino(
+    { level, base: { component }, serializers: { err: errorFields, error: errorFields } },
+    destination,
+  );
 }
+
+/**
+ * What a log says of an error: what it and its causes say in a few words, its plain fields, and where it was thrown. Never
+ * an object that it carries: that may be what somebody keeps secret.
+ */
+function errorFields(error: unknown): unknown {
+  if (typeof error === 'string') return brief(error);
+  if (!(error instanceof Error)) return error;
+  const messages: string[] = [];
+  for (let at: unknown = error; at instanceof Error && messages.length < CAUSES; at = at.cause) {
+    messages.push(brief(at.message));
+  }
+  const plain: [string, string | number | boolean][] = [];
+  for (const [key, value] of Object.entries(error) as [string, unknown][]) {
+    if (typeof value === 'string') plain.push([key, brief(value)]);
+    else if (typeof value === 'number' || typeof value === 'boolean') plain.push([key, value]);
+  }
+  return {
+    ...Object.fromEntries(plain),
+    type: error.name,
+    message: messages.join('; caused by: '),
+    stack: framesOf(error),
+  };
+}
+
+const brief = (text: string): string =>
+  text.length <= LONGEST_TEXT
+    ? text
+    : `${text.slice(0, LONGEST_TEXT - END)}… (${text.length} characters) …${text.slice(-END)}`;
+
+/** A stack without the message that it begins with. */
+const framesOf = ({ stack = '' }: Error): string =>
+  stack
+    .split('\n')
+    .filter((line) => FRAME.test(line))
+    .slice(0, FRAMES)
+    .map((line) => line.trim())
+    .join('\n');

@@ -56,7 +56,7 @@ export interface MetadataFields {
 /** Told about every request that writes, for the metrics. */
 export type OnWrite = (write: {
   kind: string;
-  verb: 'create' | 'patch';
+  verb: 'create' | 'patch' | 'delete';
   result: 'ok' | 'conflict' | 'error';
 }) => void;
 

@@ -139,7 +139,7 @@ export function createAdmission(deps: DrDeps): ExecutionAdmission {
         plan,
         work.target === undefined ? identity : { ...identity, target: work.target },
       ),
-      located.write({ name: identity.name, uid: identity.uid }),
+      located.write(),
     ]);
     // The plan was edited between the snapshot and the lock: what it says now is what has to run.
     if (!locked) return { kind: 'wait', ms: 0 };

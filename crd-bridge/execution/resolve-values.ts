@@ -7,14 +7,16 @@ import type { ResolvedValue, Snapshot } from '../../api/snapshot.js';
 import type { Parameter, Scalar } from '../../api/types.js';
 import { isPending } from '../../api/value-from.js';
 import type { ManifestRef } from '../../api/value-from.js';
-import type { KubeClient } from '../../kube/client.js';
+import type { KubeClient, KubeList } from '../../kube/client.js';
 import { isRetryable, KubeError } from '../../kube/error.js';
 import type { KubeObject } from '../../kube/object.js';
+import { listPages } from '../../kube/pages.js';
 import { refuse } from './refused.js';
 
 /** Objects that a selector may match; beyond that it most likely is a mistake. */
 const MAX_MATCHES = 5000;
-const PAGE = 500;
+/** Of several that match where one is asked for. */
+const NAMED_MATCHES = 5;
 const MAX_VALUE_CHARACTERS = 4096;
 
 /** Who looks, and for whom. */
@@ -199,26 +201,9 @@ async function findObject(ref: ManifestRef, context: ResolveContext, who: string
         `${who}: there is no ${kind} "${name}" ${namespaced ? where : ''}; create it, or give the parameter a value in the execution`,
       );
     }
-    const items: KubeObject[] = [];
-    let next: string | undefined;
-    do {
-      const page = await context.kube.list<KubeObject>(
-        { apiVersion, kind },
-        {
-          ...scope,
-          limit: PAGE,
-          ...(labelSelector !== '' && { labelSelector }),
-          ...(next !== undefined && { continue: next }),
-        },
-      );
-      items.push(...page.items);
-      next = page.metadata.continue || undefined;
-    } while (next !== undefined && items.length <= MAX_MATCHES);
-    return pick(
-      items,
-      ref,
-      `${who}: ${labelSelector === '' ? `${kind}s` : `${kind}s with ${labelSelector}`} ${where}`,
-    );
+    const what = `${who}: ${labelSelector === '' ? `${kind}s` : `${kind}s with ${labelSelector}`} ${where}`;
+    const selection = { ...scope, ...(labelSelector !== '' && { labelSelector }) };
+    return await pick(listPages<KubeObject>(context.kube, { apiVersion, kind }, selection), ref, what);
   } catch (error) {
     if (!(error instanceof KubeError) || isRetryable(error)) throw error;
     const reason =
@@ -235,24 +220,34 @@ async function findObject(ref: ManifestRef, context: ResolveContext, who: string
   }
 }
 
-/** One of several: by age, ties by name, so that the choice is always the same. */
-function pick(items: readonly KubeObject[], { select = 'Last' }: ManifestRef, what: string): KubeObject {
-  if (items.length > MAX_MATCHES) {
-    return refuse('ValueAmbiguous', `${what}: more than ${MAX_MATCHES}; narrow labelSelector`);
-  }
+/** One of several: by age, ties by name, so that the choice is always the same. Only a few are held at a time. */
+async function pick(
+  pages: AsyncIterable<KubeList<KubeObject>>,
+  { select = 'Last' }: ManifestRef,
+  what: string,
+): Promise<KubeObject> {
   const created = ({ metadata }: KubeObject): number => Date.parse(metadata.creationTimestamp ?? '') || 0;
-  const sorted = [...items].sort(
-    (a, b) => created(a) - created(b) || (a.metadata.name < b.metadata.name ? -1 : 1),
-  );
-  const chosen = select === 'Last' ? sorted.at(-1) : sorted[0];
+  const sign = select === 'Last' ? -1 : 1;
+  let first: KubeObject[] = [];
+  let count = 0;
+  for await (const { items } of pages) {
+    count += items.length;
+    if (count > MAX_MATCHES) {
+      return refuse('ValueAmbiguous', `${what}: more than ${MAX_MATCHES}; narrow labelSelector`);
+    }
+    first = [...first, ...items]
+      .sort((a, b) => sign * (created(a) - created(b) || (a.metadata.name < b.metadata.name ? -1 : 1)))
+      .slice(0, NAMED_MATCHES);
+  }
+  const [chosen] = first;
   if (chosen === undefined) {
     return refuse('ValueNotFound', `${what}: there are none; nothing was started`);
   }
-  if (select === 'Single' && items.length > 1) {
-    const names = sorted.slice(0, 5).map(({ metadata }) => metadata.name);
+  if (select === 'Single' && count > 1) {
+    const names = first.map(({ metadata }) => metadata.name);
     return refuse(
       'ValueAmbiguous',
-      `${what}: select is Single, and there are ${items.length}: ${names.join(', ')}${items.length > 5 ? ', …' : ''}`,
+      `${what}: select is Single, and there are ${count}: ${names.join(', ')}${count > names.length ? ', …' : ''}`,
     );
   }
   return chosen;

@@ -1,10 +1,12 @@
-import { API_VERSION, LABELS } from '../../api/group.js';
+import { isDeepStrictEqual } from 'node:util';
+import { ANNOTATIONS, LABELS } from '../../api/group.js';
 import { isObject } from '../../api/json.js';
-import { labelValue, snapshotName, snapshotPartName } from '../../api/naming.js';
+import { labelValue, snapshotLabel, snapshotName, snapshotPartName } from '../../api/naming.js';
 import { decodeSnapshot, encodeSnapshot } from '../../api/snapshot.js';
 import type { Snapshot } from '../../api/snapshot.js';
-import { isAlreadyExists, isNotFound } from '../../kube/error.js';
+import { keyOf } from '../../kube/client.js';
 import type { KubeClient } from '../../kube/client.js';
+import { isAlreadyExists, isNotFound, KubeError } from '../../kube/error.js';
 import type { KubeObject } from '../../kube/object.js';
 import type { SnapshotRef } from '../../workflows/contract.js';
 import type { OnWrite } from '../core/status-writer.js';
@@ -15,61 +17,87 @@ const TYPE = { apiVersion: 'apps/v1', kind: 'ControllerRevision' } as const;
 
 /** Keeps what runs execute, as ControllerRevisions named after their content. */
 export interface SnapshotStore {
-  /** Where a snapshot will be kept, or why it cannot be. */
+  /**
+   * Where a snapshot will be kept, or why it cannot be. `write` stores what is not there yet and marks all of it as used
+   * now; it can be repeated.
+   */
   locate(
     snapshot: Snapshot,
-  ):
-    | { ok: true; ref: SnapshotRef; write: (owner: SnapshotOwner) => Promise<void> }
-    | { ok: false; refusal: Refusal };
+  ): { ok: true; ref: SnapshotRef; write: () => Promise<void> } | { ok: false; refusal: Refusal };
   /** @throws Error when it is not there or was changed */
   read(ref: Pick<SnapshotRef, 'name' | 'namespace' | 'digest'>): Promise<Snapshot>;
 }
 
-/** The execution for which a snapshot is written. */
-export interface SnapshotOwner {
-  name: string;
-  uid: string;
-}
+type Revision = KubeObject & { data?: unknown };
 
-/** A store over the API server. */
-export function createSnapshotStore(kube: KubeClient, onWrite: OnWrite): SnapshotStore {
-  /** @returns false when an object of the name is there */
-  async function create(revision: KubeObject): Promise<boolean> {
+/**
+ * A store over the API server. A revision belongs to no execution: one that runs the content again marks it as used, so
+ * that nothing on it grows with the number of runs. What nobody names any more the snapshot sweep removes.
+ */
+export function createSnapshotStore(
+  kube: KubeClient,
+  onWrite: OnWrite,
+  now: () => Date = () => new Date(),
+): SnapshotStore {
+  async function told<T>(verb: 'create' | 'patch' | 'delete', work: () => Promise<T>): Promise<T> {
     try {
-      await kube.create(revision);
-      onWrite({ kind: TYPE.kind, verb: 'create', result: 'ok' });
+      const done = await work();
+      onWrite({ kind: TYPE.kind, verb, result: 'ok' });
+      return done;
+    } catch (error) {
+      onWrite({ kind: TYPE.kind, verb, result: isAlreadyExists(error) ? 'conflict' : 'error' });
+      throw error;
+    }
+  }
+
+  /** @returns false when an object of the name is there */
+  async function create(revision: Revision): Promise<boolean> {
+    try {
+      await told('create', () => kube.create(revision));
       return true;
     } catch (error) {
-      onWrite({ kind: TYPE.kind, verb: 'create', result: isAlreadyExists(error) ? 'conflict' : 'error' });
       if (!isAlreadyExists(error)) throw error;
       return false;
     }
   }
 
   /**
-   * Makes the execution an owner too, beside those there are: the list is merged by uid.
+   * Marks what is there as used now, and takes off the owners that earlier releases have set: garbage collection must not
+   * take it away from whoever names it now. A merge patch leaves the bytes of `data` as they are stored; a strategic one
+   * writes them anew, in another order, which the API server refuses as a change.
    *
-   * @returns false when the object is not there any more
+   * @returns whether it is there and holds the content; `gone` also when it had to be removed to be written anew
    */
-  async function own({ metadata }: KubeObject): Promise<boolean> {
-    const { name, namespace, ownerReferences } = metadata;
-    const key = { ...TYPE, name, ...(namespace !== undefined && { namespace }) };
+  async function renew(revision: Revision): Promise<'kept' | 'gone'> {
+    const { annotations } = revision.metadata;
     try {
-      await kube.patch(key, { metadata: { ownerReferences } }, { kind: 'strategic' });
-      onWrite({ kind: TYPE.kind, verb: 'patch', result: 'ok' });
-      return true;
+      const kept = await told('patch', () =>
+        kube.patch<Revision>(
+          keyOf(revision),
+          { metadata: { annotations, ownerReferences: null } },
+          { kind: 'merge' },
+        ),
+      );
+      if (isDeepStrictEqual(kept.data, revision.data)) return 'kept';
     } catch (error) {
-      onWrite({ kind: TYPE.kind, verb: 'patch', result: 'error' });
-      if (!isNotFound(error)) throw error;
-      return false;
+      if (isNotFound(error)) return 'gone';
+      // Stored by others in a form that no patch leaves as it is.
+      if (!(error instanceof KubeError) || error.reason !== 'Invalid') throw error;
     }
+    const found = await kube.get(keyOf(revision));
+    const { uid, resourceVersion } = found?.metadata ?? {};
+    if (uid === undefined || resourceVersion === undefined) return 'gone';
+    await told('delete', () =>
+      kube.delete(keyOf(revision), { uid, resourceVersion, propagationPolicy: 'Background' }),
+    );
+    return 'gone';
   }
 
-  async function keep(revision: KubeObject): Promise<void> {
-    // Its name is its digest: what is there is the same, written for another run. When that is deleted in this very
-    // moment, garbage collection may come between the two steps.
+  async function keep(revision: Revision): Promise<void> {
+    // Its name is its digest: what is there is the same, written for another run. The sweep, or garbage collection of what
+    // an earlier release has written, may come between the two steps.
     for (let attempt = 1; attempt <= KEEP_ATTEMPTS; attempt += 1) {
-      if ((await create(revision)) || (await own(revision))) return;
+      if ((await create(revision)) || (await renew(revision)) === 'kept') return;
     }
     throw new Error(`ControllerRevision ${revision.metadata.name} is created and removed again and again`);
   }
@@ -83,7 +111,8 @@ export function createSnapshotStore(kube: KubeClient, onWrite: OnWrite): Snapsho
       return {
         ok: true,
         ref: { name, namespace, digest: encoded.digest, parts: encoded.parts.length },
-        async write(execution) {
+        async write() {
+          const used = now().toISOString();
           await Promise.all(
             encoded.parts.map((data, index) =>
               keep({
@@ -93,11 +122,9 @@ export function createSnapshotStore(kube: KubeClient, onWrite: OnWrite): Snapsho
                   namespace,
                   labels: {
                     [LABELS.plan]: labelValue(planName),
-                    [LABELS.snapshot]: encoded.digest.slice(0, 63),
+                    [LABELS.snapshot]: snapshotLabel(encoded.digest),
                   },
-                  // Executions alone: a snapshot is of use as long as one that ran it can be reverted, and goes with the
-                  // last of them; a plan that is deleted in the middle of a run takes nothing away.
-                  ownerReferences: [{ apiVersion: API_VERSION, kind: 'DRPlanExecution', ...execution }],
+                  annotations: { [ANNOTATIONS.used]: used },
                 },
                 revision: 1,
                 data,
@@ -110,7 +137,7 @@ export function createSnapshotStore(kube: KubeClient, onWrite: OnWrite): Snapsho
     async read({ namespace, name, digest }) {
       const part = async (index: number): Promise<unknown> => {
         const key = { ...TYPE, namespace, name: snapshotPartName(name, index) };
-        const revision = await kube.get<KubeObject & { data?: unknown }>(key);
+        const revision = await kube.get<Revision>(key);
         if (revision !== undefined) return revision.data;
         throw new Error(
           `ControllerRevision ${namespace}/${key.name}, which keeps what was run, does not exist`,

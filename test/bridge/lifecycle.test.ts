@@ -121,10 +121,9 @@ describe('the plan of an execution', () => {
       namespace: stack.namespace,
       name: undone.status?.snapshotRef?.name ?? '',
     });
-    // Everybody that runs the same content keeps it, and nobody else.
-    expect(revision?.metadata.ownerReferences?.map(({ uid }) => uid).sort()).toEqual(
-      [rerun.metadata.uid, undone.metadata.uid].sort(),
-    );
+    // It belongs to nobody, and tells when it was last used.
+    expect(revision?.metadata.ownerReferences).toBeUndefined();
+    expect(revision?.metadata.annotations?.[ANNOTATIONS.used]).toMatch(/^20.*Z$/);
     expect((await stack.getPlan(plan)).status).toMatchObject({
       phase: 'Executed',
       executedBy: { uid: first.metadata.uid },

@@ -221,7 +221,7 @@ export async function travel(
     if (objects.life('ConfigMap', `${id}-new`).uids.length > 0) report('an action began after the end');
   }
 
-  /** Deletes what was run. Its prior states and snapshots go with it. */
+  /** Deletes what was run. Its prior states go with it; its snapshots stay until a sweep finds them unused. */
   async function clear(): Promise<void> {
     const names = objects.names('DRPlanExecution', `${id}-`);
     for (const name of names) {
@@ -230,9 +230,7 @@ export async function travel(
       );
     }
     await Promise.all(names.map((name) => gone('DRPlanExecution', name)));
-    for (const of of ['Secret', 'ControllerRevision'] as const) {
-      for (const name of objects.names(of, `${id}-`)) await gone(of, name);
-    }
+    for (const name of objects.names('Secret', `${id}-`)) await gone('Secret', name);
   }
 
   await prepare();

@@ -1,0 +1,59 @@
+/**
+ * What an API server says about an object that it refuses repeats parts of it, whole manifests among them. Nothing of that
+ * may come into a log, a status or an Event.
+ */
+
+/** Longest value that is repeated, in characters: names, and what is wrong about them, are shorter. */
+const MAX_ECHO = 256;
+/** Longest message; its end says what was wrong. */
+const MAX_MESSAGE = 4000;
+const END = 500;
+
+/** A message with its size in the place of every long value, quoted or in braces, that it repeats. */
+export function withoutEcho(message: string): string {
+  if (message.length <= MAX_ECHO) return message;
+  let kept = '';
+  let at = 0;
+  for (const { start, end } of valuesIn(message)) {
+    if (end - start <= MAX_ECHO || start < at) continue;
+    kept += message.slice(at, start) + sizeText(end - start);
+    at = end;
+  }
+  kept += message.slice(at);
+  if (kept.length <= MAX_MESSAGE) return kept;
+  const left = kept.length - MAX_MESSAGE;
+  return `${kept.slice(0, MAX_MESSAGE - END)}… ${sizeText(left)} …${kept.slice(-END)}`;
+}
+
+const sizeText = (characters: number): string => `(${characters} characters)`;
+
+interface Span {
+  start: number;
+  end: number;
+}
+
+/** Quoted texts and braced values, the outer before the inner. In one pass: the text may have megabytes. */
+function valuesIn(text: string): Span[] {
+  const found: Span[] = [];
+  const open: number[] = [];
+  let quote: number | undefined;
+  for (let at = 0; at < text.length; at += 1) {
+    const character = text.charAt(at);
+    if (quote !== undefined) {
+      if (character === '\\') at += 1;
+      else if (character === '"') {
+        found.push({ start: quote, end: at + 1 });
+        quote = undefined;
+      }
+    } else if (character === '"') quote = at;
+    else if (character === '{') open.push(at);
+    else if (character === '}') {
+      const start = open.pop();
+      if (start !== undefined) found.push({ start, end: at + 1 });
+    }
+  }
+  // What is cut off in the middle of a value is a value all the same; a brace of prose is none.
+  const start = Math.min(quote ?? text.length, open[0] ?? text.length);
+  if (quote !== undefined || text.length - start > MAX_MESSAGE) found.push({ start, end: text.length });
+  return found.sort((a, b) => a.start - b.start || b.end - a.end);
+}
