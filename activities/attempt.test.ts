@@ -6,7 +6,7 @@ import type { Action } from '../api/types.js';
 import { policyFor } from '../api/policy.js';
 import type { Impersonation, KubeClient } from '../kube/client.js';
 import { KubeError } from '../kube/error.js';
-import type { ActionOutcome, ActionTask } from '../workflows/contract.js';
+import type { ActionOutcome, ActionTask, AttemptNote } from '../workflows/contract.js';
 import { captureAction, runAction, settleAction } from './attempt.js';
 import { createEgressPolicy } from './egress.js';
 import type { Attempt, AttemptResult, Handler, RoundAfter } from './handler.js';
@@ -16,6 +16,7 @@ import { createHeartbeats } from './heartbeats.js';
 import { createTargets } from './target.js';
 
 const impersonated: Impersonation[] = [];
+const notes: AttemptNote[] = [];
 const kube = {
   as: (who: Impersonation) => {
     impersonated.push(who);
@@ -32,6 +33,11 @@ const deps: AttemptDeps = {
   confirmIdentity: () => Promise.resolve(undefined),
   policies: { of: (namespace) => Promise.resolve(policyFor(namespace, [])), forget: () => undefined },
   heartbeats: createHeartbeats(),
+  notes: {
+    send: (note) => {
+      notes.push(note);
+    },
+  },
 };
 
 function taskOf(part: Partial<ActionTask> = {}, action: Partial<Action> = {}): ActionTask {
@@ -95,7 +101,7 @@ async function series(
   const failures: unknown[] = [];
   let heartbeatDetails: unknown;
   const scheduledTimestampMs = Date.now();
-  for (let attempt = 1; attempt < 20; attempt += 1) {
+  for (let attempt = 1; attempt < task.retry.limit + 20; attempt += 1) {
     const { environment, beats } = attemptOn({ attempt, heartbeatDetails, scheduledTimestampMs });
     try {
       return { outcome: await environment.run(runAction, task, handler, deps), failures };
@@ -106,6 +112,63 @@ async function series(
   }
   throw new Error('the series did not end');
 }
+
+describe('what an action that goes on says [F13]', () => {
+  const slow = (limit = 3, intervalMs = 5_000): ActionTask =>
+    taskOf({ retry: { limit, intervalMs, backoffMultiplier: 1, maxIntervalMs: 86_400_000 } });
+  const saidIn = async (work: () => Promise<unknown>): Promise<AttemptNote[]> => {
+    notes.length = 0;
+    await work();
+    return [...notes];
+  };
+
+  it('is how the last attempt failed, the count, and when the next one comes', async () => {
+    const before = Date.now();
+    const said = await saidIn(() =>
+      series(
+        slow(),
+        handlerOf(() => ({ ...retry(), afterMs: 86_400_000 })),
+      ),
+    );
+    expect(said.map(({ retryCount }) => retryCount)).toEqual([1, 2, 3]);
+    expect(said[0]).toMatchObject({ at: slow().at });
+    const [, next = ''] =
+      /attempt 1 of 4 failed, the next one comes at (\S+): answered 503/.exec(said[0]?.message ?? '') ?? [];
+    expect(Date.parse(next)).toBeGreaterThanOrEqual(before + 86_400_000);
+  });
+
+  it('is nothing where the next attempt comes before it could be read, nor after a hundred', async () => {
+    expect(
+      await saidIn(() =>
+        series(
+          slow(3, 500),
+          handlerOf(() => retry()),
+        ),
+      ),
+    ).toEqual([]);
+    const said = await saidIn(() =>
+      series(
+        slow(120),
+        handlerOf(() => retry()),
+      ),
+    );
+    expect(said).toHaveLength(100);
+  });
+
+  it('is what the attempt waits for, where it is news', async () => {
+    const said = await saidIn(() =>
+      series(
+        slow(0),
+        handlerOf((attempt) => {
+          attempt.say('no node fits');
+          attempt.say('no node fits');
+          return { kind: 'succeeded' };
+        }),
+      ),
+    );
+    expect(said).toEqual([{ at: slow().at, message: 'no node fits' }]);
+  });
+});
 
 describe('counting', () => {
   it('makes limit + 1 attempts, raising the round after each definite failure', async () => {

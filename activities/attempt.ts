@@ -27,7 +27,7 @@ export async function runAction(
   handler: Handler,
   deps: AttemptDeps,
 ): Promise<ActionOutcome> {
-  const series = resumeSeries(task);
+  const series = resumeSeries(task, deps.notes);
   const left = series.timeLeft();
   if (left <= 0) return series.totalTimeout();
   return attempt('act', Math.min(task.timeoutMs, left), { task, handler, deps, series }, (result, pulse) =>
@@ -44,7 +44,7 @@ export async function settleAction(
   handler: Handler,
   deps: AttemptDeps,
 ): Promise<ActionOutcome> {
-  const series = resumeSeries(task);
+  const series = resumeSeries(task, deps.notes);
   return attempt('settle', HELPER_TIMEOUT_MS, { task, handler, deps, series }, (result, pulse) => {
     switch (result.kind) {
       case 'retry':
@@ -93,7 +93,7 @@ async function prepareEffect<T extends { kind: string }>(
   deps: AttemptDeps,
   options: { look: (attempt: Attempt) => Promise<T>; cut: string },
 ): Promise<T | NotBegun> {
-  const series = resumeSeries(task);
+  const series = resumeSeries(task, deps.notes);
   const pulse = pulseOf(series, HELPER_TIMEOUT_MS, deps);
   let result: AttemptResult;
   try {
@@ -198,6 +198,7 @@ export const pulseOf = (series: Series, timeoutMs: number, { heartbeats }: Attem
 /** What earlier attempts of the series leave to this one. */
 export const inherited = (series: Series): Inherited => ({
   round: series.progress.round,
+  failures: series.progress.failures,
   ...(series.progress.memo !== undefined && { memo: series.progress.memo }),
   remember: (memo) => series.remember(memo),
 });

@@ -32,7 +32,7 @@ export async function cleanUpAction(
   handler: Handler,
   deps: AttemptDeps,
 ): Promise<CleanupOutcome> {
-  const series = resumeSeries(task);
+  const series = resumeSeries(task, deps.notes);
   const pulse = pulseOf(series, HELPER_TIMEOUT_MS, deps);
   let result: AttemptResult | Done;
   try {

@@ -41,6 +41,11 @@ export interface Attempt {
    */
   beforeEffect(): void;
   /**
+   * Shows in status what this attempt waits for. For what a person can do something about: repeated words, words within
+   * two seconds of the last and more than twenty of an attempt are dropped.
+   */
+  say(message: string): void;
+  /**
    * Keeps a small fact for later attempts of the same action, best effort: it is lost when the worker dies within
    * about a second. Replaces what was kept before.
    */

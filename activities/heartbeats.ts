@@ -30,3 +30,9 @@ export function createHeartbeats(): Heartbeats {
     intervalMs: () => Math.min(MOST_MS, Math.max(LEAST_MS, running * PER_ATTEMPT_MS)),
   };
 }
+
+/** Heartbeats that keep to one pace, in milliseconds, however many attempts there are: of waits. */
+export const steadyHeartbeats = (intervalMs: number): Heartbeats => ({
+  begin: () => () => undefined,
+  intervalMs: () => intervalMs,
+});

@@ -110,6 +110,7 @@ function send(http: HTTPAction, options: Options = {}): Promise<AttemptResult> {
     policy: policyFor('p', []),
     log: pino({ level: 'silent' }),
     beforeEffect: () => undefined,
+    say: () => undefined,
     remember: () => undefined,
     remembered: undefined,
   };

@@ -2,6 +2,7 @@ import type { Logger } from 'pino';
 import type { Sealer } from '../api/seal.js';
 import type { ActionType } from '../api/types.js';
 import type { KubeClient } from '../kube/client.js';
+import { createWatchPool } from '../kube/watch-pool.js';
 import { isStepType } from '../workflows/contract.js';
 import type { ActionTask, StepType, WorkerActivities } from '../workflows/contract.js';
 import { captureAction, runAction, settleAction, targetsAction } from './attempt.js';
@@ -11,13 +12,14 @@ import type { EgressPolicy } from './egress.js';
 import { evaluateStage } from './evaluate.js';
 import { createGlobalizationHandler } from './globalization.js';
 import type { Handler } from './handler.js';
-import { createHeartbeats } from './heartbeats.js';
+import { createHeartbeats, steadyHeartbeats } from './heartbeats.js';
 import { createHelmChartHandler } from './helm-chart.js';
 import { createIdentityCheck } from './identity.js';
 import { createHttpHandler } from './http.js';
 import { jobHandler } from './job.js';
 import { createKubernetesResourceHandler } from './kubernetes-resource.js';
 import { createLocalizationHandler } from './localization.js';
+import type { Notes } from './notes.js';
 import { createNotifyHandler } from './notify.js';
 import { createPolicies } from './policies.js';
 import type { AttemptDeps } from './prepare.js';
@@ -25,7 +27,7 @@ import { createSnapshotStore } from './snapshots.js';
 import { createSubscriptionHandler } from './subscription.js';
 import { perCluster } from './subscription-clusters.js';
 import { createTargets } from './target.js';
-import { waitHandler } from './wait.js';
+import { createWaitHandler } from './wait.js';
 
 /** What activities are made with. */
 export interface ActivityDeps {
@@ -36,12 +38,17 @@ export interface ActivityDeps {
   log: Logger;
   /** Verifies what comes by way of Temporal, and vouches for what is kept. */
   sealer: Sealer;
+  /** Shows what actions wait for while they do. */
+  notes: Notes;
   /**
    * Whether a plan without `serviceAccountName` acts with the controller's own identity (plan semantics, §1). False:
    * its actions fail with `NoServiceAccount`.
    */
   controllerIdentity: boolean;
 }
+
+/** There may be a thousand waits, and a sign of life costs some 3 CPU milliseconds. */
+const WAIT_HEARTBEAT_MS = 10_000;
 
 /** The activities of a worker: one for each action type, and what belongs to all of them. */
 export function createActivities(deps: ActivityDeps): WorkerActivities {
@@ -53,7 +60,7 @@ export function createActivities(deps: ActivityDeps): WorkerActivities {
     HelmChart: createHelmChartHandler(),
     Subscription: perCluster(createSubscriptionHandler()),
     KubernetesResource: createKubernetesResourceHandler(),
-    Wait: waitHandler,
+    Wait: createWaitHandler(createWatchPool()),
     Notify: createNotifyHandler(deps.egress),
   };
   const frame: AttemptDeps = {
@@ -65,7 +72,9 @@ export function createActivities(deps: ActivityDeps): WorkerActivities {
     confirmIdentity: createIdentityCheck(),
     policies: createPolicies(deps.kube),
     heartbeats: createHeartbeats(),
+    notes: deps.notes,
   };
+  const waiting = steadyHeartbeats(WAIT_HEARTBEAT_MS);
   const handlerOf = (type: ActionType): Handler => {
     if (isStepType(type)) throw new Error(`no activity carries out ${type}`);
     return handlers[type];
@@ -79,7 +88,7 @@ export function createActivities(deps: ActivityDeps): WorkerActivities {
     helmChart: act('HelmChart'),
     subscription: act('Subscription'),
     kubernetesResource: act('KubernetesResource'),
-    wait: act('Wait'),
+    wait: (task) => runAction(task, handlers.Wait, { ...frame, heartbeats: waiting }),
     notify: act('Notify'),
     decide: (task) => decideStep(task, frame.snapshots),
     targets: (task) => targetsAction(task, handlerOf(task.type), frame),

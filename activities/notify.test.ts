@@ -96,6 +96,7 @@ function notify(block: NotifyAction, options: Options = {}): Promise<AttemptResu
     policy: policyFor('p', []),
     log: pino({ level: 'silent' }),
     beforeEffect: () => undefined,
+    say: () => undefined,
     remember: () => undefined,
     remembered: undefined,
   };

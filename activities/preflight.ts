@@ -166,6 +166,7 @@ function attemptOf(
     beforeEffect() {
       throw new Error('a preflight has no effect');
     },
+    say: () => undefined,
     remember: () => undefined,
     remembered: undefined,
   };

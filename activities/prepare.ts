@@ -14,10 +14,12 @@ import { actAs, confirmed, identityName } from './identity.js';
 import type { ConfirmIdentity } from './identity.js';
 import type { Heartbeats } from './heartbeats.js';
 import { fromKubeError } from './kube-errors.js';
+import type { Notes } from './notes.js';
 import type { Pulse } from './pulse.js';
 import type { Targets } from './target.js';
 import { guarded } from './policies.js';
 import type { Policies } from './policies.js';
+import { cutMessage } from './series.js';
 import { SnapshotError } from './snapshots.js';
 import type { SnapshotStore } from './snapshots.js';
 
@@ -33,11 +35,14 @@ export interface AttemptDeps {
   confirmIdentity: ConfirmIdentity;
   policies: Policies;
   heartbeats: Heartbeats;
+  notes: Notes;
 }
 
 /** What earlier attempts leave to this one. */
 export interface Inherited {
   round: number;
+  /** Attempts of the series that have failed. */
+  failures: number;
   memo?: Memo;
   remember(memo: Memo): void;
 }
@@ -114,10 +119,30 @@ export async function prepare(
       round: inherited.round,
     }),
     beforeEffect: () => pulse.beforeEffect(),
+    say: sayer(task, inherited.failures, deps.notes),
     remember: (memo) => inherited.remember(memo),
     remembered: inherited.memo,
   };
   return { attempt };
+}
+
+/** What an attempt may say in all, and how soon after the last word: each is part of a history. */
+const MOST_WORDS = 20;
+const WORDS_APART_MS = 2_000;
+
+/** Shows what a running attempt waits for, where it is news. */
+function sayer(task: ActionTask, failures: number, notes: Notes): Attempt['say'] {
+  let last: { message: string; at: number } | undefined;
+  let words = 0;
+  return (text) => {
+    const message = cutMessage(text);
+    const now = Date.now();
+    if (message === last?.message || words >= MOST_WORDS) return;
+    if (last !== undefined && now - last.at < WORDS_APART_MS) return;
+    last = { message, at: now };
+    words += 1;
+    notes.send({ at: task.at, message, ...(failures > 0 && { retryCount: failures }) });
+  };
 }
 
 const policyRefused = (message: string): Final => ({

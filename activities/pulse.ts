@@ -47,6 +47,8 @@ export function startPulse(options: {
   };
 
   const { heartbeats } = options;
+  // Whoever scheduled the activity, an earlier release perhaps, has said how long it waits for a sign.
+  const pauseMs = (): number => Math.min(heartbeats.intervalMs(), limit / 3);
   const ended = heartbeats.begin();
   const beat = (): void => {
     if (look()) {
@@ -54,9 +56,9 @@ export function startPulse(options: {
       return;
     }
     context.heartbeat(options.details());
-    heart = setTimeout(beat, heartbeats.intervalMs());
+    heart = setTimeout(beat, pauseMs());
   };
-  let heart = setTimeout(beat, heartbeats.intervalMs());
+  let heart = setTimeout(beat, pauseMs());
   const timeout = setTimeout(() => abort('timeout'), options.timeoutMs);
   const onCancel = (): void => abort(reasonOf(context.cancellationDetails));
   context.cancellationSignal.addEventListener('abort', onCancel, { once: true });

@@ -3,6 +3,7 @@ import { formatDuration } from '../api/duration.js';
 import type { ActionOutputs } from '../api/types.js';
 import type { ActionOutcome, ActionTask } from '../workflows/contract.js';
 import type { AbortReason, AttemptResult, Memo } from './handler.js';
+import type { Notes } from './notes.js';
 
 type Effect = 'Done' | 'None' | 'Unknown';
 type Result<Kind extends AttemptResult['kind']> = Extract<AttemptResult, { kind: Kind }>;
@@ -23,6 +24,10 @@ interface Progress {
   memo?: Memo;
 }
 
+/** A wait that is shorter is over before it could be read. */
+const TOLD_WAIT_MS = 1_000;
+/** A series that goes on for longer is told no more: each note is part of a history. */
+const TOLD_FAILURES = 100;
 /** An attempt given up for a shutdown or a pause is taken up again at once. */
 const AT_ONCE_MS = 1;
 const MESSAGE_LIMIT = 1500;
@@ -46,8 +51,12 @@ export interface Series {
   totalTimeout(): ActionOutcome;
 }
 
-/** Takes up the series where the last attempt has left it. Must be called inside an activity. */
-export function resumeSeries(task: ActionTask): Series {
+/**
+ * Takes up the series where the last attempt has left it. Must be called inside an activity.
+ *
+ * @param notes shows what the action waits for between two attempts
+ */
+export function resumeSeries(task: ActionTask, notes: Notes): Series {
   const info = activityInfo();
   const kept = info.heartbeatDetails as Progress | undefined;
   const progress: Progress = kept === undefined ? { failures: 0, round: task.round } : { ...kept };
@@ -129,7 +138,22 @@ export function resumeSeries(task: ActionTask): Series {
       progress.round += 1;
       delete progress.memo;
     }
+    tellWait(result.message, delay);
     throw giveUp(result.reason, result.message, delay);
+  }
+
+  /** Between two attempts nobody else knows what was the matter, and when it goes on. */
+  function tellWait(message: string, delay: number): void {
+    const { failures } = progress;
+    if (delay < TOLD_WAIT_MS || failures > TOLD_FAILURES) return;
+    const next = new Date(Date.now() + delay).toISOString();
+    notes.send({
+      at: task.at,
+      message: cutMessage(
+        `attempt ${failures} of ${task.retry.limit + 1} failed, the next one comes at ${next}: ${message}`,
+      ),
+      retryCount: failures,
+    });
   }
 
   /**

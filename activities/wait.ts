@@ -7,7 +7,7 @@ import type { RenderScope } from '../api/render.js';
 import type { WaitAction } from '../api/types.js';
 import { describeKey } from '../kube/object.js';
 import type { KubeObject, ObjectKey } from '../kube/object.js';
-import { observe } from '../kube/observe.js';
+import type { WatchPool } from '../kube/watch-pool.js';
 import type { Attempt, AttemptResult, Handler } from './handler.js';
 import { cutText, printable } from './text.js';
 
@@ -16,27 +16,29 @@ const QUOTED_CHARACTERS = 120;
 const LAST_WORDS_MS = 200;
 
 /** Waits for objects. A wait for a time is a timer of the workflow and never comes here. */
-export const waitHandler: Handler = {
-  run,
-  undo: () =>
-    Promise.resolve({ kind: 'skipped', reason: 'NothingToUndo', message: 'a wait changes nothing' }),
-  settle: () =>
-    Promise.resolve({
-      kind: 'failed',
-      reason: 'Interrupted',
-      message: 'the wait was cut short; it changes nothing',
-      effect: 'None',
-    }),
-};
+export function createWaitHandler(watches: WatchPool): Handler {
+  return {
+    run: (attempt) => run(attempt, watches),
+    undo: () =>
+      Promise.resolve({ kind: 'skipped', reason: 'NothingToUndo', message: 'a wait changes nothing' }),
+    settle: () =>
+      Promise.resolve({
+        kind: 'failed',
+        reason: 'Interrupted',
+        message: 'the wait was cut short; it changes nothing',
+        effect: 'None',
+      }),
+  };
+}
 
 /** Judges an object, null while there is none. */
 type Judge = (object: KubeObject | null) => ObjectVerdict;
 
-async function run(attempt: Attempt): Promise<AttemptResult> {
+async function run(attempt: Attempt, watches: WatchPool): Promise<AttemptResult> {
   const { action, kube, signal, task } = attempt;
   const { wait } = action;
   const wanted = wait === undefined ? undefined : readWanted(wait, attempt);
-  if (wanted === undefined) {
+  if (wait === undefined || wanted === undefined) {
     return {
       kind: 'failed',
       reason: 'InvalidAction',
@@ -45,34 +47,49 @@ async function run(attempt: Attempt): Promise<AttemptResult> {
     };
   }
   const { key, judge, shown } = wanted;
+  const { failWhen } = wait;
   // A cluster that does not answer at all is told, and tried again; once it has answered, a break is only waited out.
   let last = judge((await kube.get(key, { signal })) ?? null);
   let present = false;
+  const look = (found: KubeObject | undefined): 'met' | 'failed' | undefined => {
+    present = found !== undefined;
+    last = judge(found ?? null);
+    if (last.holds) return 'met';
+    if (failWhen !== undefined && judgeObject(failWhen, found ?? null).holds) return 'failed';
+    return undefined;
+  };
   // Ends by itself, so that it can say what it saw last.
   const timeoutMs = attempt.deadline - Date.now() - LAST_WORDS_MS;
+  const owner = { kube, id: `${attempt.identity} ${kube.server}` };
   try {
-    const met = await observe(
-      kube,
-      { object: key },
-      ({ object: [found] }) => {
-        present = found !== undefined;
-        last = judge(found ?? null);
-        return last.holds ? true : undefined;
-      },
-      { signal, timeoutMs },
-    );
-    if (met === true) return { kind: 'succeeded', message: `${describeKey(key)}: ${shown}` };
+    switch (await watches.until(owner, key, look, { signal, timeoutMs })) {
+      case 'met':
+        return { kind: 'succeeded', message: `${describeKey(key)}: ${shown}` };
+      case 'failed':
+        return {
+          kind: 'failed',
+          reason: 'FailWhen',
+          message: `${describeKey(key)} is as it must not be: ${shorten(failWhen ?? '')} (while waiting for: ${shown})`,
+          effect: 'None',
+        };
+      case undefined:
+    }
   } catch (error) {
     if (!signal.aborted) throw error;
     if (signal.reason !== 'timeout') return { kind: 'interrupted', effect: 'None' };
   }
-  const seen = [present ? undefined : 'it is not there', last.why].filter((part) => part !== undefined);
   return {
     kind: 'failed',
     reason: 'Timeout',
-    message: `${describeKey(key)} was not as it should be within ${formatDuration(task.timeoutMs)}: ${shown}${seen.length === 0 ? '' : ` (${seen.join('; ')})`}`,
+    message: `${describeKey(key)} was not as it should be within ${formatDuration(task.timeoutMs)}: ${shown}${seen(present, last)}`,
     effect: 'None',
   };
+}
+
+/** ` (it is not there; …)`, or nothing. */
+function seen(present: boolean, { why }: ObjectVerdict): string {
+  const parts = [present ? undefined : 'it is not there', why].filter((part) => part !== undefined);
+  return parts.length === 0 ? '' : ` (${parts.join('; ')})`;
 }
 
 function readWanted(
@@ -91,12 +108,14 @@ function readWanted(
   return { key, ...judge };
 }
 
+const shorten = (text: string): string => cutText(printable(text), QUOTED_CHARACTERS, '…');
+
 function readJudge(wait: WaitAction, scope: RenderScope): { judge: Judge; shown: string } | undefined {
   const { condition, jsonPath } = wait;
   if (condition !== undefined) {
     return {
       judge: (object) => judgeObject(condition, object),
-      shown: cutText(printable(condition), QUOTED_CHARACTERS, '…'),
+      shown: shorten(condition),
     };
   }
   if (jsonPath === undefined) return undefined;

@@ -34,6 +34,32 @@ function pendingWorkflow(workflow: WorkflowInput): WorkflowExecutionStatus {
   };
 }
 
+/** A stage as it was before it began: what names and orders it stays. */
+export function pendingAgain(stage: StageStatus): StageStatus {
+  const { name, parallel, dependsOn, workflowExecutions } = stage;
+  return {
+    name,
+    phase: 'Pending',
+    ...(parallel !== undefined && { parallel }),
+    ...(dependsOn !== undefined && { dependsOn }),
+    ...(workflowExecutions !== undefined && {
+      workflowExecutions: workflowExecutions.map(({ workflowRef, actionStatuses }) => ({
+        workflowRef,
+        phase: 'Pending',
+        ...(actionStatuses !== undefined && {
+          progress: progressOf([], actionStatuses.length),
+          actionStatuses: actionStatuses.map(({ name: action, type, hookType }) => ({
+            name: action,
+            ...(type !== undefined && { type }),
+            ...(hookType !== undefined && { hookType }),
+            phase: 'Pending',
+          })),
+        }),
+      })),
+    }),
+  };
+}
+
 /** `2/5 actions completed`: actions that have ended, however they ended (seed: WorkflowExecutionStatus). */
 export function progressOf(actions: readonly ActionStatus[], total = actions.length): string {
   return `${actions.filter((action) => isTerminalItem(action.phase)).length}/${total} actions completed`;

@@ -5,6 +5,8 @@ import { isGrpcServiceError, QueryNotRegisteredError, WorkflowNotFoundError } fr
 import type { ApprovalAnswer } from '../api/approval.js';
 import type { Client, WorkflowExecutionDescription } from '@temporalio/client';
 import { defineSearchAttributeKey, WorkflowExecutionAlreadyStartedError } from '@temporalio/common';
+import { failingTask, oldest, waitingTask } from './pending-tasks.js';
+import type { FailingTask, WaitingTask } from './pending-tasks.js';
 import { readBegun, readUnfinished } from './stage-history.js';
 import { readTemporalIdentity } from './temporal-identity.js';
 import type { TemporalIdentity } from './temporal-identity.js';
@@ -60,8 +62,10 @@ export interface RunDescription {
   startTime: Date;
   closeTime?: Date;
   memo?: RunMemo;
-  /** Since when a task waits for a worker, if one does. */
-  waitingForWorkerSince?: Date;
+  /** The task of the run, or of a stage that was looked at, that has waited longest for a worker. */
+  waiting?: WaitingTask;
+  /** A workflow task of the run, or of a stage that was looked at, that fails wherever it is tried. */
+  failing?: FailingTask;
 }
 
 /** How a request to a run ended. */
@@ -81,7 +85,8 @@ export interface Runs {
   /**
    * Strongly consistent. Undefined when Temporal knows no run of that id (any more).
    *
-   * @param options.withStages also looks whether tasks of running stages wait for a worker; one call for each of them
+   * @param options.withStages also looks whether tasks of running stages wait for a worker or fail; one call for each
+   * of at most five stages
    */
   describe(workflowId: string, options?: { withStages?: boolean }): Promise<RunDescription | undefined>;
   /** Sends signal `cancel`: the run stops, settles what runs and ends Cancelled. */
@@ -126,8 +131,6 @@ export interface Runs {
 
 const CALL_TIMEOUT_MS = 10_000;
 const QUERY_TIMEOUT_MS = 5_000;
-/** PENDING_ACTIVITY_STATE_SCHEDULED */
-const ACTIVITY_SCHEDULED = 1;
 /** Enough to tell a missing worker. */
 const STAGES_LOOKED_AT = 5;
 
@@ -177,10 +180,12 @@ export function createRuns(client: Client): Runs {
                 .slice(0, STAGES_LOOKED_AT)
                 .map(({ workflowId: id }) => id ?? '')
             : [];
-        const waits = [found, ...(await Promise.all(stages.map(look)))]
-          .map(({ raw }) => waitingSince(raw))
-          .filter((since) => since !== undefined);
-        return toDescription(found, waits);
+        const seen = [found, ...(await Promise.all(stages.map(look)))];
+        const waits = seen.map(({ raw }) => waitingTask(raw)).filter((task) => task !== undefined);
+        const failures = await Promise.all(
+          seen.map(({ workflowId: id, raw }) => call(() => failingTask(client, id, raw))),
+        );
+        return toDescription(found, { waiting: oldest(waits), failing: failures.find(Boolean) });
       } catch (error) {
         if (error instanceof WorkflowNotFoundError) return undefined;
         throw error;
@@ -251,7 +256,10 @@ async function unlessGone(work: () => Promise<unknown>): Promise<SignalResult> {
   }
 }
 
-function toDescription(found: WorkflowExecutionDescription, waits: readonly number[]): RunDescription {
+function toDescription(
+  found: WorkflowExecutionDescription,
+  tasks: { waiting: WaitingTask | undefined; failing: FailingTask | undefined },
+): RunDescription {
   const memo = toMemo(found.memo);
   return {
     workflowId: found.workflowId,
@@ -260,22 +268,10 @@ function toDescription(found: WorkflowExecutionDescription, waits: readonly numb
     startTime: found.startTime,
     ...(found.closeTime !== undefined && { closeTime: found.closeTime }),
     ...(memo !== undefined && { memo }),
-    ...(waits.length > 0 && { waitingForWorkerSince: new Date(Math.min(...waits)) }),
+    // A task that fails is scheduled again and again: that is no want of workers.
+    ...(tasks.waiting !== undefined && tasks.failing === undefined && { waiting: tasks.waiting }),
+    ...(tasks.failing !== undefined && { failing: tasks.failing }),
   };
-}
-
-/** The oldest task that was due and that no worker has taken, among workflow tasks and the run's own activities. */
-function waitingSince(raw: WorkflowExecutionDescription['raw']): number | undefined {
-  const task = raw.pendingWorkflowTask ?? undefined;
-  const times = [
-    ...(task !== undefined && (task.startedTime ?? undefined) === undefined ? [task.scheduledTime] : []),
-    ...(raw.pendingActivities ?? [])
-      .filter((activity) => Number(activity.state) === ACTIVITY_SCHEDULED)
-      .map((activity) => activity.scheduledTime),
-  ]
-    .map((time) => Number(time?.seconds ?? Number.NaN) * 1000)
-    .filter((time) => !Number.isNaN(time));
-  return times.length === 0 ? undefined : Math.min(...times);
 }
 
 function toState(name: WorkflowExecutionDescription['status']['name']): RunDescription['state'] {

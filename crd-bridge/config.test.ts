@@ -14,7 +14,7 @@ describe('configuration of the bridge', () => {
       'health-host': '127.0.0.1',
       'delete-wait': 120_000,
       'orphan-confirm': 30_000,
-      silence: 60_000,
+      silence: 30_000,
     });
   });
 

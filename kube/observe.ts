@@ -42,7 +42,7 @@ export async function observe<Name extends string, T>(
   const { signal } = options;
   signal.throwIfAborted();
   const stop = new AbortController();
-  const state = new Map<Name, Map<string, KubeObject>>();
+  const state = new Map<Name, ReadonlyMap<string, KubeObject>>();
   const names = Object.keys(selections) as Name[];
   let wake = (): void => {};
   let problem: { error: unknown } | undefined;
@@ -86,12 +86,17 @@ export async function observe<Name extends string, T>(
   }
 }
 
-/** Reports the objects of a selection, first all, then after each change, until the signal ends it. */
-async function feed(
+/**
+ * Reports the objects of a selection, first all, then after each change, until the signal ends it.
+ *
+ * @param report `changed` is the object of a change; absent: any may have
+ * @throws KubeError for a selection that cannot be read at all
+ */
+export async function feed(
   kube: KubeClient,
   selection: Selection,
   signal: AbortSignal,
-  report: (objects: Map<string, KubeObject>) => void,
+  report: (objects: ReadonlyMap<string, KubeObject>, changed?: KubeObject) => void,
 ): Promise<void> {
   const { apiVersion, kind } = selection;
   const options = {
@@ -122,7 +127,7 @@ async function feed(
         if (event.type === 'BOOKMARK') continue;
         if (event.type === 'DELETED') objects.delete(idOf(event.object));
         else objects.set(idOf(event.object), event.object);
-        report(objects);
+        report(objects, event.object);
       }
     } catch (error) {
       if (signal.aborted) return;

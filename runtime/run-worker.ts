@@ -28,6 +28,18 @@ export async function runWorker(
   }
 }
 
+/**
+ * Runs several workers of one process to their ends.
+ *
+ * @throws as soon as one of them throws: a process that does a part of its work only has to end
+ */
+export async function runWorkers(
+  workers: readonly Pick<Worker, 'run' | 'getState'>[],
+  times?: RunWorkerTimes,
+): Promise<void> {
+  await Promise.all(workers.map((worker) => runWorker(worker, times)));
+}
+
 async function failure(
   worker: Pick<Worker, 'getState'>,
   { lookMs, endMs }: Required<RunWorkerTimes>,

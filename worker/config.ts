@@ -26,6 +26,7 @@ const schema = z.object({
   DROVER_MAX_CACHED_WORKFLOWS: count(500),
   DROVER_MAX_WORKFLOW_TASKS: count(40),
   DROVER_MAX_ACTIVITIES: count(200),
+  DROVER_MAX_WAITS: count(1000),
   DROVER_WORKFLOW_STACK_FRAMES: z.coerce.number().int().min(0).max(100).default(0),
   DROVER_ENCRYPTION_KEYS: z.string().min(1).optional(),
   DROVER_NAMESPACE: z.string().min(1).optional(),
@@ -51,7 +52,10 @@ export interface WorkerConfig {
   shutdownGraceMs: number;
   maxCachedWorkflows: number;
   maxWorkflowTasks: number;
+  /** Actions that are carried out at once (default 200). */
   maxActivities: number;
+  /** Waits for objects at once (default 1,000). */
+  maxWaits: number;
   /** Most frames of a stack trace in workflow code (default 0: none is taken). */
   workflowStackFrames: number;
   /** Folder of the keys that payloads in Temporal are encrypted with; absent = in the clear. */
@@ -95,6 +99,7 @@ export function loadConfig(env: NodeJS.ProcessEnv): WorkerConfig {
     maxCachedWorkflows: value.DROVER_MAX_CACHED_WORKFLOWS,
     maxWorkflowTasks: value.DROVER_MAX_WORKFLOW_TASKS,
     maxActivities: value.DROVER_MAX_ACTIVITIES,
+    maxWaits: value.DROVER_MAX_WAITS,
     workflowStackFrames: value.DROVER_WORKFLOW_STACK_FRAMES,
     ...(value.DROVER_ENCRYPTION_KEYS !== undefined && { encryptionKeys: value.DROVER_ENCRYPTION_KEYS }),
     ...(value.DROVER_NAMESPACE !== undefined && { namespace: value.DROVER_NAMESPACE }),

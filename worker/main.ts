@@ -1,11 +1,13 @@
 /** The worker: carries runs out. Reads its configuration, builds what it needs, works until it is told to stop. */
 import { createServer } from 'node:net';
 import type { AddressInfo } from 'node:net';
+import { Client } from '@temporalio/client';
 import { loadClientConnectConfig } from '@temporalio/envconfig';
-import { NativeConnection, Runtime, Worker } from '@temporalio/worker';
+import { NativeConnection, Runtime } from '@temporalio/worker';
 import { request } from 'undici';
 import { createActivities } from '../activities/index.js';
 import { createEgressPolicy } from '../activities/egress.js';
+import { createNotes } from '../activities/notes.js';
 import { clusterId } from '../api/naming.js';
 import { createSealer, parseSealKeys } from '../api/seal.js';
 import { createKubeClient } from '../kube/client.js';
@@ -16,12 +18,12 @@ import { sealSecret } from '../kube/seal-secret.js';
 import { createDataConverter } from '../runtime/encryption/data-converter.js';
 import { serveHealth } from '../runtime/health-server.js';
 import { createLog } from '../runtime/log.js';
-import { runWorker } from '../runtime/run-worker.js';
+import { runWorkers } from '../runtime/run-worker.js';
 import { sdkLog } from '../runtime/sdk-log.js';
 import { openSealRing } from '../runtime/seal-ring.js';
-import { taskQueues } from '../workflows/contract.js';
 import { bundlePath, readBundle } from './bundle.js';
 import { loadConfig } from './config.js';
+import { createWorkers } from './workers.js';
 
 async function main(): Promise<void> {
   const config = loadConfig(process.env);
@@ -76,38 +78,48 @@ async function main(): Promise<void> {
   });
   const { connectionOptions, namespace } = loadClientConnectConfig();
   const connection = await NativeConnection.connect(connectionOptions);
-  const worker = await Worker.create({
+  const client = new Client({
     connection,
     namespace: namespace ?? 'default',
-    taskQueue: taskQueues(cluster).worker,
-    dataConverter,
-    workflowBundle: await readBundle({
-      path: config.workflowBundle ?? bundlePath({ encrypted: dataConverter !== undefined }),
-      stackFrames: config.workflowStackFrames,
-    }),
+    ...(dataConverter !== undefined && { dataConverter }),
+  });
+  const workers = await createWorkers({
+    cluster,
     activities: createActivities({
       kube,
       egress: createEgressPolicy({ ...config.egress, apiServers: [kube.server] }),
       log,
       sealer: createSealer(sealRing),
+      notes: createNotes(client),
       controllerIdentity: config.controllerIdentity,
     }),
-    maxCachedWorkflows: config.maxCachedWorkflows,
-    maxConcurrentWorkflowTaskExecutions: config.maxWorkflowTasks,
-    maxConcurrentActivityTaskExecutions: config.maxActivities,
-    // A cancel reaches an activity only with the answer to a heartbeat; how often they come is the activity's to say.
-    maxHeartbeatThrottleInterval: '300ms',
-    defaultHeartbeatThrottleInterval: '300ms',
-    shutdownGraceTime: config.shutdownGraceMs,
-    shutdownForceTime: config.shutdownGraceMs + 10_000,
-    // The price of a worker that dies: a cached run waits so long before another worker may take it.
-    stickyQueueScheduleToStartTimeout: '3s',
+    common: {
+      connection,
+      namespace: namespace ?? 'default',
+      dataConverter,
+      // A cancel reaches an activity only with the answer to a heartbeat; how often they come is the activity's to say.
+      maxHeartbeatThrottleInterval: '300ms',
+      defaultHeartbeatThrottleInterval: '300ms',
+      shutdownGraceTime: config.shutdownGraceMs,
+      shutdownForceTime: config.shutdownGraceMs + 10_000,
+    },
+    workflows: {
+      workflowBundle: await readBundle({
+        path: config.workflowBundle ?? bundlePath({ encrypted: dataConverter !== undefined }),
+        stackFrames: config.workflowStackFrames,
+      }),
+      maxCachedWorkflows: config.maxCachedWorkflows,
+      maxConcurrentWorkflowTaskExecutions: config.maxWorkflowTasks,
+      // The price of a worker that dies: a cached run waits so long before another worker may take it.
+      stickyQueueScheduleToStartTimeout: '3s',
+    },
+    slots: { actions: config.maxActivities, waits: config.maxWaits },
   });
 
   const stop = (signal: NodeJS.Signals): void => {
     log.info({ signal }, 'stopping: running actions may finish');
     state.notReady = ['stopping'];
-    if (worker.getState() === 'RUNNING') worker.shutdown();
+    for (const worker of workers) if (worker.getState() === 'RUNNING') worker.shutdown();
   };
   process.once('SIGTERM', stop);
   process.once('SIGINT', stop);
@@ -115,7 +127,7 @@ async function main(): Promise<void> {
   state.notReady = [];
   log.info({ cluster, namespace: namespace ?? 'default', server: kube.server }, 'worker is ready');
   try {
-    await runWorker(worker);
+    await runWorkers(workers);
   } finally {
     await health.close();
     // A worker that has not ended holds it.

@@ -3,6 +3,7 @@ import {
   CancellationScope,
   CancelledFailure,
   isCancellation,
+  patched,
   TimeoutFailure,
 } from '@temporalio/workflow';
 import type { ActionInput } from '../api/run.js';
@@ -15,6 +16,9 @@ import type { Nudges } from './nested-plan.js';
 import { actionActivities, helperActivities } from './options.js';
 import { prepareEffect } from './preparation.js';
 import { carryOutStep } from './step.js';
+
+/** A cancel does not wait for the end of a wait any more; runs begun before 0.2 do. */
+const WAIT_LETS_GO = 'wait-lets-go';
 
 /** What one series of attempts is made of. */
 export interface Series {
@@ -72,7 +76,11 @@ export async function executeAction(series: Series): Promise<ActionOutcome> {
 async function makeRoom({ task, bounds }: Series): Promise<ActionOutcome | undefined> {
   const made = await prepareEffect(
     task,
-    () => helperActivities(`make room: ${task.name}`, bounds).cleanUp({ ...task, moment: 'before' }),
+    () =>
+      helperActivities(`make room: ${task.name}`, { run: task.run, bounds }).cleanUp({
+        ...task,
+        moment: 'before',
+      }),
     {
       cancelled: 'cancelled before the hook was created',
       reason: 'HookCleanupFailed',
@@ -96,7 +104,11 @@ async function removeMade({ input, task, bounds }: Series, outcome: ActionOutcom
   });
   try {
     const cleaned = await CancellationScope.nonCancellable(() =>
-      helperActivities(`remove: ${task.name}`, bounds).cleanUp({ ...task, moment: 'after', made: outputs }),
+      helperActivities(`remove: ${task.name}`, { run: task.run, bounds }).cleanUp({
+        ...task,
+        moment: 'after',
+        made: outputs,
+      }),
     );
     return cleaned.message === undefined ? outcome : told(cleaned.message);
   } catch (error) {
@@ -118,15 +130,25 @@ async function carryOut(series: Series): Promise<ActionOutcome> {
 
   const activity = activityOf(task.type);
   const withPrior: ActionTask = prior === undefined ? task : { ...task, prior };
+  const letsGo = task.type === 'Wait' && patched(WAIT_LETS_GO);
+  const options = { scheduleToCloseMs: series.totalMs ?? serverTotal(input), letsGo };
   try {
-    return await shielded(() =>
-      actionActivities(input, series.totalMs ?? serverTotal(input))[activity](withPrior),
-    );
+    return await shielded(() => actionActivities(input, withPrior, options)[activity](withPrior));
   } catch (error) {
     if (!(error instanceof ActivityFailure) && !(error instanceof CancelledFailure)) throw error;
-    return settle(series, withPrior, error);
+    return letsGo && isCancellation(error) ? abandonWait(task) : settle(series, withPrior, error);
   }
 }
+
+/** A wait changes nothing: there is nothing to find out about one that was let go. */
+const abandonWait = ({ round }: ActionTask): ActionOutcome => ({
+  phase: 'Failed',
+  reason: 'Cancelled',
+  message: 'cancelled while it waited',
+  effect: 'None',
+  round,
+  retryCount: 0,
+});
 
 function activityOf(type: ActionType): (typeof ACTIVITY_BY_TYPE)[keyof typeof ACTIVITY_BY_TYPE] {
   if (isStepType(type)) throw new Error(`no activity carries out ${type}`);
@@ -145,7 +167,7 @@ async function recordPrior({
 }: Series): Promise<{ ended: ActionOutcome } | { prior: PriorRef | undefined }> {
   const recorded = await prepareEffect(
     task,
-    () => helperActivities(`record prior state: ${task.name}`, bounds).capture(task),
+    () => helperActivities(`record prior state: ${task.name}`, { run: task.run, bounds }).capture(task),
     {
       cancelled: 'cancelled before anything was changed',
       reason: 'CaptureFailed',
@@ -167,7 +189,7 @@ async function settle(series: Series, task: ActionTask, cause: Error): Promise<A
       };
   try {
     const outcome = await CancellationScope.nonCancellable(() =>
-      helperActivities(`settle: ${task.name}`, series.bounds).settle(task),
+      helperActivities(`settle: ${task.name}`, { run: task.run, bounds: series.bounds }).settle(task),
     );
     if (outcome.phase !== 'Failed') return outcome;
     return { ...outcome, ...why, message: `${why.message}; ${outcome.message}` };

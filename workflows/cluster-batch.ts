@@ -176,7 +176,7 @@ async function resolve(action: BatchAction, { bounds }: Batch): Promise<ActionOu
   }
   const found = await prepareEffect(
     task,
-    () => helperActivities(`find clusters: ${task.name}`, bounds).targets(task),
+    () => helperActivities(`find clusters: ${task.name}`, { run: task.run, bounds }).targets(task),
     {
       cancelled: 'cancelled before anything was changed',
       reason: 'ClustersUnknown',

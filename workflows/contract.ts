@@ -38,6 +38,8 @@ export const SIGNALS = {
   answer: 'answer',
   /** To a stage or its rollback: an execution that a nested plan runs in has changed. */
   look: 'look',
+  /** To a stage or its rollback: an {@link AttemptNote}. Shown, and never acted on. */
+  note: 'note',
 } as const;
 
 /** Query names. `progress` answers {@link RunProgress} on a run. */
@@ -47,8 +49,21 @@ export const QUERIES = { progress: 'progress' } as const;
 export const SEARCH_ATTRIBUTES = ['DrCluster', 'DrNamespace', 'DrPlan', 'DrOperation', 'DrPhase'] as const;
 
 /** Task queues of one cluster; two clusters may share a Temporal namespace. */
-export function taskQueues(cluster: string): { worker: string; bridge: string } {
-  return { worker: `drover-${cluster}`, bridge: `drover-bridge-${cluster}` };
+export interface TaskQueues {
+  /** Workflow tasks, and what has an effect. */
+  worker: string;
+  /** Waits for objects, which may last for days: they have slots of their own. */
+  waits: string;
+  /** What a run must never wait for behind other actions: recording, settling, deciding, undoing. */
+  urgent: string;
+  /** What the bridge does for runs. */
+  bridge: string;
+}
+
+/** The task queues of a cluster, by the first eight characters of its id. */
+export function taskQueues(cluster: string): TaskQueues {
+  const worker = `drover-${cluster}`;
+  return { worker, waits: `${worker}-waits`, urgent: `${worker}-urgent`, bridge: `drover-bridge-${cluster}` };
 }
 
 /** Workflow id of a stage of a run. */
@@ -209,6 +224,17 @@ export type NotBegun =
 
 /** Clusters of an action per cluster, or how the action ends without them. */
 export type TargetsOutcome = { kind: 'clusters'; clusters: ClusterTarget[]; message?: string } | NotBegun;
+
+/**
+ * What a worker says of an action that has not ended: how its last attempt failed and when it goes on, or what a running
+ * attempt waits for.
+ */
+export interface AttemptNote {
+  at: ActionAddress;
+  message: string;
+  /** Attempts of this series that have failed; absent while the first one runs. */
+  retryCount?: number;
+}
 
 /** Where prior state is kept: a key of a Secret owned by the execution. */
 export interface PriorRef {

@@ -38,7 +38,7 @@ const settledOf = ({ at }: ActionTask, outcome: ActionOutcome | undefined): Sett
 
 async function settle(task: ActionTask, bounds: RunBounds): Promise<ActionOutcome | undefined> {
   try {
-    return await helperActivities(`settle: ${task.name}`, bounds).settle(task);
+    return await helperActivities(`settle: ${task.name}`, { run: task.run, bounds }).settle(task);
   } catch (error) {
     // It stays what it is taken for without this: interrupted, of unknown effect.
     if (error instanceof ActivityFailure) return undefined;

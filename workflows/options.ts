@@ -1,6 +1,7 @@
 import { ActivityCancellationType, proxyActivities } from '@temporalio/workflow';
 import type { ActionInput } from '../api/run.js';
-import type { RunBounds, WorkerActivities } from './contract.js';
+import { taskQueues } from './contract.js';
+import type { ActionTask, RunBounds, RunIdentity, WorkerActivities } from './contract.js';
 
 /** Time that the server grants an attempt beyond its own timeout: the attempt ends itself, so that outputs survive. */
 export const SERVER_GRACE_MS = 30_000;
@@ -12,16 +13,31 @@ export const HEARTBEAT_TIMEOUT_MS = 8_000;
  */
 export const LOST_ATTEMPTS = 50;
 
+/** A wait gives few signs of life: there may be a thousand, and none has an effect that somebody must take over soon. */
+const WAIT_HEARTBEAT_TIMEOUT_MS = 30_000;
+
 /**
  * Activities of one action: its timeouts, its retries, its name in the Web UI. An attempt that fails names the wait of
  * the action's retry policy itself; what stands here is for attempts that were lost, which need not wait that long.
+ *
+ * @param options.scheduleToCloseMs bound on all attempts
+ * @param options.letsGo whether a cancel does not wait for the attempt to end: for a wait, which has nothing to settle
  */
-export function actionActivities(action: ActionInput, scheduleToCloseMs?: number): WorkerActivities {
+export function actionActivities(
+  action: ActionInput,
+  task: ActionTask,
+  options: { scheduleToCloseMs: number | undefined; letsGo: boolean },
+): WorkerActivities {
+  const { scheduleToCloseMs, letsGo } = options;
+  const isWait = task.type === 'Wait';
   return proxyActivities<WorkerActivities>({
+    taskQueue: queueOf(task),
     startToCloseTimeout: action.timeoutMs + SERVER_GRACE_MS,
     ...(scheduleToCloseMs !== undefined && { scheduleToCloseTimeout: scheduleToCloseMs }),
-    heartbeatTimeout: HEARTBEAT_TIMEOUT_MS,
-    cancellationType: ActivityCancellationType.WAIT_CANCELLATION_COMPLETED,
+    heartbeatTimeout: isWait ? WAIT_HEARTBEAT_TIMEOUT_MS : HEARTBEAT_TIMEOUT_MS,
+    cancellationType: letsGo
+      ? ActivityCancellationType.TRY_CANCEL
+      : ActivityCancellationType.WAIT_CANCELLATION_COMPLETED,
     retry: {
       initialInterval: '500ms',
       backoffCoefficient: 2,
@@ -32,12 +48,23 @@ export function actionActivities(action: ActionInput, scheduleToCloseMs?: number
   });
 }
 
+/** Waits never keep an action from running, nor actions an undo. */
+function queueOf({ run, type, direction }: ActionTask): string {
+  const queues = taskQueues(run.cluster);
+  if (type === 'Wait') return queues.waits;
+  return direction === 'undo' ? queues.urgent : queues.worker;
+}
+
 /**
  * Activities that belong to an action but are not its effect: recording, settling. Quick retries, bounded in number and
  * not in time: without a worker a run waits for one.
  */
-export function helperActivities(label: string, bounds: RunBounds): WorkerActivities {
+export function helperActivities(
+  label: string,
+  { run, bounds }: { run: RunIdentity; bounds: RunBounds },
+): WorkerActivities {
   return proxyActivities<WorkerActivities>({
+    taskQueue: taskQueues(run.cluster).urgent,
     startToCloseTimeout: '1m',
     heartbeatTimeout: HEARTBEAT_TIMEOUT_MS,
     cancellationType: ActivityCancellationType.WAIT_CANCELLATION_COMPLETED,

@@ -1,4 +1,4 @@
-import { condition, defineSignal, setHandler } from '@temporalio/workflow';
+import { condition, defineSignal, patched, setHandler } from '@temporalio/workflow';
 import type { CancellationScope } from '@temporalio/workflow';
 import { isTerminalItem } from '../api/phase.js';
 import type { WorkflowExecutionStatus } from '../api/types.js';
@@ -10,6 +10,11 @@ import { isMeantSkip } from './workflow-runner.js';
 export const retrySignal = defineSignal<[Resolution?]>(SIGNALS.retry);
 export const skipSignal = defineSignal<[Resolution?]>(SIGNALS.skip);
 export const abortSignal = defineSignal<[Resolution?]>(SIGNALS.abort);
+
+/** Of a stage, and of all its pauses together (plan semantics, §5 Bounds). */
+const MOST_REMINDERS = 100;
+/** Runs begun before 0.2 may have sent more. */
+const REMINDERS_BOUNDED = 'reminders-bounded';
 
 interface Ruling {
   kind: 'retry' | 'skip' | 'abort';
@@ -60,7 +65,9 @@ export function createPauses(setup: PauseSetup): Pauses {
       while (!decided()) {
         reminder += 1;
         setup.touch();
-        await condition(decided, setup.bounds.pauseReminderMs, { summary: 'waits for a decision' });
+        // Every reminder is part of the history; after these the status alone says it.
+        if (reminder >= MOST_REMINDERS && patched(REMINDERS_BOUNDED)) await condition(decided);
+        else await condition(decided, setup.bounds.pauseReminderMs, { summary: 'waits for a decision' });
       }
       waiting.delete(workflow);
       delete workflow.message;

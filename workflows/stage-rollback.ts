@@ -10,6 +10,7 @@ import { followChanges } from './changes.js';
 import { runClusterBatch, undoInClusters } from './cluster-batch.js';
 import { startMirror } from './mirror.js';
 import { createNudges } from './nested-plan.js';
+import { listenForNotes } from './notes.js';
 import { resultOf } from './stage-result.js';
 import { applyOutcome, now, skip } from './workflow-runner.js';
 
@@ -34,6 +35,10 @@ export async function drStageRollback(input: StageRollbackInput): Promise<StageR
       collect: () => (shown ? { stages: [changes.take()] } : undefined),
     });
     const nudges = createNudges();
+    listenForNotes(status, ({ workflow, action }) => {
+      changes.mark(workflow, action);
+      mirror.touch();
+    });
     const cancellation = listenForCancel(root, ({ forced }) => {
       state.cancelled = true;
       if (forced) nudges.force();

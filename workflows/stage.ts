@@ -8,10 +8,12 @@ import { between, pendingStage } from '../api/progress.js';
 import type { StageStatus, WorkflowExecutionStatus } from '../api/types.js';
 import { listenForCancel } from './cancel.js';
 import { followChanges } from './changes.js';
+import { taskQueues } from './contract.js';
 import type { StageResult, StageRunInput, WorkerActivities } from './contract.js';
 import { startMirror } from './mirror.js';
 import { createApprovals } from './approvals.js';
 import { createNudges } from './nested-plan.js';
+import { listenForNotes } from './notes.js';
 import { createPauses } from './pause.js';
 import { resultOf } from './stage-result.js';
 import {
@@ -63,6 +65,10 @@ export async function drStage(input: StageRunInput): Promise<StageResult> {
 
     const approvals = createApprovals(input.run.requestedBy);
     const nudges = createNudges();
+    listenForNotes(status, ({ workflow, action }) => {
+      changes.mark(workflow, action);
+      mirror.touch();
+    });
 
     const stopCause = (): StopCause => (state.cancelled ? CANCELLED : SIBLING);
     const workflows = status.workflowExecutions ?? [];
@@ -176,6 +182,7 @@ async function checkCondition(
   const { when } = input.stage;
   if (when === undefined) return 'run';
   const { evaluate } = proxyActivities<WorkerActivities>({
+    taskQueue: taskQueues(input.run.cluster).urgent,
     startToCloseTimeout: '30s',
     cancellationType: ActivityCancellationType.WAIT_CANCELLATION_COMPLETED,
     retry: { initialInterval: '500ms', maximumInterval: '10s' },

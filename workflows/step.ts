@@ -66,5 +66,5 @@ export async function carryOutStep(series: Series, step: StepInput): Promise<Act
 
 function decide({ task, bounds }: Series, step: StepInput): Promise<Decision> | Decision {
   if (step.kind === 'timer' && step.ms !== undefined) return { kind: 'timer', ms: step.ms };
-  return helperActivities(`decide: ${task.name}`, bounds).decide(task);
+  return helperActivities(`decide: ${task.name}`, { run: task.run, bounds }).decide(task);
 }

@@ -38,7 +38,7 @@ function checkTimer(wait: WaitAction, action: Action, path: string): Problem[] {
     const message = `is ${show(duration)}; must be a duration above 0 and at most 720h, such as 30s, 5m or 1h30m`;
     problems.push(error(`${path}.duration`, 'InvalidField', message));
   }
-  for (const field of ['condition', 'jsonPath', 'value'] as const) {
+  for (const field of ['condition', 'jsonPath', 'value', 'failWhen'] as const) {
     if (wait[field] === undefined) continue;
     problems.push(
       error(
@@ -75,11 +75,13 @@ function checkObject(wait: WaitAction, path: string): Problem[] {
     const found = condition === undefined ? 'neither' : 'both';
     problems.push(error(path, 'InvalidField', `has ${found} of condition and jsonPath; write one of them`));
   }
-  if (condition !== undefined) {
-    const fault = isTemplated(condition)
+  for (const field of ['condition', 'failWhen'] as const) {
+    const written = wait[field];
+    if (written === undefined) continue;
+    const fault = isTemplated(written)
       ? 'holds a placeholder; a condition is over object only: compare with jsonPath and value instead'
-      : checkObjectCondition(condition);
-    if (fault !== undefined) problems.push(error(`${path}.condition`, 'InvalidCondition', fault));
+      : checkObjectCondition(written);
+    if (fault !== undefined) problems.push(error(`${path}.${field}`, 'InvalidCondition', fault));
   }
   if (jsonPath !== undefined) {
     const read = readJsonPath(jsonPath);

@@ -126,10 +126,9 @@ async function stateInTemporal(
       const run = await temporal.runs.describe(workflowIdOf(execution));
       if (run === undefined) return `${temporal.address} does not know this run`;
       const waiting =
-        run.waitingForWorkerSince === undefined
-          ? ''
-          : `, waits for a worker since ${run.waitingForWorkerSince.toISOString()}`;
-      return `${run.state}${waiting}`;
+        run.waiting === undefined ? '' : `, waits for a worker since ${run.waiting.since.toISOString()}`;
+      const failing = run.failing === undefined ? '' : `, its code fails: ${run.failing.message}`;
+      return `${run.state}${waiting}${failing}`;
     } finally {
       await temporal.close();
     }

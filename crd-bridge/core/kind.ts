@@ -67,8 +67,12 @@ export interface RunKind<T extends Cacheable> {
   isStarting(object: T): Promise<boolean>;
   /** Ends an object that was cancelled before anything was started. */
   cancelBeforeStart(object: T, request: CancelRequest): Promise<void>;
-  /** The run goes on: takes over what describing it has shown. */
-  alive(object: T, run: RunDescription): Promise<void>;
+  /**
+   * The run goes on: takes over what describing it has shown.
+   *
+   * @returns after how many milliseconds to look again, where that is sooner than usual
+   */
+  alive(object: T, run: RunDescription): Promise<number | undefined>;
   /**
    * The run has closed, and the object does not say so.
    *
@@ -79,6 +83,8 @@ export interface RunKind<T extends Cacheable> {
   lost(object: T): Promise<void>;
   /** The run is in another Temporal than the one that is connected. */
   mismatch(object: T, connected: TemporalIdentity): Promise<void>;
+  /** Something keeps the object from being started or followed; it is tried again. Written only where it is news. */
+  held(object: T, reason: string, message: string): Promise<void>;
   /** An object that is being deleted has to wait, and for what. */
   blocked(object: T, reason: string, message: string): Promise<void>;
   /** Last things before the finalizer goes. */

@@ -1,6 +1,7 @@
-import { expect, it } from 'vitest';
+import { expect, it, vi } from 'vitest';
 import type { RunMemo, Runs } from '../../client/runs.js';
 import { createOrphanSweep } from './orphans.js';
+import type { OrphanSweepOptions } from './orphans.js';
 
 const memo = (name: string): RunMemo => ({
   namespace: 'ns',
@@ -10,7 +11,7 @@ const memo = (name: string): RunMemo => ({
 });
 
 /** A sweep over what the test says is open in Temporal and there in Kubernetes. */
-function setup() {
+function setup(times: Partial<Pick<OrphanSweepOptions, 'intervalMs' | 'confirmMs' | 'now'>> = {}) {
   const world = {
     now: 0,
     open: new Set<string>(),
@@ -31,7 +32,7 @@ function setup() {
     },
   };
   const silent = (): void => undefined;
-  const sweep = createOrphanSweep({
+  const orphans = createOrphanSweep({
     runs: runs as Runs,
     idPrefix: 'dr/c/',
     isKnown: ({ name }) => world.cached.has(name),
@@ -45,12 +46,13 @@ function setup() {
     confirmMs: 30_000,
     log: { debug: silent, info: silent, warn: silent, error: silent },
     now: () => world.now,
+    ...times,
   });
   const at = async (seconds: number): Promise<void> => {
     world.now = seconds * 1000;
-    await sweep.sweep();
+    await orphans.sweep();
   };
-  return { world, at };
+  return { world, orphans, at };
 }
 
 it('cancels a run only when its object was gone twice, 30 s apart', async () => {
@@ -61,6 +63,30 @@ it('cancels a run only when its object was gone twice, 30 s apart', async () => 
   expect(world.cancelled).toEqual([]);
   await at(30);
   expect(world.cancelled).toEqual(['dr/c/lost']);
+});
+
+it('looks at its start, and again when the time between the two looks is over, not at the next sweep [F12]', async () => {
+  const { world, orphans } = setup({ intervalMs: 600_000, confirmMs: 30, now: Date.now });
+  world.open.add('lost');
+  const stop = new AbortController();
+  const running = orphans.run(stop.signal);
+  await vi.waitFor(() => {
+    expect(world.cancelled).toEqual(['dr/c/lost']);
+  });
+  stop.abort();
+  await running;
+  expect(world.asked).toBe(2);
+});
+
+it('sends a cancel again only at the next sweep', async () => {
+  const { world, at } = setup();
+  world.open.add('lost');
+  await at(0);
+  await at(30);
+  await at(60);
+  expect(world.cancelled).toHaveLength(1);
+  await at(90);
+  expect(world.cancelled).toHaveLength(2);
 });
 
 it('starts anew when the object was there in between, or the API server did not answer', async () => {

@@ -21,10 +21,18 @@ export interface OrphanSweepOptions {
 
 /** Cancels runs whose object is gone. */
 export interface OrphanSweep {
-  /** One sweep. */
+  /** Looks at every open run. */
   sweep(): Promise<void>;
-  /** Sweeps until the signal aborts. Never rejects. */
+  /** Looks again at those runs whose object was not there, once the time between the two looks has passed. */
+  confirm(): Promise<void>;
+  /** Sweeps at once and then at intervals, and confirms in between, until the signal aborts. Never rejects. */
   run(signal: AbortSignal): Promise<void>;
+}
+
+interface Missing {
+  memo: RunMemo;
+  /** When to look again, in milliseconds since the epoch. */
+  confirmAt: number;
 }
 
 /**
@@ -35,53 +43,65 @@ export interface OrphanSweep {
 export function createOrphanSweep(options: OrphanSweepOptions): OrphanSweep {
   const { runs, log } = options;
   const now = options.now ?? Date.now;
-  const missingSince = new Map<string, number>();
+  const missing = new Map<string, Missing>();
 
   async function look(workflowId: string, memo: RunMemo): Promise<void> {
-    if (options.isKnown(memo) || (await options.exists(memo))) {
-      missingSince.delete(workflowId);
-      return;
+    try {
+      if (options.isKnown(memo) || (await options.exists(memo))) {
+        missing.delete(workflowId);
+        return;
+      }
+      const known = missing.get(workflowId);
+      if (known === undefined) missing.set(workflowId, { memo, confirmAt: now() + options.confirmMs });
+      else if (now() >= known.confirmAt) await cancel(workflowId, known);
+    } catch (error) {
+      missing.delete(workflowId);
+      log.warn({ workflowId, err: error }, 'could not check whose run this is');
     }
-    const since = missingSince.get(workflowId);
-    if (since === undefined) {
-      missingSince.set(workflowId, now());
-      return;
-    }
-    if (now() - since < options.confirmMs) return;
+  }
+
+  /** Stays on the list until the run has closed, so that a cancel that was lost is sent again. */
+  async function cancel(workflowId: string, known: Missing): Promise<void> {
+    const { memo } = known;
+    const object = `${memo.namespace}/${memo.name}`;
     const sent = await runs.signalCancel(workflowId, {
       via: 'Delete',
-      reason: `${memo.namespace}/${memo.name} does not exist any more`,
+      reason: `${object} does not exist any more`,
     });
-    log.warn(
-      { workflowId, object: `${memo.namespace}/${memo.name}`, uid: memo.uid, sent },
-      'cancelled an orphaned run',
-    );
+    log.warn({ workflowId, object, uid: memo.uid, sent }, 'cancelled an orphaned run');
+    if (sent === 'notRunning') missing.delete(workflowId);
+    else known.confirmAt = now() + options.intervalMs;
   }
 
   async function sweep(): Promise<void> {
     const seen = new Set<string>();
     for await (const { workflowId, memo } of runs.listOpen(options.idPrefix)) {
       seen.add(workflowId);
-      if (memo === undefined) continue;
-      try {
-        await look(workflowId, memo);
-      } catch (error) {
-        missingSince.delete(workflowId);
-        log.warn({ workflowId, err: error }, 'could not check whose run this is');
-      }
+      if (memo !== undefined) await look(workflowId, memo);
     }
-    for (const workflowId of missingSince.keys()) if (!seen.has(workflowId)) missingSince.delete(workflowId);
+    for (const workflowId of missing.keys()) if (!seen.has(workflowId)) missing.delete(workflowId);
+  }
+
+  async function confirm(): Promise<void> {
+    for (const [workflowId, { memo, confirmAt }] of [...missing])
+      if (now() >= confirmAt) await look(workflowId, memo);
   }
 
   return {
     sweep,
+    confirm,
     async run(signal) {
+      let sweepAt = now();
       while (!signal.aborted) {
-        await sleep(options.intervalMs, undefined, { signal }).catch(() => undefined);
-        if (signal.aborted) return;
-        await sweep().catch((error: unknown) => {
-          log.warn({ err: error }, 'could not list open runs');
-        });
+        if (now() >= sweepAt) {
+          sweepAt = now() + options.intervalMs;
+          await sweep().catch((error: unknown) => {
+            log.warn({ err: error }, 'could not list open runs');
+          });
+        }
+        await confirm();
+        const next = Math.min(sweepAt, ...[...missing.values()].map(({ confirmAt }) => confirmAt));
+        await sleep(Math.max(0, next - now()), undefined, { signal }).catch(() => undefined);
       }
     },
   };

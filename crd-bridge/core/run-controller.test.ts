@@ -27,10 +27,12 @@ function setup(view: Partial<RunView> = {}) {
     run: undefined as RunDescription | undefined,
     unreachable: false,
     stillActing: undefined as number | undefined,
+    again: undefined as number | undefined,
     starting: false,
     mayBegin: true,
     where: { clusterId: 'this', namespaceId: 'here' },
     admission: undefined as Admission | undefined,
+    refusal: undefined as Error | undefined,
   };
   const note =
     (name: string) =>
@@ -43,13 +45,18 @@ function setup(view: Partial<RunView> = {}) {
     workflowId: () => 'id',
     admit: () => {
       world.calls.push('admit');
+      if (world.refusal !== undefined) return Promise.reject(world.refusal);
       return Promise.resolve(
         world.admission ?? { kind: 'start', prepared: { start, record: note('record') } },
       );
     },
     isStarting: () => Promise.resolve(world.starting),
     cancelBeforeStart: note('cancelBeforeStart'),
-    alive: note('alive'),
+    alive: async () => {
+      await note('alive')();
+      return world.again;
+    },
+    held: note('held'),
     closed: async () => {
       await note('closed')();
       return world.stillActing;
@@ -108,6 +115,56 @@ function setup(view: Partial<RunView> = {}) {
 const running: RunDescription = { workflowId: 'id', runId: 'r', state: 'Running', startTime: new Date(0) };
 const recorded = { run: { workflowId: 'id', runId: 'r', namespaceId: 'here' } };
 
+describe('what keeps an object from being brought forward [F2]', () => {
+  it('is told when it goes on for longer than a second, and is tried again all the same', async () => {
+    const { world, reconcile } = setup();
+    world.refusal = new Error('no room on the disk');
+    await expect(reconcile()).rejects.toThrow('no room');
+    expect(world.calls).toEqual(['admit']);
+    world.now += 1_000;
+    await expect(reconcile()).rejects.toThrow('no room');
+    expect(world.calls).toEqual([
+      'admit',
+      expect.stringMatching(/^held InternalError .*no room on the disk.*tried again/),
+    ]);
+    world.refusal = undefined;
+    expect((await reconcile()).calls).toEqual(['admit', 'start', 'record']);
+  });
+
+  it('is told of a deletion too', async () => {
+    const { world, reconcile } = setup({ deleting: true, ...recorded });
+    world.unreachable = true;
+    await expect(reconcile()).rejects.toThrow('unreachable');
+    world.now += 1_000;
+    await expect(reconcile()).rejects.toThrow('unreachable');
+    expect(world.calls.filter((call) => call.startsWith('blocked InternalError'))).toHaveLength(1);
+  });
+
+  it('is that others are before it, once it has waited for its turn for four seconds', async () => {
+    const { world, reconcile, room } = setup();
+    room.enter('another', 'ns/another');
+    expect(await reconcile()).toEqual({ after: 4_000, calls: [] });
+    world.now += 4_000;
+    const { after, calls } = await reconcile();
+    expect(after).toBeUndefined();
+    expect(calls).toEqual([expect.stringMatching(/^held WaitingForTurn 1 executions wait/)]);
+    room.leave('another');
+    expect((await reconcile()).calls).toEqual(['admit', 'start', 'record']);
+  });
+});
+
+describe('a run that is looked at', () => {
+  it('is looked at again as soon as its kind says [F0]', async () => {
+    const { world, reconcile } = setup(recorded);
+    world.run = running;
+    world.again = 11_000;
+    expect(await reconcile()).toEqual({ after: 11_000, calls: ['describe', 'alive'] });
+    world.again = undefined;
+    world.now += 11_000;
+    expect(await reconcile()).toEqual({ after: 60_000, calls: ['describe', 'alive'] });
+  });
+});
+
 describe('an object without a run', () => {
   it('is admitted, started and recorded, and looked at once more if nothing is heard', async () => {
     const { reconcile } = setup();
@@ -138,7 +195,7 @@ describe('an object without a run', () => {
   it('waits where too many runs are not taken up yet, is woken when one is, and then is started', async () => {
     const { reconcile, room, woken } = setup();
     room.enter('another', 'ns/another');
-    expect(await reconcile()).toEqual({ after: undefined, calls: [] });
+    expect(await reconcile()).toEqual({ after: 4_000, calls: [] });
     room.leave('another');
     expect(woken).toEqual(['ns/o']);
     expect((await reconcile()).calls).toEqual(['admit', 'start', 'record']);

@@ -5,6 +5,7 @@ import type { Log } from './log.js';
 import type { StartRoom } from './start-room.js';
 import { isElsewhere } from './temporal-identity.js';
 import type { TemporalIdentity } from './temporal-identity.js';
+import { troubleOf } from './trouble.js';
 
 /** Times of a run controller, in milliseconds. */
 export interface RunControllerTimes {
@@ -63,10 +64,18 @@ interface Memory {
   deleteAcceptedAt?: number;
   /** Since when a start by another replica may be under way. */
   startingSince?: number;
+  /** Since when it waits for a place in the start room. */
+  waitingSince?: number;
+  /** When the first of the failures that go on came. */
+  failingSince?: number;
 }
 
 const POLL_WHILE_DELETING_MS = 2_000;
 const POLL_WHILE_STARTING_MS = 1_000;
+/** Whatever keeps a start waiting for so long is told (plan semantics, §5: within 5 s). */
+const TELL_AFTER_MS = 4_000;
+/** A failure that passes within this time is nobody's business. */
+const TELL_FAILURE_MS = 1_000;
 /** Longer than a start takes from its lock on: a call to Temporal gives up after 10 s. */
 const START_SETTLES_MS = 15_000;
 
@@ -134,7 +143,43 @@ export function createRunController<T extends Cacheable>(options: RunControllerO
       goesOn = true;
     }
     const uid = object.metadata.uid ?? '';
-    if (!goesOn && !room.enter(uid, nameOf(object))) return undefined;
+    if (!goesOn && !room.enter(uid, nameOf(object))) return awaitTurn(object);
+    delete memoryOf(object).waitingSince;
+    return whileTelling(object, () => begin(object, workflowId));
+  }
+
+  /** The room wakes it when its turn has come; until then it says what it waits for. */
+  async function awaitTurn(object: T): Promise<number | undefined> {
+    const memory = memoryOf(object);
+    memory.waitingSince ??= now();
+    const left = memory.waitingSince + TELL_AFTER_MS - now();
+    if (left > 0) return left;
+    await kind.held(
+      object,
+      'WaitingForTurn',
+      `${room.waiting} executions wait for their turn: workers have not taken up yet what was started before; it starts by itself, and can be cancelled at once`,
+    );
+    return undefined;
+  }
+
+  /** A step that hangs, as a call to a Temporal that is away does, says so before it fails. */
+  async function whileTelling<R>(object: T, step: () => Promise<R>): Promise<R> {
+    let telling: Promise<void> | undefined;
+    const timer = setTimeout(() => {
+      telling = kind
+        .held(object, 'Starting', 'its start takes long: Temporal or the API server has not answered yet')
+        .catch(() => undefined);
+    }, TELL_AFTER_MS);
+    try {
+      return await step();
+    } finally {
+      clearTimeout(timer);
+      await telling;
+    }
+  }
+
+  async function begin(object: T, workflowId: string): Promise<number | undefined> {
+    const uid = object.metadata.uid ?? '';
     const admission = await kind.admit(object);
     if (admission.kind !== 'start') room.leave(uid);
     switch (admission.kind) {
@@ -196,7 +241,11 @@ export function createRunController<T extends Cacheable>(options: RunControllerO
         return again;
       }
     } else {
-      await kind.alive(object, found);
+      const again = await kind.alive(object, found);
+      if (again !== undefined) {
+        memory.lookAt = now() + again;
+        return again;
+      }
     }
     memory.lookAt = now() + times.silenceMs;
     return times.silenceMs;
@@ -258,20 +307,44 @@ export function createRunController<T extends Cacheable>(options: RunControllerO
     return POLL_WHILE_DELETING_MS;
   }
 
+  /** Nothing that the bridge cannot do stays in its log (plan semantics, §5 Start). */
+  async function tell(object: T, error: unknown): Promise<void> {
+    const memory = memoryOf(object);
+    memory.failingSince ??= now();
+    if (now() - memory.failingSince < TELL_FAILURE_MS) return;
+    const { reason, message } = troubleOf(error);
+    const telling = kind.view(object).deleting
+      ? kind.blocked(object, reason, message)
+      : kind.held(object, reason, message);
+    // Where this fails too, the error that it tells of is the one that counts.
+    await telling.catch(() => undefined);
+  }
+
+  async function advance(object: T): Promise<number | undefined> {
+    const view = kind.view(object);
+    const mayBegin = options.mayBegin?.() ?? true;
+    if (!mayBegin && view.run === undefined && !(view.deleting && view.held)) return undefined;
+    if (view.deleting || view.cancel !== undefined) room.giveUp(object.metadata.uid ?? '');
+    if (view.deleting) return remove(object, view);
+    if (view.ended) {
+      if (view.inherited) await kind.disown(object);
+      room.leave(object.metadata.uid ?? '');
+      memories.delete(object.metadata.uid ?? '');
+      return undefined;
+    }
+    return view.run === undefined ? start(object, view) : follow(object, view);
+  }
+
   return {
     async reconcile(object) {
-      const view = kind.view(object);
-      const mayBegin = options.mayBegin?.() ?? true;
-      if (!mayBegin && view.run === undefined && !(view.deleting && view.held)) return undefined;
-      if (view.deleting || view.cancel !== undefined) room.giveUp(object.metadata.uid ?? '');
-      if (view.deleting) return remove(object, view);
-      if (view.ended) {
-        if (view.inherited) await kind.disown(object);
-        room.leave(object.metadata.uid ?? '');
-        memories.delete(object.metadata.uid ?? '');
-        return undefined;
+      try {
+        const again = await advance(object);
+        delete memories.get(object.metadata.uid ?? '')?.failingSince;
+        return again;
+      } catch (error) {
+        await tell(object, error);
+        throw error;
       }
-      return view.run === undefined ? start(object, view) : follow(object, view);
     },
     heard(uid) {
       room.takenUp(uid);

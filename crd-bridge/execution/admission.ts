@@ -38,6 +38,8 @@ import type { Work } from './work.js';
 /** Everything between a new execution and the start of its run. */
 export interface ExecutionAdmission {
   admit(execution: CachedExecution): Promise<Admission>;
+  /** Says what keeps an execution from being started; leaves alone what belongs to another controller. */
+  hold(execution: CachedExecution, reason: string, message: string): Promise<void>;
   /**
    * Ends an execution that never started. Does nothing to one that another replica has started or ended meanwhile: the
    * live object decides, not the caller's.
@@ -341,11 +343,21 @@ export function createAdmission(deps: DrDeps): ExecutionAdmission {
     // The usual wait is over in a moment and not worth two writes.
     const visibleAfterMs = 1000;
     if (left > settings.planWaitMs - visibleAfterMs) return { kind: 'wait', ms: visibleAfterMs };
-    if ((await stamp(execution)) === undefined) return { kind: 'refused' };
+    const isHeld = await hold(execution, 'PlanNotObserved', message);
+    return isHeld ? { kind: 'wait', ms: left } : { kind: 'refused' };
+  }
+
+  /** @returns whether it is there and ours */
+  async function hold(execution: CachedExecution, reason: string, message: string): Promise<boolean> {
+    if ((checkAbandoned(execution) ?? checkRestored(execution)) !== undefined) return false;
+    // A phase without our stamp would make it another controller's.
+    if ((await stamp(execution)) === undefined) return false;
     await deps.writer.status(caches.executions, refOf(execution), ({ status, metadata }) =>
-      waitingStatus(status, { reason: 'PlanNotObserved', message, generation: metadata.generation }, now()),
+      status?.temporal !== undefined || isTerminalExecution(status?.phase)
+        ? undefined
+        : waitingStatus(status, { reason, message, generation: metadata.generation }, now()),
     );
-    return { kind: 'wait', ms: left };
+    return true;
   }
 
   /** Finalizer, label and stamp in one write: from here on the execution is ours and known to be. */
@@ -417,5 +429,11 @@ export function createAdmission(deps: DrDeps): ExecutionAdmission {
     });
   }
 
-  return { admit, refuse: end };
+  return {
+    admit,
+    refuse: end,
+    hold: async (execution, reason, message) => {
+      await hold(execution, reason, message);
+    },
+  };
 }

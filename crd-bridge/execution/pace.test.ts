@@ -21,8 +21,16 @@ function pace() {
   return { now, change, live };
 }
 
-it('lets a few runs tell everything as it changes', () => {
+it('lets the first change of a few runs be told at once [F14]', () => {
   const { now, live } = pace();
+  expect(now()).toEqual({ beginMs: 400, intervalMs: 0 });
+  live(10);
+  expect(now()).toEqual({ beginMs: 400, intervalMs: 0 });
+});
+
+it('lets some runs tell everything as it changes', () => {
+  const { now, live } = pace();
+  live(11);
   expect(now()).toEqual({ beginMs: 1000, intervalMs: 0 });
   live(30);
   expect(now()).toEqual({ beginMs: 1000, intervalMs: 0 });

@@ -5,8 +5,12 @@ import type { CachedExecution } from './types.js';
 
 /** No run waits longer than that to be told, however many are live. */
 const MOST_MS = 5_000;
-/** So many live runs tell what changes as it changes. */
+/** Below this many live runs, every change is mirrored as it comes. */
 const FREELY = 30;
+/** Below this many, a run that is watched by a person tells its first change at once. */
+const FEW = 10;
+/** A run that is over by then costs no step of its own; it is what an eye takes for at once. */
+const FEW_BEGIN_MS = 400;
 
 /** What the pace of status is made of. */
 export interface PaceSettings {
@@ -35,6 +39,7 @@ export function createPace(
   return () => {
     const share = Math.max(0, live.size - FREELY) / settings.stepsPerSecond;
     const intervalMs = Math.min(Math.round(share * 1000), MOST_MS);
+    if (live.size <= FEW) return { beginMs: Math.min(settings.beginMs, FEW_BEGIN_MS), intervalMs: 0 };
     return {
       beginMs: Math.max(settings.beginMs, Math.min(settings.beginMs + intervalMs, MOST_MS)),
       intervalMs,

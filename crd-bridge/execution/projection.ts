@@ -23,6 +23,7 @@ import type { ConditionUpdate } from '../core/conditions.js';
 import type { Refusal } from './gates.js';
 import { interrupt } from './interrupted-stage.js';
 import { fitStatus } from './size-guard.js';
+import { ENDS_WITH_NEWS } from './standstill.js';
 import { stopUnconfirmed } from './stop-unconfirmed.js';
 
 /** Sets several conditions at once. */
@@ -220,8 +221,7 @@ function mirrorConditions(
     (progressing?.reason === 'Paused' &&
       speaker !== undefined &&
       progressing.message.startsWith(`stage "${speaker}" `)) ||
-    progressing?.reason === 'NoWorker' ||
-    progressing?.reason === 'TemporalMismatch';
+    ENDS_WITH_NEWS.has(progressing?.reason ?? '');
   if (!resumed) return status;
   return withConditions(
     status,

@@ -21,13 +21,18 @@ import { endOnPlan, holds } from '../execution/plan-state.js';
 import { openRevertsOf } from '../execution/revert-target.js';
 import { applyFinish, applyRevertToTarget, newFailures } from '../execution/projection.js';
 import type { CachedExecution, DrDeps } from '../execution/types.js';
+import { followReset } from '../execution/reset.js';
+import { ENDS_WITH_LOOK, lookAtRun } from '../execution/standstill.js';
 import { smallestStatus } from '../execution/size-guard.js';
 import { inspectStageRuns } from '../execution/stage-runs.js';
 import type { StageRuns } from '../execution/stage-runs.js';
 
-/** A worker that takes a task later than this is called missing (plan semantics, §5 Bounds). */
-const NO_WORKER_MS = 30_000;
-
+/** How often a run that was reset is asked how far it is, until a worker answers for it. */
+const RESET_LOOK_MS = 5_000;
+/** A worker that is there answers within this time. */
+const ANSWER_MS = 3_000;
+/** Values of annotations that switch something on or off. */
+const MEANT_VALUES: ReadonlySet<string> = new Set(['true', 'false', '']);
 /** Stages of a run that was ended from outside are given so long to settle what they have begun. */
 const STAGES_WAIT_MS = 120_000;
 const STAGES_POLL_MS = 2_000;
@@ -61,6 +66,22 @@ export function createExecutionKind(
       });
     }
     return found.answers;
+  }
+
+  /** A person who writes `yes` believes that the run is being cancelled. */
+  function warnOfCancel({ metadata, status, ...execution }: CachedExecution): void {
+    const value = metadata.annotations?.[ANNOTATIONS.cancel];
+    if (value === undefined || MEANT_VALUES.has(value) || isTerminalExecution(status?.phase)) return;
+    deps.events.record(
+      { ...execution, metadata },
+      {
+        type: 'Warning',
+        reason: 'CancelIgnored',
+        action: 'Cancel',
+        message: `annotation ${ANNOTATIONS.cancel} is ${JSON.stringify(value.slice(0, 40))}, which means nothing: nothing was cancelled; set it to "true" to cancel`,
+        key: value.slice(0, 40),
+      },
+    );
   }
 
   /** A revert restores from what belongs to its target and goes with it. */
@@ -177,6 +198,9 @@ export function createExecutionKind(
     return report;
   }
 
+  const isAnswered = async (workflowId: string): Promise<boolean> =>
+    (await runs.progress(workflowId, { timeoutMs: ANSWER_MS })) !== undefined;
+
   /** The stages of a run that has closed: one that has completed by itself has waited for them. */
   async function stagesOf(execution: CachedExecution, run: RunDescription): Promise<StageRuns> {
     if (run.state === 'Completed') return { open: [], stages: [], undone: [] };
@@ -256,6 +280,7 @@ export function createExecutionKind(
         deps.settings.answers.verified && deps.isAdmitted(metadata.namespace ?? '')
           ? annotations[ANNOTATIONS.cancelRequestedBy]
           : undefined;
+      warnOfCancel(execution);
       // The id carries the uid: it tells a run of this very object even where somebody has removed the stamp.
       const ours = status?.temporal?.workflowId === workflowId(execution);
       const plan = caches.plans.get(metadata.namespace, execution.spec.planRef);
@@ -310,27 +335,31 @@ export function createExecutionKind(
       const { status } = execution;
       const progressing = findCondition(status?.conditions, 'Progressing');
       if (status?.temporal !== undefined && status.temporal.runId !== run.runId) {
-        // Somebody reset the run: it goes on from an earlier point, and counts its updates from there.
-        await writer.status(caches.executions, refOf(execution), ({ status: known }) => {
-          if (known?.temporal === undefined || isTerminalExecution(known.phase)) return undefined;
-          return { ...known, temporal: { ...known.temporal, runId: run.runId }, sequence: 0 };
-        });
+        const progress = await runs.progress(run.workflowId);
+        // Without a worker nobody knows how far back it was set.
+        if (progress === undefined) return RESET_LOOK_MS;
+        await writer.status(caches.executions, refOf(execution), ({ status: known }) =>
+          known?.temporal === undefined || isTerminalExecution(known.phase)
+            ? undefined
+            : followReset(known, run.runId, progress),
+        );
         deps.log.warn(
           { execution: refOf(execution), runId: run.runId },
           'run was reset; following the new one',
         );
       }
-      const waiting = run.waitingForWorkerSince;
-      if (waiting !== undefined && Date.now() - waiting.getTime() >= NO_WORKER_MS) {
-        if (progressing?.reason === 'NoWorker') return;
-        await setProgressing(
-          execution,
-          'False',
-          'NoWorker',
-          `no worker has taken a task of run "${run.workflowId}" since ${waiting.toISOString()}; check that the worker runs and is connected to the same Temporal`,
-        );
-      } else if (progressing?.reason === 'NoWorker' || progressing?.reason === 'TemporalMismatch') {
-        await setProgressing(execution, 'True', 'Running', 'the run goes on');
+      const look = await lookAtRun(run, () => isAnswered(run.workflowId), Date.now());
+      switch (look.kind) {
+        case 'stands': {
+          const { reason, message } = look.standstill;
+          if (progressing?.reason !== reason || progressing.message !== message)
+            await setProgressing(execution, 'False', reason, message);
+          return undefined;
+        }
+        case 'moves':
+          if (ENDS_WITH_LOOK.has(progressing?.reason ?? ''))
+            await setProgressing(execution, 'True', 'Running', 'the run goes on');
+          return look.againMs;
       }
     },
     async closed(execution, run) {
@@ -364,6 +393,10 @@ export function createExecutionKind(
         'TemporalMismatch',
         `the run "${recorded?.workflowId ?? ''}" is in ${nameOfTemporal(recorded)}, and the bridge is connected to ${nameOfTemporal(connected)}; connect it to the recorded one`,
       );
+    },
+    async held(execution, reason, message) {
+      if (execution.status?.temporal === undefined) await admission.hold(execution, reason, message);
+      else await setProgressing(execution, 'False', reason, message);
     },
     async blocked(execution, reason, message) {
       const told = `${message}; to delete the record nevertheless, set annotation ${ANNOTATIONS.forceDelete}: "true"`;

@@ -4,7 +4,7 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { Client, Connection } from '@temporalio/client';
 import type { WorkflowHandle } from '@temporalio/client';
-import { bundleWorkflowCode, DefaultLogger, NativeConnection, Runtime, Worker } from '@temporalio/worker';
+import { bundleWorkflowCode, DefaultLogger, NativeConnection, Runtime } from '@temporalio/worker';
 import type { WorkflowBundle } from '@temporalio/worker';
 import { pino } from 'pino';
 import { afterAll, beforeAll, beforeEach, describe, expect, inject, it } from 'vitest';
@@ -13,12 +13,16 @@ import { createActivities } from '../../activities/index.js';
 import type { ActionInput, Retry } from '../../api/run.js';
 import type { HTTPAction } from '../../api/types.js';
 import type { Series } from '../../workflows/action.js';
+import { taskQueues } from '../../workflows/contract.js';
 import type { ActionOutcome } from '../../workflows/contract.js';
 import type { oneAction } from '../support/one-action.js';
 import { connect } from '../support/attempts.js';
 import { ownSealer } from '../support/seals.js';
+import { startWorkers } from '../support/workers.js';
+import type { StartedWorkers } from '../support/workers.js';
 
-const taskQueue = `attempts-${randomUUID()}`;
+const cluster = `attempts-${randomUUID().slice(0, 8)}`;
+const taskQueue = taskQueues(cluster).worker;
 let native: NativeConnection;
 let client: Client;
 let workflowBundle: WorkflowBundle;
@@ -64,21 +68,20 @@ beforeEach(() => {
   calls.length = 0;
 });
 
-function startWorker(options: { shutdownGraceTime?: number } = {}): Promise<Worker> {
-  return Worker.create({
+function startWorker(options: { shutdownGraceTime?: number } = {}): Promise<StartedWorkers> {
+  return startWorkers({
     connection: native,
     namespace: inject('temporalNamespace'),
-    taskQueue,
+    cluster,
     workflowBundle,
     activities: createActivities({
       kube: connect(inject('kubeconfig')),
       sealer: ownSealer(),
       egress: createEgressPolicy({ allowLoopback: true }),
       log: pino({ level: 'silent' }),
+      notes: { send: () => undefined },
       controllerIdentity: true,
     }),
-    maxHeartbeatThrottleInterval: 1000,
-    defaultHeartbeatThrottleInterval: 1000,
     ...options,
   });
 }
@@ -104,7 +107,7 @@ function start(
     bounds: { undoStepMs: 60_000, settleMs: 60_000, pauseReminderMs: 600_000 },
     task: {
       run: {
-        cluster: 'test',
+        cluster,
         namespace: 'default',
         name: 'run',
         uid: randomUUID(),
@@ -202,14 +205,12 @@ describe('attempts on a real server', () => {
   it('are taken over from a worker that shuts down, with the same key and without being counted', async () => {
     answers = [null];
     const first = await startWorker({ shutdownGraceTime: 200 });
-    const running = first.run();
     const handle = await start({}, { retry: { limit: 0 } });
     await until(() => calls.length === 1);
-    first.shutdown();
-    await running;
+    await first.stop();
     answers = [200];
     const second = await startWorker();
-    const outcome = await second.runUntil(handle.result());
+    const outcome = await second.runUntil(() => handle.result());
     expect(outcome).toMatchObject({ phase: 'Succeeded', retryCount: 0, round: 0 });
     expect(rounds()).toEqual([0, 0]);
     expect(new Set(calls.map(({ key }) => key)).size).toBe(1);

@@ -4,7 +4,7 @@ import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Client, Connection } from '@temporalio/client';
-import { bundleWorkflowCode, DefaultLogger, NativeConnection, Runtime, Worker } from '@temporalio/worker';
+import { bundleWorkflowCode, DefaultLogger, NativeConnection, Runtime } from '@temporalio/worker';
 import { pino } from 'pino';
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
 import { parse, stringify } from 'yaml';
@@ -15,13 +15,17 @@ import type { KubeClient } from '../../kube/client.js';
 import type { KubeObject } from '../../kube/object.js';
 import { down, up } from '../../local/index.js';
 import type { UpOptions, UpResult } from '../../local/index.js';
+import { taskQueues } from '../../workflows/contract.js';
 import type { ActionOutcome, ActionTask } from '../../workflows/contract.js';
 import { connect, openBench } from '../support/attempts.js';
 import type { Bench } from '../support/attempts.js';
 import type { oneAction } from '../support/one-action.js';
 import { ownSealer } from '../support/seals.js';
+import { startWorkers } from '../support/workers.js';
+import type { StartedWorkers } from '../support/workers.js';
 
-const taskQueue = `target-${randomUUID()}`;
+const cluster = `target-${randomUUID().slice(0, 8)}`;
+const taskQueue = taskQueues(cluster).worker;
 const SECRET = 'site-b';
 let bench: Bench;
 let options: UpOptions;
@@ -30,8 +34,7 @@ let second: UpResult;
 let there: KubeClient;
 let native: NativeConnection;
 let client: Client;
-let worker: Worker;
-let running: Promise<void>;
+let workers: StartedWorkers;
 
 beforeAll(async () => {
   bench = await openBench(inject('kubeconfig'));
@@ -56,10 +59,10 @@ beforeAll(async () => {
     connection: await Connection.connect({ address: inject('temporal') }),
     namespace: inject('temporalNamespace'),
   });
-  worker = await Worker.create({
+  workers = await startWorkers({
     connection: native,
     namespace: inject('temporalNamespace'),
-    taskQueue,
+    cluster,
     workflowBundle: await bundleWorkflowCode({
       workflowsPath: new URL('../support/one-action.ts', import.meta.url).pathname,
       logger,
@@ -69,16 +72,13 @@ beforeAll(async () => {
       sealer: ownSealer(),
       egress: createEgressPolicy({ allowLoopback: true, apiServers: [bench.kube.server] }),
       log: pino({ level: 'silent' }),
+      notes: { send: () => undefined },
       controllerIdentity: true,
     }),
-    maxHeartbeatThrottleInterval: 1000,
-    defaultHeartbeatThrottleInterval: 1000,
   });
-  running = worker.run();
 });
 afterAll(async () => {
-  worker?.shutdown();
-  await running;
+  await workers?.stop();
   await client?.connection.close();
   await native?.close();
   await down(options);
@@ -121,7 +121,7 @@ async function start(
         },
         bounds: { undoStepMs: 60_000, settleMs: 60_000, pauseReminderMs: 600_000 },
         task: {
-          run: bench.run,
+          run: { ...bench.run, cluster },
           at,
           direction: undo === undefined ? 'forward' : 'undo',
           round: 0,

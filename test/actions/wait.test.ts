@@ -1,9 +1,12 @@
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
-import { waitHandler } from '../../activities/wait.js';
+import { createWaitHandler } from '../../activities/wait.js';
+import { createWatchPool } from '../../kube/watch-pool.js';
 import type { WaitAction } from '../../api/types.js';
 import type { KubeObject } from '../../kube/object.js';
 import { openBench, startLife } from '../support/attempts.js';
 import type { Bench } from '../support/attempts.js';
+
+const waitHandler = createWaitHandler(createWatchPool());
 
 let bench: Bench;
 beforeAll(async () => {

@@ -88,6 +88,7 @@ async function act(
     sealer: ownSealer(),
     egress: createEgressPolicy({ allowLoopback: true }),
     log: pino({ level: 'silent' }),
+    notes: { send: () => undefined },
     controllerIdentity: options.controllerIdentity ?? false,
   });
   const task: ActionTask = {

@@ -127,6 +127,7 @@ export function startLife(
     policy: policyFor(bench.namespace, [{ allow: [...ESCALATIONS] }]),
     log: pino({ level: 'silent' }),
     beforeEffect: () => undefined,
+    say: () => undefined,
     remember: () => undefined,
     remembered: undefined,
   });

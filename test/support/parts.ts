@@ -9,14 +9,18 @@ import { up } from '../../local/index.js';
  * Starts again what has died: the same call an operator makes.
  *
  * @param bridgeEnvironment settings of the bridge, if it is the bridge that has died
+ * @param workerEnvironment settings of the worker, likewise
  */
-export async function heal(bridgeEnvironment: Record<string, string> = {}): Promise<void> {
+export async function heal(
+  bridgeEnvironment: Record<string, string> = {},
+  workerEnvironment: Record<string, string> = {},
+): Promise<void> {
   await up({
     dataDir: inject('dataDir'),
     ephemeral: true,
     crdDir: 'deploy/crds',
     bridge: { command: process.execPath, args: ['dist/crd-bridge/main.js'], env: bridgeEnvironment },
-    worker: { command: process.execPath, args: ['dist/worker/main.js'] },
+    worker: { command: process.execPath, args: ['dist/worker/main.js'], env: workerEnvironment },
     progress: () => undefined,
   });
 }

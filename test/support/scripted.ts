@@ -198,6 +198,8 @@ export async function startScriptedWorker(address: string, namespace: string): P
           }),
       activities,
     }),
+    Worker.create({ ...common, taskQueue: queues.waits, activities: { ...activities } }),
+    Worker.create({ ...common, taskQueue: queues.urgent, activities: { ...activities } }),
     Worker.create({ ...common, taskQueue: queues.bridge, activities: bridge }),
   ]);
   const running = Promise.all(workers.map((worker) => worker.run()));

@@ -35,6 +35,14 @@ export const waitActionSchema = z
       .max(1024)
       .optional()
       .describe('Instead of condition: a path as kubectl knows it, such as {.status.phase}.'),
+    failWhen: z
+      .string()
+      .min(1)
+      .max(4096)
+      .optional()
+      .describe(
+        'CEL condition over `object` as for condition: when it holds, the wait ends as Failed at once, such as object.status.phase == "Lost".',
+      ),
     value: z
       .string()
       .max(1024)
