@@ -117,7 +117,7 @@ export const SEMANTICS_EXECUTIONS: readonly Chapter[] = [
         'test/admission/reverted-deletion.test.ts > admission refuses to delete what is being reverted',
         'test/admission/reverted-deletion.test.ts > without admission the finalizer holds it until the revert has restored',
 
-        'crd-bridge/execution/snapshot-store.test.ts > is owned by every execution that runs it, and one write is all that a first run costs',
+        'crd-bridge/execution/snapshot-store.test.ts > [F1] costs one write at first, and the next run only says that it is used',
         `${OBJECT} > interruption > keeps large prior state compressed, and refuses what no Secret can hold`,
       ],
     ],
