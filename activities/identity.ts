@@ -54,7 +54,7 @@ export function confirmed(
   };
   return {
     server: kube.server,
-    resolve: (apiVersion, kind) => kube.resolve(apiVersion, kind),
+    resolve: (...call) => kube.resolve(...call),
     get: async (...call) => (await sure(), kube.get(...call)),
     list: async (...call) => (await sure(), kube.list(...call)),
     create: async (...call) => (await sure(), kube.create(...call)),

@@ -1,6 +1,6 @@
 import type { KubeConfig } from '@kubernetes/client-node';
 import { createDiscovery } from './discovery.js';
-import type { Discovery, ResourceType } from './discovery.js';
+import type { Discovery, ResolveOptions, ResourceType } from './discovery.js';
 import { isNotFound, KubeError } from './error.js';
 import type { KubeMeta, KubeObject, ObjectKey } from './object.js';
 import { createTransport, endpointOf } from './transport.js';
@@ -26,10 +26,15 @@ export interface CallOptions {
   timeoutMs?: number;
 }
 
+/** What the server does about fields that a kind does not have: refuse them, or drop them with a warning. */
+export type FieldValidation = 'Strict' | 'Warn';
+
 /** Options of calls that write. */
 export interface WriteOptions extends CallOptions {
   subresource?: 'status' | 'scale';
   fieldManager?: string;
+  /** Absent: as the server does by itself, which is Warn. Servers before 1.25 take no notice of it. */
+  fieldValidation?: FieldValidation | undefined;
   /** Ask the server to do everything but store. */
   dryRun?: boolean;
 }
@@ -79,7 +84,7 @@ export interface Impersonation {
 /** Objects of any kind, as plain JSON. Every method throws `KubeError` unless it says otherwise. */
 export interface KubeClient {
   readonly server: string;
-  resolve(apiVersion: string, kind: string): Promise<ResourceType>;
+  resolve(apiVersion: string, kind: string, options?: ResolveOptions): Promise<ResourceType>;
   /** The object, or undefined when it is not there (a missing *kind* still throws). */
   get<T = KubeObject>(key: ObjectKey, options?: CallOptions): Promise<T | undefined>;
   list<T = KubeObject>(
@@ -197,6 +202,24 @@ function build(
     return `${root}${scope}/${type.plural}${name}${subresource === undefined ? '' : `/${subresource}`}`;
   }
 
+  /** Sends a request to where a kind is served. */
+  async function reach<T>(
+    key: Parameters<typeof path>[0],
+    request: Omit<RawRequest, 'path'>,
+    subresource?: string,
+  ): Promise<T> {
+    const where = await path(key, subresource);
+    try {
+      return await json<T>({ ...request, path: where });
+    } catch (error) {
+      // What was known of the kind may be out of date: one that is gone is said to be.
+      if (error instanceof KubeError && error.reason === 'UnknownPath') {
+        await discovery.resolve(key.apiVersion, key.kind, { anew: true });
+      }
+      throw error;
+    }
+  }
+
   // Built field by field: a whole object given as the type must not turn a list into a get.
   const collection = (
     { apiVersion, kind }: { apiVersion: string; kind: string },
@@ -212,6 +235,7 @@ function build(
   });
   const write = (options: WriteOptions | undefined): Record<string, string | undefined> => ({
     fieldManager: options?.fieldManager ?? 'drover',
+    fieldValidation: options?.fieldValidation,
     dryRun: options?.dryRun === true ? 'All' : undefined,
   });
   const selection = (options: ListOptions | undefined): Record<string, string | number | undefined> => ({
@@ -225,11 +249,10 @@ function build(
 
   return {
     server: transport.server,
-    resolve: (apiVersion, kind) => discovery.resolve(apiVersion, kind),
+    resolve: (apiVersion, kind, options) => discovery.resolve(apiVersion, kind, options),
     async get(key, options) {
-      const where = await path(key);
       try {
-        return await json({ method: 'GET', path: where, ...call(options) });
+        return await reach(key, { method: 'GET', ...call(options) });
       } catch (error) {
         if (isNotFound(error)) return undefined;
         throw error;
@@ -251,43 +274,36 @@ function build(
     },
     async create(object, options) {
       const { name: _, ...key } = keyOf(object);
-      return json({
-        method: 'POST',
-        path: await path(key),
-        query: write(options),
-        body: object,
-        ...call(options),
-      });
+      return reach(key, { method: 'POST', query: write(options), body: object, ...call(options) });
     },
     async replace(object, options) {
-      return json({
-        method: 'PUT',
-        path: await path(keyOf(object), options?.subresource),
-        query: write(options),
-        body: object,
-        ...call(options),
-      });
+      return reach(
+        keyOf(object),
+        { method: 'PUT', query: write(options), body: object, ...call(options) },
+        options?.subresource,
+      );
     },
     async patch(key, patch, options) {
-      return json({
-        method: 'PATCH',
-        path: await path(key, options.subresource),
-        query: { ...write(options), ...(options.force === true && { force: true }) },
-        body: patch,
-        contentType: PATCH_TYPES[options.kind],
-        ...call(options),
-      });
+      return reach(
+        key,
+        {
+          method: 'PATCH',
+          query: { ...write(options), ...(options.force === true && { force: true }) },
+          body: patch,
+          contentType: PATCH_TYPES[options.kind],
+          ...call(options),
+        },
+        options.subresource,
+      );
     },
     async delete(key, options) {
-      const where = await path(key);
       const preconditions = {
         ...(options?.uid !== undefined && { uid: options.uid }),
         ...(options?.resourceVersion !== undefined && { resourceVersion: options.resourceVersion }),
       };
       try {
-        await json({
+        await reach(key, {
           method: 'DELETE',
-          path: where,
           body: {
             apiVersion: 'v1',
             kind: 'DeleteOptions',

@@ -10,12 +10,18 @@ export interface ResourceType {
   verbs: readonly string[];
 }
 
+/** How a kind is looked up. */
+export interface ResolveOptions {
+  /** Asks the server, whatever it has said before: for a kind that was defined, or is gone, a moment ago. */
+  anew?: true;
+}
+
 /** Finds the resource of a kind. */
 export interface Discovery {
   /**
    * @throws {@link KubeError} with reason `KindNotFound` (code 404) when the cluster does not serve the kind.
    */
-  resolve(apiVersion: string, kind: string): Promise<ResourceType>;
+  resolve(apiVersion: string, kind: string, options?: ResolveOptions): Promise<ResourceType>;
 }
 
 interface ApiResourceList {
@@ -58,8 +64,8 @@ export function createDiscovery(transport: Transport): Discovery {
   }
 
   return {
-    async resolve(apiVersion, kind) {
-      const known = groups.get(apiVersion);
+    async resolve(apiVersion, kind, options) {
+      const known = options?.anew === true ? undefined : groups.get(apiVersion);
       let type = (await (known?.types ?? load(apiVersion))).get(kind);
       if (type === undefined && known !== undefined && Date.now() - known.at > NEGATIVE_TTL_MS) {
         type = (await load(apiVersion)).get(kind);

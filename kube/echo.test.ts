@@ -41,3 +41,39 @@ it('[F1] is short for whatever a server says', () => {
   );
   expect(withoutEcho('{'.repeat(3_000_000)).length).toBeLessThan(4100);
 });
+
+it.each([
+  [
+    'what a merge patch would make of a Secret',
+    ' "" is invalid: patch: Invalid value: "{\\"data\\":{\\"a\\":\\"c2VjcmV0\\"},\\"x\\":\\"\\\\\\"q\\"}": strict decoding error: unknown field "dta"',
+    'the patch does not fit the kind: strict decoding error: unknown field "dta"',
+  ],
+  [
+    'the cause of that',
+    'Invalid value: "{\\"data\\":{\\"a\\":\\"c2VjcmV0\\"}}": json: cannot unmarshal bool into Go struct field ObjectMeta.metadata.annotations of type string',
+    'json: cannot unmarshal bool into Go struct field ObjectMeta.metadata.annotations of type string',
+  ],
+  [
+    'a strategic merge patch',
+    ' "" is invalid: patch: Invalid value: "map[data:map[pin:1234]]": cannot convert int64 to string',
+    'the patch does not fit the kind: cannot convert int64 to string',
+  ],
+  [
+    'a value of an apply',
+    'failed to create typed patch object (ns/s; /v1, Kind=Secret): .stringData.pin: expected string, got &value.valueUnstructured{Value:1234}',
+    'failed to create typed patch object (ns/s; /v1, Kind=Secret): .stringData.pin: expected string, got something else',
+  ],
+  [
+    'an item without its key',
+    'map: map[value:hunter2] does not contain declared merge key: name',
+    'an item of a list has no name',
+  ],
+])('[F7] takes out %s', (_what, message, clean) => {
+  expect(withoutEcho(message)).toBe(clean);
+});
+
+it('[F7] leaves other messages as they are', () => {
+  const message =
+    'Service "s" is invalid: spec.ports[0].port: Invalid value: -1: must be between 1 and 65535';
+  expect(withoutEcho(message)).toBe(message);
+});

@@ -9,8 +9,12 @@ const MAX_ECHO = 256;
 const MAX_MESSAGE = 4000;
 const END = 500;
 
-/** A message with its size in the place of every long value, quoted or in braces, that it repeats. */
-export function withoutEcho(message: string): string {
+/**
+ * A message without the objects of refused patches, and with its size in the place of every long value, quoted or in braces,
+ * that it repeats.
+ */
+export function withoutEcho(text: string): string {
+  const message = withoutPatched(text);
   if (message.length <= MAX_ECHO) return message;
   let kept = '';
   let at = 0;
@@ -23,6 +27,22 @@ export function withoutEcho(message: string): string {
   if (kept.length <= MAX_MESSAGE) return kept;
   const left = kept.length - MAX_MESSAGE;
   return `${kept.slice(0, MAX_MESSAGE - END)}… ${sizeText(left)} …${kept.slice(-END)}`;
+}
+
+/**
+ * Of a patch that does not fit its kind an API server repeats what would have come of it, however short: a Secret with all
+ * it holds. Of a value of the wrong type it repeats that.
+ */
+function withoutPatched(text: string): string {
+  const quoted = /^(\s*"" is invalid: patch: )?Invalid value: "(?:[^"\\]|\\.)*": /s.exec(text);
+  if (quoted !== null) {
+    const rest = text.slice(quoted[0].length);
+    if (quoted[1] !== undefined) return `the patch does not fit the kind: ${rest}`;
+    if (/^(strict decoding error|json): /.test(rest)) return rest;
+  }
+  const item = / does not contain declared merge key: (.*)$/s.exec(text);
+  if (item !== null && text.startsWith('map: ')) return `an item of a list has no ${item[1]}`;
+  return text.replaceAll(/&value\.valueUnstructured\{[^\n]*\}$/gm, 'something else');
 }
 
 const sizeText = (characters: number): string => `(${characters} characters)`;
