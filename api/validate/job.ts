@@ -5,15 +5,18 @@ import type { JobAction } from '../types.js';
 import { error, show, warning } from './fields.js';
 import { checkName } from './names.js';
 import { isSample, textsOf, trySample } from './sample.js';
+import { checkTextMaps } from './text-maps.js';
 
 /** Checks a Job action as far as the API server would refuse the Job, or the Job would never end. */
 export function checkJob(job: JobAction, path: string): Problem[] {
   const template = `${path}.template`;
   const sample = trySample(template, textsOf(job.template), (scope) => renderValue(job.template, scope));
   if ('problems' in sample) return sample.problems;
+  const written = isObject(sample.value) ? sample.value : {};
   return [
     ...checkName(job.namespace, `${path}.namespace`, 'label'),
-    ...checkTemplate(isObject(sample.value) ? sample.value : {}, template),
+    ...checkTemplate(written, template),
+    ...checkTextMaps({ apiVersion: 'batch/v1', kind: 'Job', ...written }, '', template),
   ];
 }
 

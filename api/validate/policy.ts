@@ -1,4 +1,5 @@
 import { isObject } from '../json.js';
+import { objectsIn } from '../manifest.js';
 import { policyFor } from '../policy.js';
 import type { Policy } from '../policy.js';
 import type { Problem } from '../problem.js';
@@ -76,7 +77,7 @@ function refusals(
       const operation = render([resource.operation ?? ''], (scope) =>
         renderString(resource.operation || 'Create', scope),
       );
-      const documents = render([manifest], (scope) => renderDocuments(manifest, scope)) ?? [];
+      const documents = render([manifest], (scope) => objectsIn(renderDocuments(manifest, scope))) ?? [];
       return documents.filter(isObject).map((object) => {
         const metadata = isObject(object.metadata) ? object.metadata : {};
         // Which kinds have no namespace is known to the cluster only, so a missing one is looked at when it runs.

@@ -1,5 +1,6 @@
 import { isActionType } from '../action-defaults.js';
 import { isObject } from '../json.js';
+import { objectsIn } from '../manifest.js';
 import { findPlaceholders } from '../placeholders.js';
 import type { Problem } from '../problem.js';
 import { RenderError, renderDocuments, renderString } from '../render.js';
@@ -76,7 +77,7 @@ function checkField(text: string, path: string, form: Form, scope: RenderScope):
 
 function checkManifest(manifest: string, path: string, scope: RenderScope): Problem[] {
   if (!NAMES_OBJECT.test(manifest)) return [];
-  const documents = rendered(() => renderDocuments(manifest, scope)) ?? [];
+  const documents = rendered(() => objectsIn(renderDocuments(manifest, scope))) ?? [];
   return documents.flatMap((document) => {
     const metadata = isObject(document) && isObject(document.metadata) ? document.metadata : {};
     const problems: Problem[] = [];

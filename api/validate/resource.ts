@@ -1,30 +1,70 @@
 import { isObject } from '../json.js';
+import { objectsIn } from '../manifest.js';
+import { KEEP_THE_REST, namedLists } from '../named-lists.js';
 import type { Problem } from '../problem.js';
 import { renderDocuments } from '../render.js';
 import type { KubernetesResourceAction } from '../types.js';
 import { error, show, warning } from './fields.js';
 import { isLabel, LONGEST_NAME } from './names.js';
-import { blankScope, isSample, trySample, withoutBlanks } from './sample.js';
+import { blankScope, isSample, isTemplated, trySample, withoutBlanks } from './sample.js';
+import { checkTextMaps } from './text-maps.js';
 
 /** Checks a KubernetesResource action: the manifest is YAML and every document names an object. */
 export function checkResource(resource: KubernetesResourceAction, path: string): Problem[] {
   const where = `${path}.manifest`;
   const { manifest } = resource;
-  const sample = trySample(where, [manifest], (scope) => renderDocuments(manifest, scope));
+  const sample = trySample(where, [manifest], (scope) => objectsIn(renderDocuments(manifest, scope)));
   if ('problems' in sample) return sample.problems;
-  const problems = [...checkDocuments(sample.value, where), ...checkNames(manifest, sample.value, where)];
-  const operation = resource.operation ?? 'Create';
-  if (
-    resource.force !== undefined &&
-    operation !== 'Apply' &&
-    !operation.includes('{') &&
-    !operation.includes('$')
-  ) {
-    problems.push(
-      warning(`${path}.force`, 'IgnoredField', `has no effect on ${operation}; it belongs to Apply`),
-    );
+  const objects = sample.value;
+  const operation = resource.operation || 'Create';
+  const isOpen = isTemplated(operation);
+  return [
+    ...checkDocuments(objects, where),
+    ...checkNames(manifest, objects, where),
+    ...(operation === 'Delete' ? [] : checkValues(objects, where)),
+    ...(operation === 'Patch' && resource.patchType !== 'strategic' ? warnOfLists(objects, where) : []),
+    ...(isOpen ? [] : checkFit(resource, operation, path)),
+  ];
+}
+
+/** Fields that belong to one operation only. */
+function checkFit(resource: KubernetesResourceAction, operation: string, path: string): Problem[] {
+  const owners = { force: 'Apply', patchType: 'Patch' } as const;
+  const problems = Object.entries(owners).flatMap(([field, owner]) =>
+    resource[field as keyof typeof owners] === undefined || operation === owner
+      ? []
+      : [
+          warning(
+            `${path}.${field}`,
+            'IgnoredField',
+            `has no effect on ${operation}; it belongs to ${owner}`,
+          ),
+        ],
+  );
+  if (resource.fieldValidation !== undefined && operation === 'Delete') {
+    problems.push(warning(`${path}.fieldValidation`, 'IgnoredField', 'has no effect on Delete'));
   }
   return problems;
+}
+
+/** What a message about one of several objects begins with. */
+const whichOf = (objects: readonly unknown[], index: number): string =>
+  objects.length > 1 ? `document ${index + 1}: ` : '';
+
+const checkValues = (objects: readonly unknown[], path: string): Problem[] =>
+  objects.flatMap((object, index) =>
+    isObject(object) ? checkTextMaps(object, whichOf(objects, index), path) : [],
+  );
+
+/** A merge patch puts a list in the place of another, and whatever is not written in it is gone. */
+function warnOfLists(objects: readonly unknown[], path: string): Problem[] {
+  return objects.flatMap((object, index) =>
+    namedLists(object).map((list) => {
+      const names = list.names.map((name) => (isSample(name) ? 'a placeholder' : JSON.stringify(name)));
+      const message = `${whichOf(objects, index)}${list.path} replaces the whole list: other items than ${names.join(', ')}, and whatever of these is not written here, is lost; ${KEEP_THE_REST}`;
+      return warning(path, 'ReplacesList', message);
+    }),
+  );
 }
 
 function checkDocuments(documents: readonly unknown[], path: string): Problem[] {
@@ -33,7 +73,7 @@ function checkDocuments(documents: readonly unknown[], path: string): Problem[] 
   }
   const seen = new Set<string>();
   return documents.flatMap((document, index) => {
-    const which = documents.length > 1 ? `document ${index + 1}: ` : '';
+    const which = whichOf(documents, index);
     if (!isObject(document)) {
       return [error(path, 'InvalidManifest', `${which}is ${show(document)}; must be a Kubernetes object`)];
     }
@@ -63,10 +103,6 @@ function checkIdentity(document: Record<string, unknown>, which: string, path: s
         : '';
     problems.push(error(path, 'InvalidManifest', `${which}${field} is ${show(value)}; must be text${hint}`));
   }
-  if (typeof document.kind === 'string' && document.kind.endsWith('List') && Array.isArray(document.items)) {
-    const message = `${which}is a ${document.kind}; write its items as documents of their own, separated by ---`;
-    problems.push(error(path, 'InvalidManifest', message));
-  }
   return problems;
 }
 
@@ -79,10 +115,10 @@ function checkNames(manifest: string, documents: readonly unknown[], path: strin
   const isOpen = objects.some(
     ({ metadata }) => isObject(metadata) && (isSample(metadata.name) || isSample(metadata.namespace)),
   );
-  const written = isOpen ? renderDocuments(manifest, blankScope([manifest])) : [];
+  const written = isOpen ? objectsIn(renderDocuments(manifest, blankScope([manifest]))) : [];
   return objects.flatMap(({ apiVersion, kind, metadata }, index) => {
     if (!isObject(metadata)) return [];
-    const which = objects.length > 1 ? `document ${index + 1}: ` : '';
+    const which = whichOf(objects, index);
     const own = written[index];
     const blank = isObject(own) && isObject(own.metadata) ? own.metadata : {};
     const isLabelNamed = LABEL_NAMED.has(`${String(apiVersion)}/${String(kind)}`);

@@ -18,6 +18,9 @@ const resource = (block: Loose, more: Loose = {}): Loose => ({
   resource: { manifest: 'apiVersion: v1\nkind: ConfigMap\nmetadata: {name: x}', ...block },
   ...more,
 });
+const CONTAINERS =
+  '{apiVersion: apps/v1, kind: Deployment, metadata: {name: d}, spec: {template: {spec: {containers: [{name: web, image: "web:2"}]}}}}';
+const UNDO = { rollback: { type: 'Wait', wait: { duration: '1s' } } };
 const pod = { restartPolicy: 'Never', containers: [{ name: 'c', image: 'busybox' }] };
 const job = (spec: Loose = {}, podSpec: Loose = pod): Loose => ({
   name: 'j',
@@ -562,6 +565,91 @@ describe('rules', () => {
       'objects have a name',
       [resource({ manifest: 'apiVersion: v1\nkind: ConfigMap' })],
       ['error InvalidManifest spec.actions[0].resource.manifest'],
+    ],
+    [
+      '[F7] labels and annotations are text',
+      [
+        resource({
+          manifest: `{apiVersion: v1, kind: ConfigMap, metadata: {name: a, labels: {version: 1.10, ok: "1", gone: ~}, annotations: {enabled: yes}}}`,
+        }),
+      ],
+      [
+        'error InvalidManifest spec.actions[0].resource.manifest',
+        'error InvalidManifest spec.actions[0].resource.manifest',
+      ],
+    ],
+    [
+      '[F7] selectors, labels of templates and the data of a ConfigMap are text',
+      [
+        resource({
+          manifest: `{apiVersion: v1, kind: ConfigMap, metadata: {name: a}, data: {a: on, b: 0755}}
+---
+{apiVersion: apps/v1, kind: Deployment, metadata: {name: d}, spec: {selector: {matchLabels: {a: 1}}, template: {metadata: {labels: {a: 1}}}}}`,
+        }),
+        { ...job({ template: { metadata: { annotations: { keep: true } }, spec: pod } }), name: 'b' },
+      ],
+      [
+        ...Array.from({ length: 4 }, () => 'error InvalidManifest spec.actions[0].resource.manifest'),
+        'error InvalidManifest spec.actions[1].job.template',
+      ],
+    ],
+    [
+      '[F7] what a kind of others calls metadata, and what is deleted, is not judged',
+      [
+        resource({
+          manifest:
+            '{apiVersion: example.org/v1, kind: Values, metadata: {name: a}, spec: {metadata: {labels: {a: 1}}, nodeSelector: {b: true}}}',
+        }),
+        {
+          ...resource({
+            operation: 'Delete',
+            manifest: '{apiVersion: v1, kind: ConfigMap, metadata: {name: a, labels: {a: 1}}}',
+          }),
+          name: 'b',
+        },
+      ],
+      [],
+    ],
+    [
+      '[F8] a merge patch that replaces a list of named items is warned of, a strategic one is not',
+      [
+        resource(
+          { operation: 'Patch', manifest: CONTAINERS },
+          { rollback: { resource: { operation: 'Patch', manifest: CONTAINERS } } },
+        ),
+        {
+          ...resource({ operation: 'Patch', patchType: 'strategic', manifest: CONTAINERS }, UNDO),
+          name: 'b',
+        },
+        { ...resource({ operation: 'Apply', manifest: CONTAINERS }), name: 'c' },
+      ],
+      [
+        'warning ReplacesList spec.actions[0].resource.manifest',
+        'warning ReplacesList spec.actions[0].rollback.resource.manifest',
+      ],
+    ],
+    [
+      '[F8] a List counts as its items',
+      [
+        resource({
+          manifest: `{apiVersion: v1, kind: List, items: [{apiVersion: v1, kind: ConfigMap, metadata: {name: a}}]}`,
+        }),
+        {
+          ...resource({
+            manifest: '{apiVersion: v1, kind: List, items: [{apiVersion: v1, kind: ConfigMap}]}',
+          }),
+          name: 'b',
+        },
+      ],
+      ['error InvalidManifest spec.actions[1].resource.manifest'],
+    ],
+    [
+      'fields of other operations are told',
+      [resource({ force: true, patchType: 'merge' })],
+      [
+        'warning IgnoredField spec.actions[0].resource.force',
+        'warning IgnoredField spec.actions[0].resource.patchType',
+      ],
     ],
     [
       'operations are known',
