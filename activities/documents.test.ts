@@ -1,9 +1,10 @@
 import { describe, expect, it } from 'vitest';
 import type { KubeObject } from '../kube/object.js';
 import { readManifest } from './documents.js';
-import { ownAppliedFields } from './managed-fields.js';
+import { recordedFields } from './managed-fields.js';
 import { isMarkedBy, withMarks, withoutMarks } from './marks.js';
-import { replacement } from './object-effect.js';
+import { replacement } from './object-body.js';
+import { recordable } from './object-capture.js';
 import { planObjectRestore, recreatable } from './object-undo.js';
 
 const scope = { params: {}, planName: 'p', executionName: 'e', operation: 'Execute', outputs: {} };
@@ -67,11 +68,12 @@ describe('planObjectRestore', () => {
       now,
       marker(0).key,
     );
-    expect(plan).toMatchObject({
+    expect(plan).toEqual({
       kind: 'patch',
+      type: 'merge',
       patch: {
         data: { a: '1' },
-        metadata: { resourceVersion: '9', uid: 'u', annotations: { 'dr.bkbcs.tencent.com/key': null } },
+        metadata: { resourceVersion: '9', uid: 'u', labels: null, annotations: null },
       },
     });
   });
@@ -131,9 +133,12 @@ describe('bodies that the server must accept', () => {
     const fieldsV1 = {
       'f:spec': { 'f:replicas': {}, 'f:containers': { 'k:{"name":"a"}': { 'f:image': {} } } },
     };
-    const entry = { manager: 'drover', operation: 'Apply', fieldsV1 };
-    expect(ownAppliedFields(configMap({}, { managedFields: [{ ...entry, manager: 'x' }, entry] }))).toEqual({
-      spec: { replicas: true, containers: true },
-    });
+    const entry = { manager: 'drover/p/a/0123456789ab', operation: 'Apply', fieldsV1 };
+    const kept = recordable(
+      configMap({}, { managedFields: [{ ...entry, manager: 'drover' }, entry] }),
+      entry.manager,
+    );
+    expect(kept.metadata.managedFields).toEqual([entry]);
+    expect(recordedFields(kept)).toEqual({ spec: { replicas: true, containers: true } });
   });
 });

@@ -1,11 +1,14 @@
 import { isObject } from '../api/json.js';
+import { objectsIn } from '../api/manifest.js';
 import { renderDocuments } from '../api/render.js';
 import type { RenderScope } from '../api/render.js';
 import type { KubeClient } from '../kube/client.js';
+import type { ResourceType } from '../kube/discovery.js';
 import { KubeError } from '../kube/error.js';
 import { describeKey } from '../kube/object.js';
 import type { KubeObject } from '../kube/object.js';
 import type { Refusal } from './object-action.js';
+import type { ObjectOperation } from './object-effect.js';
 
 /** Most objects of one action: as many as its outputs may list. */
 const MAX_OBJECTS = 256;
@@ -19,11 +22,7 @@ export type ManifestObjects = { ok: true; objects: KubeObject[] } | ({ ok: false
  * @throws RenderError for YAML that cannot be read and for placeholders without a value
  */
 export function readManifest(manifest: string, scope: RenderScope): ManifestObjects {
-  const documents = renderDocuments(manifest, scope).flatMap((document) =>
-    isObject(document) && document.kind === 'List' && Array.isArray(document.items)
-      ? (document.items as unknown[])
-      : [document],
-  );
+  const documents = objectsIn(renderDocuments(manifest, scope));
   if (documents.length === 0) return invalid('the manifest holds no object; write at least one');
   if (documents.length > MAX_OBJECTS) {
     return invalid(
@@ -44,20 +43,23 @@ export function readManifest(manifest: string, scope: RenderScope): ManifestObje
 /**
  * Gives objects their namespace: the default where a namespaced kind names none, none for cluster-wide kinds. All kinds
  * are looked up before anything is done; only one that the manifest itself defines may still be missing.
+ *
+ * @param options.defined definitions besides, which are there by the time the manifest's turn comes
  */
 export async function locate(
   kube: KubeClient,
   objects: KubeObject[],
-  defaultNamespace: string,
+  options: { namespace: string; defined?: readonly KubeObject[] | undefined },
 ): Promise<ManifestObjects> {
   const located: KubeObject[] = [];
   for (const object of objects) {
-    const scope = await scopeOf(kube, object, objects);
+    const scope = await scopeOf(kube, object, [...objects, ...(options.defined ?? [])]);
     if (typeof scope !== 'string') return scope;
     const { namespace, ...metadata } = object.metadata;
     located.push({
       ...object,
-      metadata: scope === 'Namespaced' ? { ...metadata, namespace: namespace || defaultNamespace } : metadata,
+      metadata:
+        scope === 'Namespaced' ? { ...metadata, namespace: namespace || options.namespace } : metadata,
     });
   }
   const seen = new Set<string>();
@@ -76,23 +78,15 @@ type Scope = 'Namespaced' | 'Cluster';
 async function scopeOf(
   kube: KubeClient,
   object: KubeObject,
-  all: KubeObject[],
+  all: readonly KubeObject[],
 ): Promise<Scope | ({ ok: false } & Refusal)> {
   const { apiVersion = '', kind = '' } = object;
   try {
-    return (await kube.resolve(apiVersion, kind)).namespaced ? 'Namespaced' : 'Cluster';
+    return (await resolveNow(kube, apiVersion, kind)).namespaced ? 'Namespaced' : 'Cluster';
   } catch (error) {
-    if (!(error instanceof KubeError) || error.reason !== 'KindNotFound') throw error;
-    const own = all.find(
-      ({ kind: defining, spec }) =>
-        defining === 'CustomResourceDefinition' &&
-        isObject(spec) &&
-        spec.group === apiVersion.split('/')[0] &&
-        isObject(spec.names) &&
-        spec.names.kind === kind,
-    );
-    if (own !== undefined && isObject(own.spec))
-      return own.spec.scope === 'Cluster' ? 'Cluster' : 'Namespaced';
+    if (!isKindNotFound(error)) throw error;
+    const own = definitionOf(object, all);
+    if (own !== undefined) return own.scope === 'Cluster' ? 'Cluster' : 'Namespaced';
     return {
       ok: false,
       reason: 'KindNotFound',
@@ -101,17 +95,50 @@ async function scopeOf(
   }
 }
 
-/** Spec of the CustomResourceDefinition, among the objects of a manifest, that defines the kind of one of them. */
-export function definitionOf(object: KubeObject, all: KubeObject[]): Record<string, unknown> | undefined {
+/** A kind that was not served a moment ago may have been defined since, by an action of this very run. */
+async function resolveNow(kube: KubeClient, apiVersion: string, kind: string): Promise<ResourceType> {
+  try {
+    return await kube.resolve(apiVersion, kind);
+  } catch (error) {
+    if (!isKindNotFound(error)) throw error;
+    return kube.resolve(apiVersion, kind, { anew: true });
+  }
+}
+
+/** Whether an error says that the cluster does not serve the kind. */
+export const isKindNotFound = (error: unknown): error is KubeError =>
+  error instanceof KubeError && error.reason === 'KindNotFound';
+
+/** Whether an object defines a kind. */
+export const isDefinition = ({ apiVersion = '', kind }: KubeObject): boolean =>
+  kind === 'CustomResourceDefinition' && apiVersion.startsWith('apiextensions.k8s.io/');
+
+/** Spec of the CustomResourceDefinition, among objects, that defines the kind of one of them. */
+export function definitionOf(
+  object: KubeObject,
+  all: readonly KubeObject[],
+): Record<string, unknown> | undefined {
   const own = all.find(
-    ({ kind, spec }) =>
-      kind === 'CustomResourceDefinition' &&
-      isObject(spec) &&
-      spec.group === object.apiVersion?.split('/')[0] &&
-      isObject(spec.names) &&
-      spec.names.kind === object.kind,
+    (one) =>
+      isDefinition(one) &&
+      isObject(one.spec) &&
+      one.spec.group === object.apiVersion?.split('/')[0] &&
+      isObject(one.spec.names) &&
+      one.spec.names.kind === object.kind,
   );
   return own?.spec as Record<string, unknown> | undefined;
+}
+
+/**
+ * The order in which objects are written: what others need to be there first, which is definitions and namespaces; what
+ * is deleted goes the other way round. Otherwise as they stand in the manifest.
+ */
+export function inOrder(operation: ObjectOperation, objects: readonly KubeObject[]): KubeObject[] {
+  const isNeeded = (object: KubeObject): boolean =>
+    isDefinition(object) || (object.kind === 'Namespace' && object.apiVersion === 'v1');
+  const needed = objects.filter(isNeeded);
+  const rest = objects.filter((object) => !isNeeded(object));
+  return operation === 'Delete' ? [...rest, ...needed] : [...needed, ...rest];
 }
 
 function problemOf(document: unknown): string | undefined {

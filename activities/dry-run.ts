@@ -2,15 +2,19 @@
  * One write as the API server would take it, by server-side dry run: nothing is stored, and admission of the cluster is
  * asked as it would be. Says what the action itself would say.
  */
-import { FIELD_MANAGER } from '../api/group.js';
+import { lostItems } from '../api/named-lists.js';
 import { keyOf } from '../kube/client.js';
 import type { KubeClient } from '../kube/client.js';
 import { isNotFound, isRetryable, KubeError } from '../kube/error.js';
 import { describeKey } from '../kube/object.js';
 import type { KubeObject } from '../kube/object.js';
-import { describeConflicts, ownershipConflicts, patchBody, replacement } from './object-effect.js';
+import { fromKubeError, isSchemaFault } from './kube-errors.js';
+import { describeTaken, takenAway } from './managed-fields.js';
+import { aboutObject } from './object-errors.js';
+import { lossMessage, takenMessage, validationOf } from './object-effect.js';
+import { patchBody, replacement } from './object-body.js';
 import type { ObjectTask } from './object-effect.js';
-import { fromKubeError } from './kube-errors.js';
+import { describeConflicts, ownershipConflicts, withOthers } from './ownership.js';
 
 /** What was found about one object, or about an action as a whole. */
 export interface Finding {
@@ -19,7 +23,10 @@ export interface Finding {
    * said yet.
    */
   level: 'ok' | 'warning' | 'problem' | 'untried';
-  /** The reason that the action would fail with; `Accepted`, `TakesOver` and `NotTried` are those of the other levels. */
+  /**
+   * The reason that the action would fail with; those of the other levels are `Accepted`, `TakesOver`, `TakesAway`,
+   * `ReplacesList`, `NotChecked` and `NotTried`.
+   */
   reason: string;
   message: string;
 }
@@ -28,118 +35,140 @@ export interface Finding {
 export interface DryRunOptions {
   kube: KubeClient;
   identity: string;
+  /** Field manager of the action. */
+  manager: string;
   signal: AbortSignal;
   /** Whether Replace deletes and creates (Subscription), rather than to put. */
   replaceDeletes: boolean;
 }
 
 /** Tries one write. The object carries its marks. */
-export async function dryRun(task: ObjectTask, options: DryRunOptions): Promise<Finding> {
+export async function dryRun(task: ObjectTask, options: DryRunOptions): Promise<[Finding, ...Finding[]]> {
   const key = keyOf(task.object);
   const shown = describeKey(key);
   try {
     return await attemptWrite(task, options);
   } catch (error) {
     if (options.signal.aborted || !(error instanceof KubeError)) throw error;
-    if (isRetryable(error) && error.code !== 409) {
-      return { level: 'problem', reason: error.reason, message: `${shown}: ${error.message}` };
+    if (isRetryable(error) && error.code !== 409 && !isSchemaFault(error)) {
+      return [{ level: 'problem', reason: error.reason, message: `${shown}: ${error.message}` }];
     }
-    const { reason, message } = fromKubeError(error, { identity: options.identity, effect: 'None' });
-    return {
-      level: 'problem',
-      reason,
-      message: message.includes(key.name) ? message : `${shown}: ${message}`,
-    };
+    const told = aboutObject(error, task.object);
+    const { reason, message } = fromKubeError(told, { identity: options.identity, effect: 'None' });
+    return [{ level: 'problem', reason, message }];
   }
 }
 
-async function attemptWrite(task: ObjectTask, options: DryRunOptions): Promise<Finding> {
+type Found = [Finding, ...Finding[]];
+
+const accepted = (message: string): Found => [{ level: 'ok', reason: 'Accepted', message }];
+
+const writeOptions = (task: ObjectTask, { manager, signal }: DryRunOptions) => ({
+  dryRun: true,
+  fieldManager: manager,
+  fieldValidation: validationOf(task, 'forward'),
+  signal,
+});
+
+async function attemptWrite(task: ObjectTask, options: DryRunOptions): Promise<Found> {
   const { kube, signal } = options;
   const { object } = task;
   const key = keyOf(object);
   const shown = describeKey(key);
-  const write = { dryRun: true, fieldManager: FIELD_MANAGER, signal };
-  const ok = (what: string): Finding => ({ level: 'ok', reason: 'Accepted', message: `${shown} ${what}` });
-  const missing = (verb: string): Finding => ({
-    level: 'problem',
-    reason: 'NotFound',
-    message: `${shown} does not exist, so it cannot be ${verb}`,
-  });
+  const write = writeOptions(task, options);
+  const missing = (verb: string): Found => [
+    { level: 'problem', reason: 'NotFound', message: `${shown} does not exist, so it cannot be ${verb}` },
+  ];
   switch (task.operation) {
     case 'Create':
       await kube.create(object, write);
-      return ok('would be created');
-    case 'Apply': {
-      const current = await kube.get(key, { signal });
-      const what = current === undefined ? 'would be created' : 'would be changed';
-      const apply = (force: boolean): Promise<unknown> =>
-        kube.patch(key, object, { kind: 'apply', force, ...write });
-      try {
-        await apply(false);
-        return ok(what);
-      } catch (error) {
-        const others = ownershipConflicts(error)?.filter(({ manager }) => manager !== FIELD_MANAGER);
-        if (others === undefined) throw error;
-        const conflicts = describeConflicts(others);
-        if (task.force === false && others.length > 0) {
-          return {
-            level: 'problem',
-            reason: 'Conflict',
-            message: `${shown} would not be applied: ${conflicts}, and force is false`,
-          };
-        }
-        await apply(true);
-        return others.length === 0
-          ? ok(what)
-          : {
-              level: 'warning',
-              reason: 'TakesOver',
-              message: `${shown} ${what}, and taken over from others: ${conflicts}`,
-            };
-      }
-    }
-    case 'Patch':
+      return accepted(`${shown} would be created`);
+    case 'Apply':
+      return tryApply(task, options);
+    case 'Patch': {
       // Read first, as the action records the state before it changes it.
-      if ((await kube.get(key, { signal })) === undefined) return missing('patched');
-      await kube.patch(key, patchBody(object), { kind: 'merge', ...write });
-      return ok('would be patched');
+      const current = await kube.get(key, { signal });
+      if (current === undefined) return missing('patched');
+      const { patchType = 'merge' } = task;
+      const body = patchBody(object);
+      const stored = await kube.patch(key, body, { kind: patchType, ...write });
+      const lost = patchType === 'merge' ? lostItems(body, current, stored) : [];
+      const message = `${shown} would be patched`;
+      if (lost.length === 0) return accepted(message);
+      return [{ level: 'warning', reason: 'ReplacesList', message: `${message}; but ${lossMessage(lost)}` }];
+    }
     case 'Replace': {
       const current = await kube.get(key, { signal });
-      if (options.replaceDeletes) return replaceByDelete(object, current, options);
+      if (options.replaceDeletes) return replaceByDelete(task, current, options);
       if (current === undefined) return missing('replaced');
       await kube.replace(replacement(object, current), write);
-      return ok('would be replaced');
+      return accepted(`${shown} would be replaced`);
     }
     case 'Delete': {
       const current = await kube.get(key, { signal });
-      if (current === undefined) return ok('is not there, so nothing would be deleted');
+      if (current === undefined) return accepted(`${shown} is not there, so nothing would be deleted`);
       const { uid } = current.metadata;
       try {
         await kube.delete(key, { dryRun: true, signal, ...(uid !== undefined && { uid }) });
       } catch (error) {
         if (!isNotFound(error)) throw error;
       }
-      return ok('would be deleted');
+      return accepted(`${shown} would be deleted`);
     }
   }
 }
 
-async function replaceByDelete(
-  object: KubeObject,
-  current: KubeObject | undefined,
-  { kube, signal }: DryRunOptions,
-): Promise<Finding> {
+async function tryApply(task: ObjectTask, options: DryRunOptions): Promise<Found> {
+  const { kube, signal, manager } = options;
+  const { object } = task;
   const key = keyOf(object);
-  const write = { dryRun: true, fieldManager: FIELD_MANAGER, signal };
+  const shown = describeKey(key);
+  const current = await kube.get(key, { signal });
+  const what = `${shown} ${current === undefined ? 'would be created' : 'would be changed'}`;
+  const apply = (force: boolean): Promise<KubeObject> =>
+    kube.patch(key, object, { kind: 'apply', force, ...writeOptions(task, options) });
+  const warnings: Finding[] = [];
+  let stored: KubeObject;
+  try {
+    stored = await apply(false);
+  } catch (error) {
+    const conflicts = ownershipConflicts(error);
+    if (conflicts === undefined) throw error;
+    const others = withOthers(conflicts, manager);
+    const shownConflicts = describeConflicts(others);
+    if (task.force === false && others.length > 0) {
+      const message = `${shown} would not be applied: ${shownConflicts}, and force is false`;
+      return [{ level: 'problem', reason: 'Conflict', message }];
+    }
+    stored = await apply(true);
+    if (others.length > 0) {
+      const message = `${what}, and taken over from others: ${shownConflicts}`;
+      warnings.push({ level: 'warning', reason: 'TakesOver', message });
+    }
+  }
+  const taken = takenAway(current, stored, manager);
+  if (taken.length > 0) {
+    const message = `${what}, which ${takenMessage('takes away', describeTaken(taken))}`;
+    warnings.push({ level: 'warning', reason: 'TakesAway', message });
+  }
+  const [first, ...more] = warnings;
+  return first === undefined ? accepted(what) : [first, ...more];
+}
+
+async function replaceByDelete(
+  task: ObjectTask,
+  current: KubeObject | undefined,
+  options: DryRunOptions,
+): Promise<Found> {
+  const { kube, signal } = options;
+  const { object } = task;
+  const key = keyOf(object);
+  const write = writeOptions(task, options);
   if (current === undefined) {
     await kube.create(object, write);
-    return { level: 'ok', reason: 'Accepted', message: `${describeKey(key)} would be created` };
+    return accepted(`${describeKey(key)} would be created`);
   }
   await kube.patch(key, object, { kind: 'apply', force: true, ...write });
   await kube.delete(key, { dryRun: true, signal });
-  return {
-    level: 'ok',
-    reason: 'Accepted',
-    message: `${describeKey(key)} would be deleted and created again`,
-  };
+  return accepted(`${describeKey(key)} would be deleted and created again`);
 }

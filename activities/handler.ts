@@ -3,6 +3,7 @@ import type { Policy } from '../api/policy.js';
 import type { RenderScope } from '../api/render.js';
 import type { Action, ActionOutputs } from '../api/types.js';
 import type { KubeClient } from '../kube/client.js';
+import type { KubeObject } from '../kube/object.js';
 import type { Leftover } from './clean-up.js';
 import type { ActionTask, CaptureOutcome, TargetsOutcome } from '../workflows/contract.js';
 import type { Refusal } from './object-action.js';
@@ -19,6 +20,8 @@ export interface Attempt {
   scope: RenderScope;
   /** For what is written for one cluster: the name that the action gives all of it together, and the cluster. */
   member?: { subscription: string; cluster: string; clusterId: string };
+  /** Field manager of the action: what it writes of objects is its own under this name. */
+  manager: string;
   /** Idempotency key of this round; the same for every lost or ambiguous attempt of it. */
   key: string;
   round: number;
@@ -33,6 +36,8 @@ export interface Attempt {
   /** The cluster, as the controller: only for what belongs to the run itself (prior state, secrets of the plan). */
   home: KubeClient;
   log: Logger;
+  /** Preflight: definitions that earlier actions would have made by then. */
+  defined?: readonly KubeObject[];
   /** What plans of the run's namespace may do; {@link Attempt.kube} keeps to it by itself. */
   policy: Policy;
   /**

@@ -100,6 +100,7 @@ function send(http: HTTPAction, options: Options = {}): Promise<AttemptResult> {
       operation: 'Execute',
       outputs: {},
     },
+    manager: 'drover',
     key: 'uid/s0/w0/a0/forward/0',
     round: 0,
     signal: options.signal ?? new AbortController().signal,

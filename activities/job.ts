@@ -15,6 +15,8 @@ import { stopJob, waitForJob } from './job-wait.js';
 import type { Stopped } from './job-wait.js';
 import { fromKubeError } from './kube-errors.js';
 import { isMarkedBy } from './marks.js';
+import { validationOf } from './object-effect.js';
+import { aboutObject } from './object-errors.js';
 
 /** Longest wait for the answer to a create. */
 const CREATE_MS = 15_000;
@@ -105,11 +107,12 @@ async function createOrAdopt(wanted: Job, attempt: Attempt): Promise<{ job: Job 
   attempt.beforeEffect();
   try {
     // Not cut short by a cancel: a Job that may or may not have been created could not be stopped.
-    return { job: await kube.create<Job>(wanted, { timeoutMs: CREATE_MS }) };
+    const fieldValidation = validationOf({}, attempt.task.direction);
+    return { job: await kube.create<Job>(wanted, { timeoutMs: CREATE_MS, fieldValidation }) };
   } catch (error) {
     if (!isAlreadyExists(error)) {
       if (!(error instanceof KubeError) || isRetryable(error)) throw error;
-      return fromKubeError(error, { identity: attempt.identity, effect: 'None' });
+      return fromKubeError(aboutObject(error, wanted), { identity: attempt.identity, effect: 'None' });
     }
   }
   const found = await kube.get<Job>(keyOfJob(wanted), { signal });

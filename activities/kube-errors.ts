@@ -1,3 +1,4 @@
+import { NO_TEXT_HINT } from '../api/validate/text-maps.js';
 import { isRetryable } from '../kube/error.js';
 import type { KubeError } from '../kube/error.js';
 import type { AttemptResult } from './handler.js';
@@ -14,13 +15,17 @@ export function fromKubeError(
   error: KubeError,
   context: { identity: string; effect: 'Done' | 'None' | 'Unknown' },
 ): KubeFailure {
-  if (isRetryable(error) || error.code === 401) {
+  const { effect } = context;
+  if (isSchemaFault(error)) {
+    return { kind: 'failed', reason: 'Invalid', message: explainSchemaFault(error), effect };
+  }
+  if (isRetryable(error) || error.code === 401 || error.reason === 'UnknownPath') {
     return {
       kind: 'retry',
       reason: error.reason,
       message: error.message,
       round: 'Unclear',
-      effect: context.effect,
+      effect,
       ...(error.retryAfterMs !== undefined && { afterMs: error.retryAfterMs }),
     };
   }
@@ -28,8 +33,38 @@ export function fromKubeError(
     kind: 'failed',
     reason: error.code === 403 ? 'Forbidden' : error.reason,
     message: explain(error, context.identity),
-    effect: context.effect,
+    effect,
   };
+}
+
+/** What the API server says of an object that does not fit its kind, with a 400, a 422, or a 500 of no reason. */
+const SCHEMA_FAULTS = [
+  /strict decoding error/,
+  /cannot be handled as a/,
+  /the patch does not fit the kind/,
+  /failed to create typed patch object/,
+  /an item of a list has no/,
+];
+
+/**
+ * Whether the API server says that an object does not fit its kind: an unknown field, or a value of another type. The same
+ * object will never fit, whatever the code.
+ */
+export const isSchemaFault = ({ code, message }: KubeError): boolean =>
+  code === UNSUPPORTED ||
+  ([400, 422, 500].includes(code) && SCHEMA_FAULTS.some((pattern) => pattern.test(message)));
+
+/** A strategic merge patch of a kind that does not know it. */
+const UNSUPPORTED = 415;
+
+function explainSchemaFault({ code, message }: KubeError): string {
+  if (code === UNSUPPORTED) {
+    return `${message}; kinds that a CustomResourceDefinition defines know no strategic merge patch: use patchType: merge, or operation Apply`;
+  }
+  if (/unknown field|field not declared in schema/.test(message)) {
+    return `${message}; correct the spelling, or remove the field`;
+  }
+  return /of type string|expected string/.test(message) ? `${message}; ${NO_TEXT_HINT}` : message;
 }
 
 /** How whoever acts on another cluster is called. */

@@ -1,6 +1,7 @@
+import type { ObjectReference } from '../api/types.js';
 import { keyOf } from '../kube/client.js';
-import { KubeError } from '../kube/error.js';
-import { definitionOf, locate, readManifest } from './documents.js';
+import type { KubeObject } from '../kube/object.js';
+import { definitionOf, inOrder, isKindNotFound, locate, readManifest } from './documents.js';
 import type { Attempt, AttemptResult, Handler } from './handler.js';
 import { FINALIZER_WAIT_MS } from './object-action.js';
 import type { ObjectHandlerOptions, OutputsOf } from './object-action.js';
@@ -8,23 +9,26 @@ import { carryOut, collision } from './object-effect.js';
 import type { ObjectEffect, ObjectTask } from './object-effect.js';
 import { createObjectHandler } from './object-handler.js';
 import type { ObjectPlan, Rendered } from './object-handler.js';
+import { isSameKey, keyIn, lookUp } from './objects.js';
 import { operationOf } from './operations.js';
+import { awaitServed } from './served.js';
 
 /**
  * KubernetesResource actions: one or several objects of any kind (seed: KubernetesResourceAction; plan semantics, §3).
  */
 export function createKubernetesResourceHandler(options: Partial<ObjectHandlerOptions> = {}): Handler {
   const bounds = { finalizerWaitMs: options.finalizerWaitMs ?? FINALIZER_WAIT_MS };
-  return createObjectHandler(
+  return createObjectHandler<Plan>(
     {
       render,
-      outputsOf: ({ tasks }) => outputsFor(tasks),
+      outputsOf: ({ written }) => outputsFor(written),
       obstacle: ({ tasks }, attempt) => findObstacle(tasks, attempt),
-      async perform(task, tracked, { tasks }) {
+      async perform(task, tracked, { written }) {
         try {
-          return await carryOut(task, tracked, bounds);
+          const effect = await carryOut(task, tracked, bounds);
+          return (await awaitServed(task, effect, tracked)) ?? effect;
         } catch (error) {
-          const early = definedJustNow(error, task, tasks);
+          const early = definedJustNow(error, task, written);
           if (early === undefined) throw error;
           return early;
         }
@@ -34,7 +38,12 @@ export function createKubernetesResourceHandler(options: Partial<ObjectHandlerOp
   );
 }
 
-async function render({ action, scope, kube, task }: Attempt): Promise<Rendered<ObjectPlan>> {
+interface Plan extends ObjectPlan {
+  /** The objects as they stand in the manifest; they are written in an order of their own. */
+  written: KubeObject[];
+}
+
+async function render({ action, scope, kube, task, defined }: Attempt): Promise<Rendered<Plan>> {
   const { resource } = action;
   if (resource === undefined) {
     return {
@@ -45,16 +54,22 @@ async function render({ action, scope, kube, task }: Attempt): Promise<Rendered<
   }
   const named = operationOf('KubernetesResource', resource.operation, scope);
   if (!named.ok) return named;
+  const { operation } = named;
   const manifest = readManifest(resource.manifest, scope);
   if (!manifest.ok) return manifest;
-  const located = await locate(kube, manifest.objects, task.run.namespace);
+  const { namespace } = task.run;
+  const located = await locate(kube, manifest.objects, { namespace, defined });
   if (!located.ok) return located;
+  const { force, patchType, fieldValidation } = resource;
   return {
     ok: true,
-    tasks: located.objects.map((object) => ({
-      operation: named.operation,
+    written: located.objects,
+    tasks: inOrder(operation, located.objects).map((object) => ({
+      operation,
       object,
-      force: resource.force,
+      force,
+      patchType,
+      fieldValidation,
     })),
   };
 }
@@ -65,8 +80,8 @@ async function findObstacle(tasks: ObjectTask[], attempt: Attempt): Promise<Atte
   for (const { operation, object } of tasks) {
     if (operation !== 'Create') continue;
     const key = keyOf(object);
-    if (!(await isServed(attempt, key))) continue;
-    const found = await attempt.kube.get(key, { signal: attempt.signal });
+    // A kind that the manifest itself defines is not served before it is applied.
+    const found = await lookUp(attempt.kube, key, attempt.signal);
     const effect = found === undefined ? undefined : collision(found, key, attempt);
     if (effect?.kind === 'failed') return effect;
     if (effect?.kind === 'retry') return { ...effect, round: 'Unclear' };
@@ -74,25 +89,26 @@ async function findObstacle(tasks: ObjectTask[], attempt: Attempt): Promise<Atte
   return undefined;
 }
 
-/** A kind that the manifest itself defines is not served before it is applied. */
-const isServed = (attempt: Attempt, key: { apiVersion: string; kind: string }): Promise<boolean> =>
-  attempt.kube.resolve(key.apiVersion, key.kind).then(
-    () => true,
-    () => false,
-  );
-
-/** The API server takes a moment to serve a kind that the manifest itself has just defined. */
-function definedJustNow(error: unknown, task: ObjectTask, tasks: ObjectTask[]): ObjectEffect | undefined {
-  if (!(error instanceof KubeError) || error.reason !== 'KindNotFound') return undefined;
-  const objects = tasks.map(({ object }) => object);
-  if (definitionOf(task.object, objects) === undefined) return undefined;
+/** A definition that was served a moment ago may not be so by every API server of the cluster. */
+function definedJustNow(error: unknown, task: ObjectTask, written: KubeObject[]): ObjectEffect | undefined {
+  if (!isKindNotFound(error) || definitionOf(task.object, written) === undefined) return undefined;
   return { kind: 'retry', reason: 'KindNotFound', message: `${error.message} (not yet)`, effect: 'None' };
 }
 
-const outputsFor =
-  (tasks: ObjectTask[]): OutputsOf =>
-  (references, created) => ({
-    ...(tasks.length === 1 && references[0] !== undefined && { resourceRef: references[0] }),
-    resourceRefs: references,
-    ...(created.length > 0 && { created }),
-  });
+/** References stand in the order of the manifest, whatever was written first. */
+function outputsFor(written: KubeObject[]): OutputsOf {
+  const keys = written.map(keyOf);
+  const place = (reference: ObjectReference): number => {
+    const key = keyIn(reference);
+    return key === undefined ? -1 : keys.findIndex((one) => isSameKey(one, key));
+  };
+  return (references, created) => {
+    const resourceRefs = [...references].sort((a, b) => place(a) - place(b));
+    const [first] = resourceRefs;
+    return {
+      ...(written.length === 1 && first !== undefined && { resourceRef: first }),
+      resourceRefs,
+      ...(created.length > 0 && { created }),
+    };
+  };
+}

@@ -33,22 +33,44 @@ export function withMarks(object: KubeObject, marker: Marker): KubeObject {
   };
 }
 
+const MARK_LABELS = [LABELS.execution, LABELS.action, LABELS.subscription] as const;
+const MARK_ANNOTATIONS = [ANNOTATIONS.key, ANNOTATIONS.cluster, ANNOTATIONS.clusterId] as const;
+
 /** The object without marks of any action, and without maps that become empty by it. */
 export function withoutMarks(object: KubeObject): KubeObject {
-  const { labels, annotations, ...metadata } = object.metadata;
-  const kept = {
-    labels: without(labels, [LABELS.execution, LABELS.action, LABELS.subscription]),
-    annotations: without(annotations, [ANNOTATIONS.key, ANNOTATIONS.cluster, ANNOTATIONS.clusterId]),
-  };
+  const { labels, annotations } = object.metadata;
+  return withMaps(object, without(labels, MARK_LABELS), without(annotations, MARK_ANNOTATIONS));
+}
+
+/** An object without marks, with those that another one has. */
+export function withMarksOf(object: KubeObject, other: KubeObject): KubeObject {
+  const { labels, annotations } = object.metadata;
+  return withMaps(
+    object,
+    joined(labels, only(other.metadata.labels, MARK_LABELS)),
+    joined(annotations, only(other.metadata.annotations, MARK_ANNOTATIONS)),
+  );
+}
+
+type Texts = Record<string, string> | undefined;
+
+function withMaps(object: KubeObject, labels: Texts, annotations: Texts): KubeObject {
+  const { labels: _l, annotations: _a, ...metadata } = object.metadata;
   return {
     ...object,
     metadata: {
       ...metadata,
-      ...(kept.labels !== undefined && { labels: kept.labels }),
-      ...(kept.annotations !== undefined && { annotations: kept.annotations }),
+      ...(labels !== undefined && { labels }),
+      ...(annotations !== undefined && { annotations }),
     },
   };
 }
+
+const only = (map: Texts, keys: readonly string[]): Record<string, string> =>
+  Object.fromEntries(Object.entries(map ?? {}).filter(([key]) => keys.includes(key)));
+
+const joined = (map: Texts, marks: Record<string, string>): Texts =>
+  Object.keys(marks).length === 0 ? map : { ...map, ...marks };
 
 /**
  * Whether an object was made or last written by the action that the key belongs to, in any round: a definite failure
@@ -61,10 +83,7 @@ export function isMarkedBy(object: KubeObject, key: string): boolean {
 
 const withoutRound = (key: string): string => key.slice(0, key.lastIndexOf('/'));
 
-function without(
-  map: Record<string, string> | undefined,
-  keys: readonly string[],
-): Record<string, string> | undefined {
+function without(map: Texts, keys: readonly string[]): Texts {
   if (map === undefined) return undefined;
   const kept = Object.entries(map).filter(([key]) => !keys.includes(key));
   return kept.length === 0 && Object.keys(map).length > 0 ? undefined : Object.fromEntries(kept);

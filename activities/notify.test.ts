@@ -86,6 +86,7 @@ function notify(block: NotifyAction, options: Options = {}): Promise<AttemptResu
       operation: 'Execute',
       outputs: {},
     },
+    manager: 'drover',
     key: 'uid/0/0/0/forward/0',
     round: 0,
     signal: options.signal ?? new AbortController().signal,

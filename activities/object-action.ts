@@ -5,20 +5,19 @@
 import { idempotencyKey } from '../api/naming.js';
 import type { ActionOutputs, ObjectReference } from '../api/types.js';
 import { keyOf } from '../kube/client.js';
-import { KubeError } from '../kube/error.js';
 import { describeKey } from '../kube/object.js';
 import type { KubeObject, ObjectKey } from '../kube/object.js';
 import type { CaptureOutcome } from '../workflows/contract.js';
 import type { Attempt, AttemptResult } from './handler.js';
-import { StaleAttempt } from './handler.js';
-import { fromKubeError } from './kube-errors.js';
 import { isMarkedBy } from './marks.js';
 import type { EffectBounds, ObjectEffect, ObjectTask } from './object-effect.js';
-import { deleteCreated, recordable, restoreObject } from './object-undo.js';
+import { readPrior } from './object-capture.js';
+import { afterError } from './object-errors.js';
+import { deleteCreated, restoreObject } from './object-undo.js';
 import type { UndoContext, UndoEffect } from './object-undo.js';
 import { isSameKey, keyIn, lookUp, referenceTo, withoutServerFields } from './objects.js';
 import { createPriorStore } from './prior-store.js';
-import type { AfterDocument, PriorDocument, PriorOwner, PriorState } from './prior-store.js';
+import type { AfterDocument, PriorOwner, PriorState } from './prior-store.js';
 
 /** What handlers of objects are made with. */
 export type ObjectHandlerOptions = EffectBounds;
@@ -135,9 +134,10 @@ export async function performAll(
 
   async function keepAfter(): Promise<void> {
     if (state === undefined) return;
-    const after = effects.map(({ reference, stored }): AfterDocument => ({
+    const after = effects.map(({ reference, stored, exact }): AfterDocument => ({
       key: keyIn(reference) ?? unreachable(reference),
       object: stored === null ? null : withoutServerFields(stored),
+      ...(exact === true && { exact }),
     }));
     if (after.length > 0) await store.addAfter(owner, after);
   }
@@ -146,18 +146,7 @@ export async function performAll(
 /** Records objects, or their absence, before tasks are carried out. */
 export async function captureAll(tasks: ObjectTask[], attempt: Attempt): Promise<CaptureOutcome> {
   if (tasks.every((task) => task.operation === 'Create')) return { kind: 'none' };
-  const documents: PriorDocument[] = [];
-  for (const { object, operation } of tasks) {
-    const key = keyOf(object);
-    const found = await lookUp(attempt.kube, key, attempt.signal);
-    documents.push({
-      key,
-      operation,
-      object:
-        found === undefined ? null : recordable({ ...found, apiVersion: key.apiVersion, kind: key.kind }),
-      intent: object,
-    });
-  }
+  const documents = await readPrior(tasks, attempt);
   attempt.signal.throwIfAborted();
   const recorded = await createPriorStore(attempt.home).record(forwardOwner(attempt), documents);
   return recorded.ok
@@ -365,41 +354,6 @@ function forwardOwner({ task }: Attempt): PriorOwner {
 function undoneOwner({ task }: Attempt): PriorOwner {
   const { namespace, name, uid, target } = task.run;
   return { namespace, execution: target ?? { name, uid }, at: task.at };
-}
-
-/** What an exception in the middle means. Without a trace of an effect it is left to the frame. */
-function afterError(
-  error: unknown,
-  task: ObjectTask | undefined,
-  attempt: Attempt,
-  soFar: 'Done' | 'None' | 'Unknown',
-): Extract<AttemptResult, { kind: 'retry' | 'failed' | 'interrupted' }> {
-  if (error instanceof StaleAttempt) throw error;
-  if (attempt.signal.aborted) return { kind: 'interrupted', effect: soFar };
-  if (!(error instanceof KubeError)) throw error;
-  // A refused write had no effect; a refused look after an accepted delete says nothing about the delete.
-  const isCertain =
-    soFar === 'Unknown' &&
-    task?.operation !== 'Delete' &&
-    task?.operation !== 'Replace' &&
-    !isUnanswered(error);
-  const effect = isCertain ? 'None' : soFar;
-  return fromKubeError(named(error, task), { identity: attempt.identity, effect });
-}
-
-const isUnanswered = (error: KubeError): boolean => error.code === 0 || error.code >= 500;
-
-/** Names the object in errors whose text does not. */
-function named(error: KubeError, task: ObjectTask | undefined): KubeError {
-  if (task === undefined || error.message.includes(task.object.metadata.name)) return error;
-  const { code, reason, retryAfterMs, details } = error;
-  return new KubeError(`${describeKey(keyOf(task.object))}: ${error.message}`, {
-    code,
-    reason,
-    ...(retryAfterMs !== undefined && { retryAfterMs }),
-    ...(details !== undefined && { details }),
-    cause: error,
-  });
 }
 
 /** Adds to a result what was done before it. */

@@ -2,17 +2,22 @@
  * The five operations on one object: Create, Apply, Patch, Replace, Delete. Each can be repeated after an answer was
  * lost, and says what it made, so that an undo removes no more than that (plan semantics, §3).
  */
-import { ANNOTATIONS, FIELD_MANAGER, LABELS } from '../api/group.js';
-import { isObject } from '../api/json.js';
+import { ANNOTATIONS, LABELS } from '../api/group.js';
+import { describeLosses, KEEP_THE_REST, lostItems } from '../api/named-lists.js';
+import type { LostItems } from '../api/named-lists.js';
 import type { ObjectReference } from '../api/types.js';
-import { isAlreadyExists, isConflict, isNotFound, KubeError } from '../kube/error.js';
+import type { FieldValidation } from '../kube/client.js';
+import { isAlreadyExists, isConflict, isNotFound } from '../kube/error.js';
 import { describeKey } from '../kube/object.js';
 import type { KubeObject, ObjectKey } from '../kube/object.js';
 import { keyOf } from '../kube/client.js';
 import type { Attempt } from './handler.js';
+import { describeTaken, takenAway } from './managed-fields.js';
 import { isMarkedBy, withMarks } from './marks.js';
+import { patchBody, replacement, withoutManagedFields, withPin } from './object-body.js';
 import { deleteObject, replacedMessage } from './object-delete.js';
 import { referenceTo } from './objects.js';
+import { describeConflicts, ownershipConflicts, withOthers } from './ownership.js';
 import type { PriorDocument } from './prior-store.js';
 
 /** What is done with an object. */
@@ -25,6 +30,10 @@ export interface ObjectTask {
   object: KubeObject;
   /** Apply: false makes a conflict of ownership an error. */
   force?: boolean | undefined;
+  /** Patch: how lists are merged; default `merge`, which replaces them. */
+  patchType?: 'merge' | 'strategic' | undefined;
+  /** What is done about fields that the kind does not have; default Strict: refused. */
+  fieldValidation?: FieldValidation | undefined;
   /** Recorded before the effect, where there is something to restore. */
   prior?: PriorDocument | undefined;
 }
@@ -38,6 +47,8 @@ export type ObjectEffect =
       created: boolean;
       /** As the server stored it; null when it was deleted. */
       stored: KubeObject | null;
+      /** Nobody else has written between the record of the state before and this. */
+      exact?: true;
       /** What a person should know besides. */
       note?: string;
     }
@@ -59,6 +70,22 @@ export async function carryOut(
   attempt: Attempt,
   bounds: EffectBounds,
 ): Promise<ObjectEffect> {
+  try {
+    return await operate(task, attempt, bounds);
+  } catch (error) {
+    const { uid, resourceVersion } = task.object.metadata;
+    const isOwnCondition = isConflict(error) && (uid !== undefined || resourceVersion !== undefined);
+    if (!isOwnCondition) throw error;
+    return {
+      kind: 'failed',
+      reason: 'Conflict',
+      message: `${describeKey(keyOf(task.object))}: ${error.message}. The manifest gives metadata.uid or metadata.resourceVersion, which hold for one state of one object only; remove them, unless that is what is meant`,
+      effect: 'None',
+    };
+  }
+}
+
+function operate(task: ObjectTask, attempt: Attempt, bounds: EffectBounds): Promise<ObjectEffect> {
   switch (task.operation) {
     case 'Create':
       return create(task, attempt);
@@ -95,13 +122,26 @@ export function collision(found: KubeObject, key: ObjectKey, attempt: Attempt): 
   };
 }
 
-async function create({ object }: ObjectTask, attempt: Attempt): Promise<ObjectEffect> {
+/** How the fields of a write are checked: an undo is never refused for what was there before. */
+export const validationOf = (
+  { fieldValidation = 'Strict' }: Pick<ObjectTask, 'fieldValidation'>,
+  direction: 'forward' | 'undo',
+): FieldValidation | undefined => (direction === 'undo' ? undefined : fieldValidation);
+
+const writeOptions = (task: ObjectTask, { manager, signal, task: { direction } }: Attempt) => ({
+  fieldManager: manager,
+  fieldValidation: validationOf(task, direction),
+  signal,
+});
+
+async function create(task: ObjectTask, attempt: Attempt): Promise<ObjectEffect> {
+  const { object } = task;
   const { kube, signal } = attempt;
   const key = keyOf(object);
   attempt.beforeEffect();
   try {
-    const stored = await kube.create(withMarks(object, attempt), { signal, fieldManager: FIELD_MANAGER });
-    return done(key, stored, true);
+    const stored = await kube.create(withMarks(object, attempt), writeOptions(task, attempt));
+    return done(key, stored, { created: true });
   } catch (error) {
     if (!isAlreadyExists(error)) throw error;
   }
@@ -114,24 +154,28 @@ async function create({ object }: ObjectTask, attempt: Attempt): Promise<ObjectE
       effect: 'None',
     };
   }
-  return collision(found, key, attempt) ?? done(key, found, true, 'found as an earlier attempt had made it');
+  const note = 'found as an earlier attempt had made it';
+  return collision(found, key, attempt) ?? done(key, found, { created: true, notes: [note] });
 }
 
 async function apply(task: ObjectTask, attempt: Attempt): Promise<ObjectEffect> {
-  const { kube, signal } = attempt;
+  const { kube, manager } = attempt;
   const key = keyOf(task.object);
-  const before = await existedBefore(task, key, attempt);
+  const before = await stateBefore(task, key, attempt);
   const body = withMarks(withoutManagedFields(task.object), attempt);
-  const send = (force: boolean): Promise<KubeObject> =>
-    kube.patch(key, body, { kind: 'apply', fieldManager: FIELD_MANAGER, force, signal });
+  const send = (force: boolean): Promise<Written> =>
+    pinned(task, (pin) =>
+      kube.patch(key, withPin(body, pin), { kind: 'apply', force, ...writeOptions(task, attempt) }),
+    );
   attempt.beforeEffect();
+  let written: Written;
+  let note: string | undefined;
   try {
-    return done(key, await send(false), !before);
+    written = await send(false);
   } catch (error) {
     const conflicts = ownershipConflicts(error);
     if (conflicts === undefined) throw error;
-    // Our own earlier patches and replaces are entries of their own; they are nobody else's.
-    const others = conflicts.filter(({ manager }) => manager !== FIELD_MANAGER);
+    const others = withOthers(conflicts, manager);
     if (task.force === false && others.length > 0) {
       return {
         kind: 'failed',
@@ -140,30 +184,45 @@ async function apply(task: ObjectTask, attempt: Attempt): Promise<ObjectEffect> 
         effect: 'None',
       };
     }
-    const stored = await send(true);
-    const note = others.length === 0 ? undefined : `took over from others: ${describeConflicts(others)}`;
-    return done(key, stored, !before, note);
+    written = await send(true);
+    if (others.length > 0) note = `took over from others: ${describeConflicts(others)}`;
   }
+  const taken = takenAway(before.object, written.stored, manager);
+  return done(key, written.stored, {
+    created: !before.existed,
+    exact: written.exact,
+    notes: [note, taken.length === 0 ? undefined : takenMessage('took away', describeTaken(taken))],
+  });
 }
 
-async function patch({ object }: ObjectTask, attempt: Attempt): Promise<ObjectEffect> {
-  const { kube, signal } = attempt;
+/** What is said of fields that an apply takes away. */
+export const takenMessage = (verb: string, fields: string): string =>
+  `${verb} what this action had set before and no longer names: ${fields}`;
+
+/** What is said of items of lists that a merge patch takes away. */
+export const lossMessage = (losses: readonly LostItems[]): string =>
+  `a merge patch replaces whole lists, and what is not written is gone: ${describeLosses(losses)}; ${KEEP_THE_REST}`;
+
+async function patch(task: ObjectTask, attempt: Attempt): Promise<ObjectEffect> {
+  const { object, patchType = 'merge', prior } = task;
   const key = keyOf(object);
+  const body = patchBody(withMarks(object, attempt));
   attempt.beforeEffect();
   try {
-    const stored = await kube.patch(key, patchBody(withMarks(object, attempt)), {
-      kind: 'merge',
-      fieldManager: FIELD_MANAGER,
-      signal,
-    });
-    return done(key, stored, false);
+    const { stored, exact } = await pinned(task, (pin) =>
+      attempt.kube.patch(key, withPin(body, pin), { kind: patchType, ...writeOptions(task, attempt) }),
+    );
+    const lost = patchType === 'merge' ? lostItems(patchBody(object), prior?.object, stored) : [];
+    const notes = lost.length === 0 ? [] : [lossMessage(lost)];
+    return done(key, stored, { created: false, exact, notes });
   } catch (error) {
     if (isNotFound(error)) return notThere(key, 'patched', 'Apply');
     throw error;
   }
 }
 
-async function replace({ object }: ObjectTask, attempt: Attempt): Promise<ObjectEffect> {
+async function replace(task: ObjectTask, attempt: Attempt): Promise<ObjectEffect> {
+  const { object } = task;
   const { kube, signal } = attempt;
   const key = keyOf(object);
   for (let tries = 1; ; tries += 1) {
@@ -171,11 +230,8 @@ async function replace({ object }: ObjectTask, attempt: Attempt): Promise<Object
     if (current === undefined) return notThere(key, 'replaced', 'Apply or Create');
     attempt.beforeEffect();
     try {
-      const stored = await kube.replace(replacement(withMarks(object, attempt), current), {
-        fieldManager: FIELD_MANAGER,
-        signal,
-      });
-      return done(key, stored, false);
+      const body = replacement(withMarks(object, attempt), current);
+      return done(key, await kube.replace(body, writeOptions(task, attempt)), { created: false });
     } catch (error) {
       if (isNotFound(error)) return notThere(key, 'replaced', 'Apply or Create');
       if (!isConflict(error) || tries >= WRITE_TRIES) throw error;
@@ -223,22 +279,63 @@ async function remove(task: ObjectTask, attempt: Attempt, bounds: EffectBounds):
   }
 }
 
-/** Whether the object was there before this action, as far as it can be known after a lost attempt. */
-async function existedBefore(task: ObjectTask, key: ObjectKey, attempt: Attempt): Promise<boolean> {
-  if (task.prior !== undefined && task.prior.object !== null) return true;
-  const current = await attempt.kube.get(key, { signal: attempt.signal });
-  if (current === undefined) return false;
+/** The object before this action, and whether it was there, as far as it can be known after a lost attempt. */
+async function stateBefore(
+  task: ObjectTask,
+  key: ObjectKey,
+  attempt: Attempt,
+): Promise<{ object: KubeObject | undefined; existed: boolean }> {
+  const recorded = task.prior?.object;
+  if (recorded !== undefined && recorded !== null) return { object: recorded, existed: true };
+  const object = await attempt.kube.get(key, { signal: attempt.signal });
   // Recorded as absent: what carries our mark was made by an earlier attempt; anything else came in between.
-  return task.prior === undefined || !isMarkedBy(current, attempt.key);
+  const existed = object !== undefined && (task.prior === undefined || !isMarkedBy(object, attempt.key));
+  return { object, existed };
 }
 
-function done(key: ObjectKey, stored: KubeObject, created: boolean, note?: string): ObjectEffect {
+/** What a write has left behind. */
+interface Written {
+  stored: KubeObject;
+  exact: boolean;
+}
+
+/**
+ * Sends a write on the condition that nobody has written since the state before was recorded: then whatever is different
+ * afterwards comes of this write, and its undo can give back the last field. Where somebody has, it is sent without the
+ * condition, and the undo keeps to what the action itself names.
+ */
+async function pinned(
+  { prior, object }: ObjectTask,
+  send: (pin: string | undefined) => Promise<KubeObject>,
+): Promise<Written> {
+  const { uid, resourceVersion: pin } = prior?.object?.metadata ?? {};
+  // One that is written is the author's own condition.
+  if (pin !== undefined && object.metadata.resourceVersion === undefined) {
+    try {
+      const stored = await send(pin);
+      // An apply makes an object anew that was deleted since.
+      return { stored, exact: stored.metadata.uid === uid };
+    } catch (error) {
+      const isMoved = (isConflict(error) && ownershipConflicts(error) === undefined) || isNotFound(error);
+      if (!isMoved) throw error;
+    }
+  }
+  return { stored: await send(undefined), exact: false };
+}
+
+function done(
+  key: ObjectKey,
+  stored: KubeObject,
+  more: { created: boolean; exact?: boolean; notes?: readonly (string | undefined)[] },
+): ObjectEffect {
+  const notes = (more.notes ?? []).filter((note) => note !== undefined);
   return {
     kind: 'done',
     reference: referenceTo(key, stored.metadata.uid),
-    created,
+    created: more.created,
     stored,
-    ...(note !== undefined && { note: `${describeKey(key)}: ${note}` }),
+    ...(more.exact === true && { exact: true }),
+    ...(notes.length > 0 && { note: `${describeKey(key)}: ${notes.join('; ')}` }),
   };
 }
 
@@ -249,84 +346,6 @@ function notThere(key: ObjectKey, verb: string, instead: string): ObjectEffect {
     message: `${describeKey(key)} does not exist, so it cannot be ${verb}; correct kind, namespace and name, or use operation ${instead}`,
     effect: 'None',
   };
-}
-
-/** What a merge patch says: everything but what the object is found by. */
-export function patchBody(object: KubeObject): Record<string, unknown> {
-  const { apiVersion: _v, kind: _k, metadata, ...rest } = object;
-  const { name: _n, namespace: _s, ...meta } = metadata;
-  return { ...rest, ...(Object.keys(meta).length > 0 && { metadata: meta }) };
-}
-
-function withoutManagedFields(object: KubeObject): KubeObject {
-  const { managedFields: _, ...metadata } = object.metadata;
-  return { ...object, metadata };
-}
-
-/**
- * The body of a PUT. Finalizers and owners stay unless they are written, and so does what the server or a controller
- * has assigned once and for all; a PUT without it would be refused or cut the object off from what it stands for.
- */
-export function replacement(object: KubeObject, current: KubeObject): KubeObject {
-  const { finalizers, ownerReferences, uid, resourceVersion } = current.metadata;
-  const body: KubeObject = {
-    ...object,
-    metadata: {
-      ...(finalizers !== undefined && { finalizers }),
-      ...(ownerReferences !== undefined && { ownerReferences }),
-      ...object.metadata,
-      ...(uid !== undefined && { uid }),
-      ...(resourceVersion !== undefined && { resourceVersion }),
-    },
-  };
-  const assigned = ASSIGNED[`${object.apiVersion}/${object.kind}`] ?? [];
-  if (assigned.length === 0 || !isObject(current.spec)) return body;
-  const kept = Object.fromEntries(
-    assigned.flatMap((field) => {
-      const value = (current.spec as Record<string, unknown>)[field];
-      return value === undefined ? [] : [[field, value]];
-    }),
-  );
-  return { ...body, spec: { ...kept, ...(isObject(object.spec) ? object.spec : {}) } };
-}
-
-const ASSIGNED: Record<string, readonly string[]> = {
-  'v1/Service': ['clusterIP', 'clusterIPs', 'healthCheckNodePort'],
-  'v1/PersistentVolumeClaim': ['volumeName', 'storageClassName', 'volumeMode'],
-};
-
-/** A field that somebody else manages. */
-export interface OwnershipConflict {
-  manager: string;
-  field: string;
-}
-
-/** The conflicts of a server-side apply, by manager and field; undefined for any other error. */
-export function ownershipConflicts(error: unknown): OwnershipConflict[] | undefined {
-  if (!(error instanceof KubeError) || error.code !== 409) return undefined;
-  const causes = (error.details?.causes ?? []).filter((cause) => cause.reason === 'FieldManagerConflict');
-  if (causes.length === 0) return undefined;
-  return causes.map((cause) => ({
-    manager: /conflict with "([^"]*)"/.exec(cause.message ?? '')?.[1] ?? 'unknown',
-    field: (cause.field ?? '').replace(/^\./, ''),
-  }));
-}
-
-/** At most this many fields of one manager are named. */
-const NAMED_FIELDS = 8;
-
-/** Managers with their fields, for a message. */
-export function describeConflicts(conflicts: OwnershipConflict[]): string {
-  const byManager = new Map<string, string[]>();
-  for (const { manager, field } of conflicts) {
-    byManager.set(manager, [...(byManager.get(manager) ?? []), field]);
-  }
-  return [...byManager]
-    .map(([manager, fields]) => {
-      const more = fields.length > NAMED_FIELDS ? ` and ${fields.length - NAMED_FIELDS} more` : '';
-      return `"${manager}" owns ${fields.slice(0, NAMED_FIELDS).join(', ')}${more}`;
-    })
-    .join('; ');
 }
 
 function originOf(found: KubeObject): string {

@@ -2,21 +2,23 @@
  * The automatic inverse for one object: what the action made is deleted, what it changed is put back, and never
  * anything that others have written since (plan semantics, §3 prior state, §5 Revert). Each can be repeated.
  */
-import { ANNOTATIONS, FIELD_MANAGER, LABELS } from '../api/group.js';
+import { FIELD_MANAGER } from '../api/group.js';
 import { isObject } from '../api/json.js';
 import { isAlreadyExists, isConflict } from '../kube/error.js';
 import { describeKey } from '../kube/object.js';
 import type { KubeObject, ObjectKey } from '../kube/object.js';
 import type { Attempt } from './handler.js';
-import { isOwnApply, ownAppliedFields } from './managed-fields.js';
-import { isMarkedBy, withoutMarks } from './marks.js';
+import { isMarkWrittenBy } from './managed-fields.js';
+import { isMarkedBy, withMarksOf, withoutMarks } from './marks.js';
 import { deleteObject, replacedMessage } from './object-delete.js';
-import { patchBody } from './object-effect.js';
+import type { Deletion } from './object-delete.js';
 import { waitUntilGone } from './object-wait.js';
 import { isWithin, lookUp, withoutServerFields } from './objects.js';
-import type { AfterDocument, PriorDocument } from './prior-store.js';
-import { applyMergePatch, joinMasks, maskOf, planRestore } from './restore.js';
-import type { Mask, RestoreConflict } from './restore.js';
+import type { AfterDocument } from './prior-store.js';
+import { isMergeable, jsonPatchOf, mergePatchOf, planRestore } from './restore.js';
+import type { RestoreConflict } from './restore.js';
+import { intended, writtenFields } from './written-fields.js';
+import type { Recorded } from './written-fields.js';
 
 /** How the undo for one object ended. `KubeError`s are thrown. */
 export type UndoEffect =
@@ -38,30 +40,40 @@ export interface UndoContext {
 
 const WRITE_TRIES = 5;
 
-/** Deletes an object that the action made; one that took its name since is left alone. */
+/**
+ * Deletes an object that the action made; one that took its name since is left alone, unless it is what an undo has put in
+ * the place of the action's own: a later action of the run had deleted it.
+ */
 export async function deleteCreated(
   created: { key: ObjectKey; uid: string },
   context: UndoContext,
 ): Promise<UndoEffect> {
   const { attempt } = context;
-  const { key, uid } = created;
+  const { key } = created;
   let note: string | undefined;
-  if (context.beforeDelete !== undefined) {
-    const found = await attempt.kube.get(key, { signal: attempt.signal });
-    if (found?.metadata.uid === uid && found.metadata.deletionTimestamp === undefined) {
-      note = await context.beforeDelete(found);
+  const remove = async (uid: string): Promise<Deletion> => {
+    if (context.beforeDelete !== undefined) {
+      const found = await attempt.kube.get(key, { signal: attempt.signal });
+      if (found?.metadata.uid === uid && found.metadata.deletionTimestamp === undefined) {
+        note = await context.beforeDelete(found);
+      }
     }
+    return deleteObject(
+      attempt.kube,
+      { key, uid },
+      {
+        signal: attempt.signal,
+        deadline: attempt.deadline,
+        finalizerWaitMs: context.finalizerWaitMs,
+        beforeEffect: () => attempt.beforeEffect(),
+      },
+    );
+  };
+  let result = await remove(created.uid);
+  const other = result.kind === 'absent' ? result.replacedBy : undefined;
+  if (other?.metadata.uid !== undefined && isPutBack(other, context)) {
+    result = await remove(other.metadata.uid);
   }
-  const result = await deleteObject(
-    attempt.kube,
-    { key, uid },
-    {
-      signal: attempt.signal,
-      deadline: attempt.deadline,
-      finalizerWaitMs: context.finalizerWaitMs,
-      beforeEffect: () => attempt.beforeEffect(),
-    },
-  );
   switch (result.kind) {
     case 'deleted':
       return {
@@ -81,6 +93,10 @@ export async function deleteCreated(
   }
 }
 
+/** Whether an object is what an undo has created again of what the action had made. */
+const isPutBack = (object: KubeObject, { forwardKey }: UndoContext): boolean =>
+  isMarkedBy(object, forwardKey) && isMarkWrittenBy(object, FIELD_MANAGER);
+
 /**
  * Puts an object back to its recorded state.
  *
@@ -88,7 +104,7 @@ export async function deleteCreated(
  *   is compared with, and nothing is done where its mark is missing
  */
 export async function restoreObject(
-  prior: PriorDocument & { object: KubeObject },
+  prior: Recorded,
   after: AfterDocument | undefined,
   context: UndoContext,
 ): Promise<UndoEffect> {
@@ -125,7 +141,7 @@ export async function restoreObject(
     attempt.beforeEffect();
     try {
       await attempt.kube.patch(key, plan.patch, {
-        kind: 'merge',
+        kind: plan.type,
         fieldManager: FIELD_MANAGER,
         signal: attempt.signal,
       });
@@ -136,52 +152,56 @@ export async function restoreObject(
   }
 }
 
-/** The restore of one object as a merge patch that holds only for the state that was read. */
+/** How an object is put back. */
+export type ObjectRestore =
+  | Exclude<ReturnType<typeof planRestore>, { kind: 'change' }>
+  | { kind: 'patch'; type: 'merge' | 'json'; patch: unknown };
+
+/** The restore of one object as a patch that holds only for the state that was read. */
 export function planObjectRestore(
-  prior: PriorDocument & { object: KubeObject },
+  prior: Recorded,
   after: AfterDocument | undefined,
   current: KubeObject,
   forwardKey: string,
-): ReturnType<typeof planRestore> {
-  const states = {
+): ObjectRestore {
+  const plan = planRestore({
     prior: comparable(prior.object),
-    after: comparable(after?.object ?? intended(prior)),
+    after: comparable(after?.object ?? intended(prior, current)),
     current: comparable(current),
-  };
-  const mask = writtenFields(prior);
-  const plan = planRestore({ ...states, mask });
+    mask: writtenFields(prior),
+    exact: after?.exact,
+  });
   if (plan.kind === 'conflict') return plan;
-  const patch = plan.kind === 'patch' ? plan.patch : {};
-  const marks = isMarkedBy(current, forwardKey) ? restoredMarks(prior.object) : undefined;
-  if (plan.kind === 'nothing' && marks === undefined) return plan;
-  const metadata = isObject(patch) && isObject(patch.metadata) ? patch.metadata : {};
+  const values = plan.kind === 'change' ? (plan.desired as KubeObject) : comparable(current);
+  // The marks are those of before, or another action's, which has written since.
+  const desired = withMarksOf(values, isMarkedBy(current, forwardKey) ? prior.object : current);
+  const now = withoutServerFields(current);
+  const { resourceVersion, uid } = current.metadata;
+  if (!isMergeable(now, desired)) {
+    const operations = jsonPatchOf(now, desired);
+    const pins = Object.entries({ resourceVersion, uid }).map(([field, value]) => ({
+      op: 'replace' as const,
+      path: `/metadata/${field}`,
+      value,
+    }));
+    return { kind: 'patch', type: 'json', patch: [...operations, ...pins] };
+  }
+  const patch = mergePatchOf(now, desired) as Record<string, unknown>;
+  if (Object.keys(patch).length === 0) return { kind: 'nothing' };
+  const metadata = isObject(patch.metadata) ? patch.metadata : {};
   return {
     kind: 'patch',
-    patch: {
-      ...(patch as object),
-      metadata: {
-        ...metadata,
-        ...(marks !== undefined && {
-          labels: merged(metadata.labels, marks.labels),
-          annotations: merged(metadata.annotations, marks.annotations),
-        }),
-        resourceVersion: current.metadata.resourceVersion,
-        uid: current.metadata.uid,
-      },
-    },
+    type: 'merge',
+    patch: { ...patch, metadata: { ...metadata, resourceVersion, uid } },
   };
 }
 
 /** A Replace that deletes and creates leaves nothing behind when it is cut in between. */
-const removesFirst = (prior: PriorDocument): boolean =>
+const removesFirst = (prior: Recorded): boolean =>
   prior.operation === 'Replace' && prior.key.kind === 'Subscription';
 
 /** The object of a Delete is there: still, again, or as somebody else's. */
-async function bringBack(
-  prior: PriorDocument & { object: KubeObject },
-  current: KubeObject,
-  context: UndoContext,
-): Promise<UndoEffect> {
+async function bringBack(prior: Recorded, current: KubeObject, context: UndoContext): Promise<UndoEffect> {
   const { key } = prior;
   const { attempt } = context;
   const uid = prior.object.metadata.uid ?? '';
@@ -214,10 +234,7 @@ async function bringBack(
   };
 }
 
-async function recreate(
-  prior: PriorDocument & { object: KubeObject },
-  context: UndoContext,
-): Promise<UndoEffect> {
+async function recreate(prior: Recorded, context: UndoContext): Promise<UndoEffect> {
   const { attempt } = context;
   attempt.beforeEffect();
   try {
@@ -253,57 +270,7 @@ export function recreatable(object: KubeObject): KubeObject {
   return { ...body, spec: { ...spec, template: { ...template, metadata: { ...metadata, labels } } } };
 }
 
-/** The object as it is kept: our own apply is the only manager whose fields matter later. */
-export function recordable(object: KubeObject): KubeObject {
-  const { managedFields, ...metadata } = object.metadata;
-  const own = managedFields?.filter(isOwnApply) ?? [];
-  return { ...object, metadata: { ...metadata, ...(own.length > 0 && { managedFields: own }) } };
-}
-
-/** Which fields an operation can have changed. */
-function writtenFields(prior: PriorDocument & { object: KubeObject }): Mask | undefined {
-  switch (prior.operation) {
-    case 'Patch':
-      return maskOf(patchBody(prior.intent));
-    case 'Apply': {
-      const written = maskOf(patchBody(prior.intent));
-      const before = ownAppliedFields(prior.object);
-      return before === undefined ? written : joinMasks(written, before);
-    }
-    default:
-      return undefined;
-  }
-}
-
-/** What the action was to leave behind, when nobody saw what it did leave. */
-function intended(prior: PriorDocument & { object: KubeObject }): KubeObject {
-  return prior.operation === 'Replace'
-    ? prior.intent
-    : (applyMergePatch(prior.object, patchBody(prior.intent)) as KubeObject);
-}
-
 const comparable = (object: KubeObject): KubeObject => withoutMarks(withoutServerFields(object));
-
-/** Patches for the marks: the earlier action's, or none. */
-function restoredMarks(prior: KubeObject): {
-  labels: Record<string, string | null>;
-  annotations: Record<string, string | null>;
-} {
-  const { labels, annotations } = prior.metadata;
-  return {
-    labels: {
-      [LABELS.execution]: labels?.[LABELS.execution] ?? null,
-      [LABELS.action]: labels?.[LABELS.action] ?? null,
-    },
-    annotations: { [ANNOTATIONS.key]: annotations?.[ANNOTATIONS.key] ?? null },
-  };
-}
-
-/** Adds marks to a patch of a map; one that removes the whole map removes them as well. */
-function merged(patch: unknown, marks: Record<string, string | null>): unknown {
-  if (patch === null && Object.values(marks).every((mark) => mark === null)) return null;
-  return { ...(isObject(patch) ? patch : {}), ...marks };
-}
 
 const NAMED_CONFLICTS = 5;
 

@@ -90,7 +90,12 @@ async function judged({ kind }: OverrideKind, plan: Plan, attempt: Attempt): Pro
   const now = isObject(current?.spec) ? current.spec : {};
   const spec = operation === 'Patch' ? { ...now, ...written } : withDefaults(written, now);
   const effect = await judgeOverrides({ kind, name, namespace, spec }, attempt);
-  return effect.ok ? { ...plan, notes: effect.notes } : effect;
+  if (!effect.ok) return effect;
+  const { notes } = effect;
+  // Fields that an apply leaves out, and had set before, would fall back to Clusternet's ApplyLater.
+  return operation === 'Apply'
+    ? { ...plan, notes, tasks: [{ ...task, object: { ...object, spec } }] }
+    : { ...plan, notes };
 }
 
 async function render(override: OverrideKind, attempt: Attempt): Promise<Rendered<Plan>> {
@@ -156,9 +161,7 @@ async function perform(task: ObjectTask, attempt: Attempt, bounds: EffectBounds)
           effect: 'None',
         };
       }
-      // Fields that an apply leaves out and had set before would fall back to Clusternet's ApplyLater.
-      const whole = task.operation === 'Apply' ? withDefaults(spec, now) : spec;
-      return carryOut({ ...task, object: { ...task.object, spec: whole } }, attempt, bounds);
+      return carryOut(task, attempt, bounds);
     }
   }
 }

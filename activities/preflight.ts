@@ -4,26 +4,22 @@
  */
 import { randomUUID } from 'node:crypto';
 import { pino } from 'pino';
-import { idempotencyKey } from '../api/naming.js';
+import { fieldManager, idempotencyKey } from '../api/naming.js';
 import type { Policy } from '../api/policy.js';
 import { RenderError } from '../api/render.js';
-import type { RenderScope } from '../api/render.js';
+import type { ActionBody } from '../api/run.js';
 import { resolveBody, workflowAt } from '../api/snapshot.js';
 import type { Snapshot } from '../api/snapshot.js';
-import type { Action, ActionType } from '../api/types.js';
+import type { ActionType } from '../api/types.js';
 import { evaluateWhen } from '../api/when.js';
-import { keyOf } from '../kube/client.js';
 import type { KubeClient } from '../kube/client.js';
 import { KubeError } from '../kube/error.js';
-import { describeKey } from '../kube/object.js';
-import type { KubeObject, ObjectKey } from '../kube/object.js';
+import type { KubeObject } from '../kube/object.js';
 import type { ActionTask, RunIdentity } from '../workflows/contract.js';
 import { boundedSignal } from './bounded-signal.js';
-import { definitionOf } from './documents.js';
-import { dryRun } from './dry-run.js';
 import type { Finding } from './dry-run.js';
 import type { EgressPolicy } from './egress.js';
-import type { Attempt, Handler, Writes } from './handler.js';
+import type { Attempt, Handler } from './handler.js';
 import { buildRequest } from './http-request.js';
 import { jobHandler } from './job.js';
 import { fromKubeError } from './kube-errors.js';
@@ -31,9 +27,8 @@ import { createKubernetesResourceHandler } from './kubernetes-resource.js';
 import { createGlobalizationHandler } from './globalization.js';
 import { createHelmChartHandler } from './helm-chart.js';
 import { createLocalizationHandler } from './localization.js';
-import { withMarks } from './marks.js';
-import type { ObjectTask } from './object-effect.js';
-import { isSameKey } from './objects.js';
+import { createForesight, tryWrites, untried, warnUnchecked } from './preflight-writes.js';
+import type { Foresight } from './preflight-writes.js';
 import { createSubscriptionHandler } from './subscription.js';
 import { createTargets } from './target.js';
 
@@ -79,17 +74,11 @@ const WRITERS: Partial<Record<ActionType, () => Handler>> = {
   Subscription: () => createSubscriptionHandler(),
 };
 
-/** What earlier actions of the same run would have done: later ones may count on it. */
-interface Expected {
-  made: { key: ObjectKey; by: string }[];
-  gone: { key: ObjectKey; by: string }[];
-}
-
 /** Tries all actions of a plan, in the order in which they are written. */
 export async function preflight(options: PreflightOptions): Promise<ActionPreflight[]> {
   const { snapshot } = options;
   const results: ActionPreflight[] = [];
-  const expected: Expected = { made: [], gone: [] };
+  const foresight = createForesight();
   const targets = createTargets(options.egress);
   const run: RunIdentity = {
     cluster: 'preflight',
@@ -118,7 +107,7 @@ export async function preflight(options: PreflightOptions): Promise<ActionPrefli
           writes: [],
         };
         const attempt = attemptOf(run, at, body, options);
-        await tryAction(attempt, result, expected, targets);
+        await tryAction(attempt, result, foresight, targets);
         results.push(result);
       }
     }
@@ -129,7 +118,7 @@ export async function preflight(options: PreflightOptions): Promise<ActionPrefli
 function attemptOf(
   run: RunIdentity,
   at: ActionTask['at'],
-  { action, params }: { action: Action; params: RenderScope['params'] },
+  { action, params, manager = '' }: ActionBody,
   { kube, identity, policy, signal }: PreflightOptions,
 ): Attempt {
   return {
@@ -154,6 +143,7 @@ function attemptOf(
       ...(run.mode !== undefined && { mode: run.mode }),
       outputs: {},
     },
+    manager: fieldManager({ planName: run.plan.name, actionName: action.name, digest: manager }),
     key: idempotencyKey({ uid: run.uid, at, direction: 'forward', round: 0 }),
     round: 0,
     signal: boundedSignal(signal, ACTION_MS),
@@ -172,12 +162,10 @@ function attemptOf(
   };
 }
 
-const untried = (message: string): Finding => ({ level: 'untried', reason: 'NotTried', message });
-
 async function tryAction(
   attempt: Attempt,
   result: ActionPreflight,
-  expected: Expected,
+  foresight: Foresight,
   targets: ReturnType<typeof createTargets>,
 ): Promise<void> {
   const { findings } = result;
@@ -208,70 +196,23 @@ async function tryAction(
       findings.push(await lookAt(acting));
       return;
     }
-    const writes = await writer.writes(acting);
-    await tryWrites(writes, acting, result, expected);
+    // Another cluster has other objects of the same names.
+    const known = action.target === undefined ? foresight : createForesight();
+    const writes = await writer.writes({ ...acting, defined: known.defined.map(({ object }) => object) });
+    if (!writes.ok) {
+      findings.push({ level: 'problem', reason: writes.reason, message: writes.message });
+      return;
+    }
+    result.writes.push(...writes.tasks.map(({ operation, object }) => ({ operation, object })));
+    if (writes.warning !== undefined) {
+      findings.push({ level: 'warning', reason: 'Warning', message: writes.warning });
+    }
+    await tryWrites(writes.tasks, acting, findings, known);
+    const unchecked = await warnUnchecked(writes.tasks, acting, foresight.servers);
+    if (unchecked !== undefined) findings.push(unchecked);
   } catch (error) {
     findings.push(explain(error, attempt));
   }
-}
-
-async function tryWrites(
-  writes: Writes,
-  attempt: Attempt,
-  result: ActionPreflight,
-  expected: Expected,
-): Promise<void> {
-  const { findings } = result;
-  if (!writes.ok) {
-    findings.push({ level: 'problem', reason: writes.reason, message: writes.message });
-    return;
-  }
-  result.writes.push(...writes.tasks.map(({ operation, object }) => ({ operation, object })));
-  if (writes.warning !== undefined) {
-    findings.push({ level: 'warning', reason: 'Warning', message: writes.warning });
-  }
-  const by = `action "${result.action}"`;
-  // Another cluster has other objects of the same names.
-  const isHome = attempt.action.target === undefined;
-  const known: Expected = isHome ? expected : { made: [], gone: [] };
-  const objects = writes.tasks.map(({ object }) => object);
-  for (const task of writes.tasks) {
-    findings.push(await tryWrite(task, objects, attempt, known));
-    const key = keyOf(task.object);
-    if (task.operation === 'Delete') known.gone.push({ key, by });
-    else known.made.push({ key, by });
-  }
-}
-
-async function tryWrite(
-  task: ObjectTask,
-  objects: KubeObject[],
-  attempt: Attempt,
-  expected: Expected,
-): Promise<Finding> {
-  const key = keyOf(task.object);
-  const marked: ObjectTask = { ...task, object: withMarks(task.object, attempt) };
-  const finding = await dryRun(task.operation === 'Delete' ? task : marked, {
-    kube: attempt.kube,
-    identity: attempt.identity,
-    signal: attempt.signal,
-    replaceDeletes: attempt.task.type === 'Subscription',
-  });
-  if (finding.level !== 'problem') return finding;
-  if (finding.reason === 'KindNotFound' && definitionOf(task.object, objects) !== undefined) {
-    return untried(`${describeKey(key)}: its kind is defined by the same manifest`);
-  }
-  if (finding.reason === 'NotFound') {
-    const maker = expected.made.find(
-      (one) => isSameKey(one.key, key) || (one.key.kind === 'Namespace' && one.key.name === key.namespace),
-    );
-    if (maker !== undefined) return untried(`${describeKey(key)} needs what ${maker.by} makes before it`);
-  }
-  if (finding.reason === 'AlreadyExists') {
-    const remover = expected.gone.find((one) => isSameKey(one.key, key));
-    if (remover !== undefined) return untried(`${describeKey(key)} is there until ${remover.by} deletes it`);
-  }
-  return finding;
 }
 
 /** Actions that write nothing to the API: what can be said without doing them. */

@@ -1,7 +1,9 @@
 import type { Logger } from 'pino';
+import { managesFields } from '../api/action-defaults.js';
 import { actionInScope, judgeWhen } from '../api/action-scope.js';
 import type { ActionInScope } from '../api/action-scope.js';
-import { idempotencyKey } from '../api/naming.js';
+import { FIELD_MANAGER } from '../api/group.js';
+import { fieldManager, idempotencyKey } from '../api/naming.js';
 import { RenderError } from '../api/render.js';
 import type { RenderScope } from '../api/render.js';
 import type { ActionBody } from '../api/run.js';
@@ -65,7 +67,7 @@ export async function prepare(
   inherited: Inherited,
   deps: AttemptDeps,
 ): Promise<{ attempt: Attempt } | Final> {
-  const { action, scope, custom } = await readAction(task, deps.snapshots);
+  const { action, scope, custom, manager } = await readAction(task, deps.snapshots);
   const { run } = task;
   const conditional = method !== 'settle' && (task.direction === 'forward' || custom);
   if (conditional && action.when !== undefined) {
@@ -100,6 +102,7 @@ export async function prepare(
     action,
     custom,
     scope,
+    manager,
     key: idempotencyKey({
       uid: task.direction === 'undo' ? (run.target?.uid ?? run.uid) : run.uid,
       at: task.at,
@@ -152,9 +155,23 @@ const policyRefused = (message: string): Final => ({
   effect: 'None',
 });
 
-/** The action that a task carries out, its rollback where the task undoes by one, and the values for its placeholders. */
-export async function readAction(task: ActionTask, snapshots: SnapshotStore): Promise<ActionInScope> {
-  return actionInScope(task, task.body ?? (await readBody(task, snapshots)));
+/**
+ * The action that a task carries out, its rollback where the task undoes by one, the values for its placeholders, and the
+ * field manager of both.
+ */
+export async function readAction(
+  task: ActionTask,
+  snapshots: SnapshotStore,
+): Promise<ActionInScope & { manager: string }> {
+  const body = task.body ?? (await readBody(task, snapshots));
+  return { ...actionInScope(task, body), manager: await managerOf(body, task, snapshots) };
+}
+
+async function managerOf(body: ActionBody, task: ActionTask, snapshots: SnapshotStore): Promise<string> {
+  if (!managesFields(body.action)) return FIELD_MANAGER;
+  // A run that an earlier release has begun carries bodies without it.
+  const { manager: digest = '' } = body.manager === undefined ? await readBody(task, snapshots) : body;
+  return fieldManager({ planName: task.run.plan.name, actionName: body.action.name, digest });
 }
 
 async function readBody(task: ActionTask, snapshots: SnapshotStore): Promise<ActionBody> {

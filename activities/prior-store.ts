@@ -22,6 +22,8 @@ export interface PriorDocument {
   object: KubeObject | null;
   /** What the action writes, as it was rendered. */
   intent: KubeObject;
+  /** Patch: that it is a strategic merge patch; absent = a JSON merge patch. */
+  patchType?: 'strategic';
 }
 
 /** One object after an action, as the server stored it. */
@@ -29,6 +31,8 @@ export interface AfterDocument {
   key: ObjectKey;
   /** Null: the action removed it. */
   object: KubeObject | null;
+  /** Nobody else has written between the record of the state before and the action. */
+  exact?: true;
 }
 
 /** What is known about the objects of an action. */
@@ -117,13 +121,7 @@ export function createPriorStore(kube: KubeClient): PriorStore {
       const key = keyOf(owner);
       const json = canonicalJson(documents);
       const [field, value] = encode('prior', json);
-      if (value.length > LIMIT_BYTES) {
-        return {
-          ok: false,
-          reason: 'PriorStateTooLarge',
-          message: `the state before the action takes ${kib(value.length)} KiB compressed; at most ${kib(LIMIT_BYTES)} KiB can be kept in one Secret: split the manifest over several actions`,
-        };
-      }
+      if (value.length > LIMIT_BYTES) return tooLarge(value.length);
       try {
         await kube.create(secret(owner, key.name, { [field]: value.toString('base64') }));
         return { ok: true, prior: { name: key.name, key: field, digest: digestOf(json) } };
@@ -195,6 +193,18 @@ export function createPriorStore(kube: KubeClient): PriorStore {
 }
 
 const AFTER_SUFFIX = '-after';
+
+/** Why the state before an action could not be recorded; undefined when it could. */
+export function refuseSize(documents: PriorDocument[]): PriorProblem | undefined {
+  const [, { length }] = encode('prior', canonicalJson(documents));
+  return length > LIMIT_BYTES ? tooLarge(length) : undefined;
+}
+
+const tooLarge = (bytes: number): PriorProblem => ({
+  ok: false,
+  reason: 'PriorStateTooLarge',
+  message: `the state before the action takes ${kib(bytes)} KiB compressed; at most ${kib(LIMIT_BYTES)} KiB can be kept in one Secret: split the manifest over several actions`,
+});
 
 type Part = 'prior' | 'after';
 

@@ -23,7 +23,7 @@ function restored(states: {
 }): unknown {
   const plan = planRestore(states);
   if (plan.kind === 'conflict') throw new Error(`unexpected conflict: ${JSON.stringify(plan.conflicts)}`);
-  return plan.kind === 'nothing' ? states.current : applyMergePatch(states.current, plan.patch);
+  return plan.kind === 'nothing' ? states.current : plan.desired;
 }
 
 describe('planRestore', () => {
@@ -47,8 +47,8 @@ describe('planRestore', () => {
     fc.assert(
       fc.property(object, object, object, (prior, after, current) => {
         const plan = planRestore({ prior, after, current });
-        if (plan.kind !== 'patch') return;
-        const once = applyMergePatch(current, plan.patch);
+        if (plan.kind !== 'change') return;
+        const once = plan.desired;
         expect(planRestore({ prior, after, current: once })).toEqual({ kind: 'nothing' });
       }),
     );
@@ -67,8 +67,8 @@ describe('planRestore', () => {
     fc.assert(
       fc.property(object, object, object, (prior, after, current) => {
         const plan = planRestore({ prior, after, current });
-        if (plan.kind !== 'patch') return;
-        const result = applyMergePatch(current, plan.patch) as Record<string, unknown>;
+        if (plan.kind !== 'change') return;
+        const result = plan.desired as Record<string, unknown>;
         for (const name of ['a', 'b', 'c', 'd']) {
           if (JSON.stringify(prior[name]) === JSON.stringify(after[name]))
             expect(result[name]).toEqual(current[name]);

@@ -25,27 +25,33 @@ export interface RestoreConflict {
 /** What has to be done. */
 export type RestorePlan =
   | { kind: 'nothing' }
-  | { kind: 'patch'; patch: unknown }
+  /** `desired` is what shall stand there. */
+  | { kind: 'change'; desired: Value }
   | { kind: 'conflict'; conflicts: RestoreConflict[] };
 
-/**
- * Plans the restore of one object.
- *
- * @param states.mask fields that the action wrote; changes outside it were made by others between the two readings
- *   and are kept
- */
-export function planRestore(states: {
+/** What there was, what the action left behind, and what there is. */
+export interface States {
   prior: Value;
   after: Value;
   current: Value;
+  /** Fields that the action wrote; absent = all. */
   mask?: Mask | undefined;
-}): RestorePlan {
+  /**
+   * Whether nobody but the action wrote between `prior` and `after`. Then what differs outside the mask is what the
+   * server has made of the action's write, and goes back too, as long as it still stands. Else it was made by others,
+   * and is kept.
+   */
+  exact?: boolean | undefined;
+}
+
+/** Plans the restore of one object. */
+export function planRestore(states: States): RestorePlan {
   const conflicts: RestoreConflict[] = [];
-  const prior = project(states.prior, states.after, states.mask ?? true);
-  const desired = restore(prior, states.after, states.current, [], conflicts);
+  const { prior, after, current, mask = true, exact = false } = states;
+  const desired = restore({ prior, after, current, mask }, [], { conflicts, exact });
   if (conflicts.length > 0) return { kind: 'conflict', conflicts };
-  if (isDeepStrictEqual(desired, states.current)) return { kind: 'nothing' };
-  return { kind: 'patch', patch: mergePatchOf(states.current, desired) };
+  if (isDeepStrictEqual(desired, current)) return { kind: 'nothing' };
+  return { kind: 'change', desired };
 }
 
 /** The fields that a written body names: its maps are followed, everything else is one field. */
@@ -88,6 +94,43 @@ export function mergePatchOf(from: Value, to: Value): unknown {
   return patch;
 }
 
+/** One operation of a JSON patch (RFC 6902). */
+export type JsonPatchOperation =
+  { op: 'add' | 'replace'; path: string; value: unknown } | { op: 'remove'; path: string };
+
+/**
+ * The JSON patch that turns one map into another: for what a merge patch cannot say, which takes a null for a removal.
+ */
+export function jsonPatchOf(
+  from: Record<string, unknown>,
+  to: Record<string, unknown>,
+  path = '',
+): JsonPatchOperation[] {
+  return [...keysOf(from, to)].flatMap((key): JsonPatchOperation[] => {
+    const [a, b] = [at(from, key), at(to, key)];
+    const where = `${path}/${key.replaceAll('~', '~0').replaceAll('/', '~1')}`;
+    if (isDeepStrictEqual(a, b)) return [];
+    if (b === undefined) return [{ op: 'remove', path: where }];
+    if (isObject(a) && isObject(b)) return jsonPatchOf(a, b, where);
+    return [{ op: a === undefined ? 'add' : 'replace', path: where, value: b }];
+  });
+}
+
+/** Whether a merge patch turns one value into another: not where the other has a null that the first has not. */
+export function isMergeable(from: Value, to: Value): boolean {
+  if (isDeepStrictEqual(from, to)) return true;
+  if (!isObject(to)) return !holdsNull(to);
+  // Put over what is no map, a patch stands as it is, without its nulls.
+  if (!isObject(from)) return !holdsNull(to);
+  return Object.entries(to).every(([key, value]) => isMergeable(at(from, key), value));
+}
+
+function holdsNull(value: Value): boolean {
+  if (value === null) return true;
+  if (Array.isArray(value)) return (value as unknown[]).some(holdsNull);
+  return isObject(value) && Object.values(value).some(holdsNull);
+}
+
 /** A field path as a person writes it. */
 export function fieldPath(path: readonly string[]): string {
   return path.reduce((text, key) => {
@@ -96,40 +139,46 @@ export function fieldPath(path: readonly string[]): string {
   }, '');
 }
 
-/** `prior` with everything outside the mask as it is in `after`. */
-function project(prior: Value, after: Value, mask: Mask): Value {
-  if (mask === true) return prior;
-  if (!isMapOrAbsent(prior) || !isMapOrAbsent(after)) return prior;
-  const result: Record<string, unknown> = {};
-  for (const key of keysOf(prior, after)) {
-    const inner = Object.hasOwn(mask, key) ? mask[key] : undefined;
-    const value = inner === undefined ? at(after, key) : project(at(prior, key), at(after, key), inner);
-    if (value !== undefined) result[key] = value;
-  }
-  return prior === undefined && Object.keys(result).length === 0 ? undefined : result;
+interface Place {
+  prior: Value;
+  after: Value;
+  current: Value;
+  /** Undefined: the action did not write it. */
+  mask: Mask | undefined;
 }
 
+/** What shall stand at a place. */
 function restore(
-  prior: Value,
-  after: Value,
-  current: Value,
+  { prior, after, current, mask }: Place,
   path: readonly string[],
-  conflicts: RestoreConflict[],
+  context: { conflicts: RestoreConflict[]; exact: boolean },
 ): Value {
-  if (isDeepStrictEqual(prior, after)) return current;
-  if (isDeepStrictEqual(current, after)) return prior;
-  if (isDeepStrictEqual(current, prior)) return current;
-  if (!isMapOrAbsent(prior) || !isMapOrAbsent(after) || !isMapOrAbsent(current)) {
-    conflicts.push({ field: fieldPath(path), expected: after, found: current, prior });
+  if (mask === undefined && !context.exact) return current;
+  const areMaps = isMapOrAbsent(prior) && isMapOrAbsent(after) && isMapOrAbsent(current);
+  const isWhole = mask === undefined || mask === true || !areMaps;
+  if (isWhole) {
+    if (isDeepStrictEqual(prior, after)) return current;
+    if (isDeepStrictEqual(current, after)) return prior;
+    if (isDeepStrictEqual(current, prior)) return current;
+  }
+  if (!areMaps) {
+    // What nobody has written is put back where that can be done, and never a reason to stop.
+    if (mask !== undefined) {
+      context.conflicts.push({ field: fieldPath(path), expected: after, found: current, prior });
+    }
     return current;
   }
   const result: Record<string, unknown> = {};
   for (const key of new Set([...keysOf(prior, after), ...keysOf(current, undefined)])) {
-    const value = restore(at(prior, key), at(after, key), at(current, key), [...path, key], conflicts);
+    const inner = typeof mask === 'object' ? (Object.hasOwn(mask, key) ? mask[key] : undefined) : mask;
+    const place = { prior: at(prior, key), after: at(after, key), current: at(current, key), mask: inner };
+    const value = restore(place, [...path, key], context);
     if (value !== undefined) result[key] = value;
   }
+  if (Object.keys(result).length > 0) return result;
   // A map that the action brought in goes with its last key: an empty selector is not the same as none.
-  return prior === undefined && Object.keys(result).length === 0 ? undefined : result;
+  if (prior === undefined) return after === undefined ? current : undefined;
+  return current === undefined ? undefined : result;
 }
 
 const isMapOrAbsent = (value: Value): value is Record<string, unknown> | undefined =>

@@ -14,7 +14,7 @@ import { isMarkedBy } from './marks.js';
 import { FINALIZER_WAIT_MS, undoAll } from './object-action.js';
 import type { ObjectHandlerOptions, Performed } from './object-action.js';
 import { deleteObject } from './object-delete.js';
-import { carryOut } from './object-effect.js';
+import { carryOut, validationOf } from './object-effect.js';
 import type { EffectBounds, ObjectEffect, ObjectTask } from './object-effect.js';
 import { createObjectHandler, invalid, joined, oneReference } from './object-handler.js';
 import type { ObjectHandler, ObjectPlan, Rendered } from './object-handler.js';
@@ -301,7 +301,14 @@ async function replace(task: ObjectTask, attempt: Attempt, bounds: EffectBounds)
   let deleted = former !== undefined && current === undefined;
   if (isFormer) {
     // Refused only after the delete, a bad spec would leave nothing deployed at all.
-    await kube.patch(key, task.object, { kind: 'apply', force: true, dryRun: true, signal });
+    await kube.patch(key, task.object, {
+      kind: 'apply',
+      force: true,
+      dryRun: true,
+      fieldManager: attempt.manager,
+      fieldValidation: validationOf(task, attempt.task.direction),
+      signal,
+    });
     const result = await deleteObject(
       kube,
       { key, uid: current.metadata.uid },

@@ -90,6 +90,11 @@ export const OPERATIONS_BY_TYPE: Partial<Record<ActionType, readonly string[]>> 
   KubernetesResource: ['Create', 'Apply', 'Patch', 'Replace', 'Delete'],
 };
 
+/** Whether an action, or its custom rollback, writes objects under a field manager of its own. */
+export const managesFields = (action: Action): boolean =>
+  Object.hasOwn(OPERATIONS_BY_TYPE, action.type) ||
+  Object.hasOwn(OPERATIONS_BY_TYPE, rollbackOf(action)?.type ?? '');
+
 /** Values of `clusterExecutionMode` (the original). */
 export const CLUSTER_EXECUTION_MODES: readonly string[] = ['Global', 'PerCluster'];
 

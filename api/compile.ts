@@ -168,7 +168,8 @@ function compileUse(
           problems.push(...checkDuration(action, merged.values, `${where}[${index}]`));
         }
         const uses = outputsUsed(own, action, actions);
-        const compiled = compileAction(action, action.type, uses, bodyOf(action, merged.values, own));
+        const body = bodyOf(snapshot, { stage, workflow }, action, merged.values, own);
+        const compiled = compileAction(action, action.type, uses, body);
         const skip = skips[index];
         return [{ ...compiled, ...(skip !== undefined && { skip }) }];
       }),

@@ -4,7 +4,10 @@ export const GROUP = 'dr.bkbcs.tencent.com';
 export const VERSION = 'v1alpha1';
 /** `apiVersion` of every object of ours. */
 export const API_VERSION = `${GROUP}/${VERSION}`;
-/** Field manager used for server-side apply and status writes. */
+/**
+ * Field manager of all writes that are no action's own: status, the command line, what an undo puts back. Releases before
+ * field managers per action applied under it as well; now nothing does, so that it takes no field away.
+ */
 export const FIELD_MANAGER = 'drover';
 
 /** Resource (plural) names by kind. */

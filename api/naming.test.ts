@@ -3,9 +3,11 @@ import { describe, expect, it } from 'vitest';
 import {
   childSubscriptionName,
   clusterId,
+  fieldManager,
   idempotencyKey,
   jobName,
   labelValue,
+  managerDigest,
   priorSecretName,
   runWorkflowId,
   shorten,
@@ -132,6 +134,51 @@ describe('object names', () => {
     expect(snapshotName({ planName: 'shop', digest: 'ab'.repeat(32) })).toBe('shop-abababababababab');
     expect(priorSecretName({ executionName: 'run-1', uid: '11112222-3333', at })).toBe(
       'run-1-11112222-prior-0-1-2',
+    );
+  });
+});
+
+describe('fieldManager', () => {
+  const place = {
+    plan: { namespace: 'dr', name: 'shop' },
+    stage: 'stop',
+    workflow: { namespace: 'dr', name: 'old-site', use: 0 },
+    action: 'scale',
+  };
+
+  it('[F5] names plan and action, and tells every place from any other', () => {
+    const digest = managerDigest(place);
+    expect(digest).toMatch(/^[0-9a-f]{12}$/);
+    expect(fieldManager({ planName: 'shop', actionName: 'scale', digest })).toBe(
+      `drover/shop/scale/${digest}`,
+    );
+    const others = [
+      { ...place, plan: { namespace: 'other', name: 'shop' } },
+      { ...place, stage: 'start' },
+      { ...place, workflow: { ...place.workflow, namespace: 'x' } },
+      { ...place, workflow: { ...place.workflow, name: 'y' } },
+      { ...place, workflow: { ...place.workflow, use: 1 } },
+      { ...place, action: 'mark' },
+    ];
+    expect(new Set([digest, ...others.map(managerDigest)]).size).toBe(others.length + 1);
+  });
+
+  it('[F5] fits what the API server takes, for any names', () => {
+    fc.assert(
+      fc.property(
+        fc.string({ maxLength: 300 }),
+        fc.string({ unit: 'binary', maxLength: 300 }),
+        (plan, action) => {
+          const manager = fieldManager({
+            planName: plan,
+            actionName: action,
+            digest: managerDigest({ ...place, action }),
+          });
+          expect(manager).toMatch(/^drover\/[\x21-\x7e]*\/[0-9a-f]{12}$/);
+          expect(Buffer.byteLength(manager)).toBeLessThanOrEqual(113);
+          expect(manager).not.toMatch(/["\\]/);
+        },
+      ),
     );
   });
 });

@@ -3,6 +3,7 @@
  * any crash, arrives at the same.
  */
 import { createHash } from 'node:crypto';
+import { FIELD_MANAGER } from './group.js';
 import type { ActionAddress } from './run.js';
 
 const HASH_LENGTH = 8;
@@ -158,4 +159,33 @@ export function priorSecretName(prior: { executionName: string; uid: string; at:
   const { stage, workflow, action, cluster } = prior.at;
   const part = cluster === undefined ? '' : `-${hashOf(cluster)}`;
   return `${shorten(prior.executionName, 63)}-${prior.uid.slice(0, 8)}-prior-${stage}-${workflow}-${action}${part}`;
+}
+
+/** Where an action stands, by names alone: what field managers are told apart by. */
+export interface NamedPlace {
+  plan: { namespace: string; name: string };
+  stage: string;
+  /** `use` counts the uses of this workflow in the stage, from 0. */
+  workflow: { namespace: string; name: string; use: number };
+  action: string;
+}
+
+const MANAGER_HEAD_MAX_BYTES = 100;
+const MANAGER_DIGEST_LENGTH = 12;
+
+/** Tells the field manager of an action from all others: the same in every run, whatever stands around the action. */
+export function managerDigest({ plan, stage, workflow, action }: NamedPlace): string {
+  const { namespace, name, use } = workflow;
+  const place = JSON.stringify([plan.namespace, plan.name, stage, namespace, name, use, action]);
+  return hashOf(place, MANAGER_DIGEST_LENGTH);
+}
+
+/**
+ * Field manager that an action writes under: `drover/<plan>/<action>/<digest>`, at most 113 bytes of the 128 that the API
+ * server takes (plan semantics, §3). Characters that may not stand in one become "-"; the digest keeps two apart.
+ */
+export function fieldManager(action: { planName: string; actionName: string; digest: string }): string {
+  const { planName, actionName, digest } = action;
+  const head = `${FIELD_MANAGER}/${planName}/${actionName}`.replace(/[^\x21-\x7e]|["\\]/gu, '-');
+  return `${head.slice(0, MANAGER_HEAD_MAX_BYTES)}/${digest}`;
 }

@@ -44,6 +44,11 @@ export interface ActionBody {
   action: Action;
   /** Merged parameters, only those that the action uses. */
   params: Record<string, Scalar>;
+  /**
+   * What the field manager of the action ends in; absent where it writes no objects, and in runs of earlier releases.
+   * See `managerDigest`.
+   */
+  manager?: string;
 }
 
 /**

@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { canonicalJson } from './json.js';
-import { decodeSnapshot, encodeSnapshot, takeSnapshot } from './snapshot.js';
+import { decodeSnapshot, encodeSnapshot, resolveBody, takeSnapshot } from './snapshot.js';
 import type { Snapshot } from './snapshot.js';
 import type { DRPlan, DRPlanExecution, DRWorkflow } from './types.js';
 
@@ -76,6 +76,44 @@ describe('snapshot parts', () => {
     const large = encoded(snapshot(randomBytes(2 * 1024 * 1024).toString('base64')));
     expect(() => decodeSnapshot(large.parts.slice(1), large.digest)).toThrow(/parts/);
     expect(decodeSnapshot(parts, digest)).toBeDefined();
+  });
+});
+
+describe('managers of fields', () => {
+  const use = { workflowRef: { name: 'w' } };
+  const taken = (stages: { name: string; workflows: object[] }[]): Snapshot => {
+    const value = snapshot('kind: ConfigMap');
+    return { ...value, plan: { ...value.plan, spec: { stages: stages as never } } };
+  };
+  const manager = (value: Snapshot, stage: number, workflow: number): string | undefined =>
+    resolveBody(value, { stage, workflow, action: 0 }).manager;
+
+  it('[F5] are the same wherever the stage stands, and differ between two uses of a workflow', () => {
+    const before = taken([{ name: 's', workflows: [use, use] }]);
+    const after = taken([
+      { name: 'new', workflows: [use] },
+      { name: 's', workflows: [{ workflowRef: { name: 'gone' } }, use, use] },
+    ]);
+    expect(manager(before, 0, 0)).toMatch(/^[0-9a-f]{12}$/);
+    expect(manager(after, 1, 1)).toBe(manager(before, 0, 0));
+    expect(manager(after, 1, 2)).toBe(manager(before, 0, 1));
+    expect(new Set([manager(after, 0, 0), manager(after, 1, 1), manager(after, 1, 2)]).size).toBe(3);
+  });
+
+  it('[F5] are given to what writes objects only', () => {
+    const value = snapshot('');
+    const actions = [
+      { name: 'call', type: 'HTTP', http: { url: 'https://x/' } },
+      {
+        name: 'called',
+        type: 'HTTP',
+        http: { url: 'https://x/' },
+        rollback: { type: 'KubernetesResource' as const, resource: { manifest: '' } },
+      },
+    ];
+    value.workflows['dr/w'] = { uid: 'w', generation: 1, spec: { actions } };
+    expect(resolveBody(value, { stage: 0, workflow: 0, action: 0 })).not.toHaveProperty('manager');
+    expect(resolveBody(value, { stage: 0, workflow: 0, action: 1 })).toHaveProperty('manager');
   });
 });
 

@@ -4,10 +4,12 @@
  */
 import { createHash } from 'node:crypto';
 import { gunzipSync, gzipSync } from 'node:zlib';
+import { managesFields } from './action-defaults.js';
 import { deriveDeletion } from './delete-mode.js';
 import { modeText } from './hooks.js';
 import type { Mode } from './hooks.js';
 import { canonicalJson, isObject } from './json.js';
+import { managerDigest } from './naming.js';
 import { mergeParameters } from './parameters.js';
 import type { MergedParameters } from './parameters.js';
 import type { Problem } from './problem.js';
@@ -240,13 +242,39 @@ export function parametersAt(snapshot: Snapshot, at: { stage: number; workflow: 
   );
 }
 
-/** An action with those of the parameters that it, its `when` or its custom rollback uses. */
+/** An action at a position, with those of the parameters that it, its `when` or its custom rollback uses. */
 export function bodyOf(
+  snapshot: Snapshot,
+  at: { stage: number; workflow: number },
   action: Action,
   values: Readonly<Record<string, Scalar>>,
   mentions: readonly Mention[] = mentionsOf(action, ''),
 ): ActionBody {
-  return { action, params: valuesUsed(mentions, values) };
+  return {
+    action,
+    params: valuesUsed(mentions, values),
+    ...(managesFields(action) && { manager: managerAt(snapshot, at, action.name) }),
+  };
+}
+
+/** What the field manager of an action ends in: names, not positions, so that it outlives changes around the action. */
+export function managerAt(
+  snapshot: Snapshot,
+  at: { stage: number; workflow: number },
+  action: string,
+): string {
+  const { namespace, name } = snapshot.plan;
+  const used = workflowAt(snapshot, at);
+  const earlier = Array.from({ length: at.workflow }, (_, workflow) =>
+    workflowAt(snapshot, { stage: at.stage, workflow }),
+  );
+  const use = earlier.filter((ref) => ref?.name === used?.name && ref?.namespace === used?.namespace).length;
+  return managerDigest({
+    plan: { namespace, name },
+    stage: snapshot.plan.spec.stages[at.stage]?.name ?? '',
+    workflow: { namespace: used?.namespace ?? '', name: used?.name ?? '', use },
+    action,
+  });
 }
 
 /**
@@ -263,5 +291,5 @@ export function resolveBody(snapshot: Snapshot, at: ActionAddress): ActionBody {
       `snapshot of plan "${snapshot.plan.name}" has no action at ${at.stage}/${at.workflow}/${at.action}`,
     );
   }
-  return bodyOf(action, parametersAt(snapshot, at).values);
+  return bodyOf(snapshot, at, action, parametersAt(snapshot, at).values);
 }

@@ -267,13 +267,30 @@ describe('Apply', () => {
     expect((await get('owned'))?.data).toEqual({ a: 'theirs' });
   });
 
-  it('restores what a second apply of ours had removed', async () => {
-    const first = life('Apply', configMap('narrowed', { a: '1', b: '1' }));
+  it('[F5] leaves alone what another action has applied', async () => {
+    const first = life('Apply', configMap('shared-out', { a: '1' }));
     await first.capture();
     await first.run();
-    const second = life('Apply', configMap('narrowed', { a: '2' }));
+    const second = life('Apply', configMap('shared-out', { b: '2' }));
     await second.capture();
-    await second.run();
+    const result = await second.run();
+    expect(result).toMatchObject({ kind: 'succeeded' });
+    expect(result).not.toHaveProperty('message');
+    expect((await get('shared-out'))?.data).toEqual({ a: '1', b: '2' });
+    expect(await first.undo()).toMatchObject({ kind: 'succeeded' });
+  });
+
+  it('[F5] names what it takes away of what it had applied before, and restores it', async () => {
+    const name = 'narrows';
+    const first = life('Apply', configMap('narrowed', { a: '1', b: '1' }), {}, { name });
+    await first.capture();
+    await first.run();
+    const second = life('Apply', configMap('narrowed', { a: '2' }), {}, { name });
+    await second.capture();
+    expect(await second.run()).toMatchObject({
+      kind: 'succeeded',
+      message: containing('took away what this action had set before and no longer names: data.b'),
+    });
     expect((await get('narrowed'))?.data).toEqual({ a: '2' });
     expect(await second.undo()).toMatchObject({ kind: 'succeeded' });
     expect((await get('narrowed'))?.data).toEqual({ a: '1', b: '1' });

@@ -14,6 +14,18 @@ export const resourceActionSchema = z
       .describe(
         'Apply only. Absent or true: take over fields that others own and name them; false: a conflict is an error.',
       ),
+    patchType: z
+      .enum(['merge', 'strategic'])
+      .optional()
+      .describe(
+        'Patch only. merge (default): lists are replaced as a whole; strategic: items of lists are merged by their names, for kinds of Kubernetes itself.',
+      ),
+    fieldValidation: z
+      .enum(['Strict', 'Warn'])
+      .optional()
+      .describe(
+        'What is done about fields that the kind does not have. Strict (default): the action fails; Warn: they are dropped.',
+      ),
   })
   .describe('Kubernetes objects of any kind.');
 /** KubernetesResource action (seed: KubernetesResourceAction). */
