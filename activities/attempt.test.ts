@@ -14,6 +14,8 @@ import type { AttemptDeps } from './prepare.js';
 import type { SnapshotStore } from './snapshots.js';
 import { createHeartbeats } from './heartbeats.js';
 import { createTargets } from './target.js';
+import { ownSealer } from './testing/own-sealer.js';
+import { createVouching } from './vouching.js';
 
 const impersonated: Impersonation[] = [];
 const notes: AttemptNote[] = [];
@@ -38,6 +40,8 @@ const deps: AttemptDeps = {
       notes.push(note);
     },
   },
+  // What is sealed and what is not is told apart in vouching.test.ts.
+  vouching: createVouching({ sealer: ownSealer(), acceptUnsealedUntil: new Date('2999-01-01') }),
 };
 
 function taskOf(part: Partial<ActionTask> = {}, action: Partial<Action> = {}): ActionTask {

@@ -17,6 +17,7 @@ import { startPulse } from './pulse.js';
 import type { Pulse } from './pulse.js';
 import { cutMessage, resumeSeries, tryAgain } from './series.js';
 import type { Series } from './series.js';
+import { NotYetVouched, tryVouchedAgain } from './vouching.js';
 
 /** Longest time of one attempt to capture or to settle; the server waits a minute. */
 export const HELPER_TIMEOUT_MS = 45_000;
@@ -78,13 +79,15 @@ export async function targetsAction(
   handler: Handler,
   deps: AttemptDeps,
 ): Promise<TargetsOutcome> {
-  return prepareEffect(task, deps, {
+  const outcome = await prepareEffect(task, deps, {
     look: (attempt) => {
       if (handler.targets === undefined) throw new Error(`an action of type ${task.type} has no clusters`);
       return handler.targets(attempt);
     },
     cut: 'interrupted before the clusters were known',
   });
+  if (outcome.kind !== 'clusters') return outcome;
+  return { ...outcome, clusters: outcome.clusters.map((target) => deps.vouching.cluster(task, target)) };
 }
 
 /** Does what comes before an effect and has none itself; `when` is evaluated first. */
@@ -166,7 +169,7 @@ async function attempt(
     } catch (error) {
       result = readError(error, task, pulse, deps);
     }
-    return conclude(result, pulse);
+    return deps.vouching.outcome(task, conclude(result, pulse));
   } finally {
     pulse.stop();
   }
@@ -188,6 +191,7 @@ async function byFreshPolicies<T extends { kind: string; reason?: string; effect
 export function readError(error: unknown, task: ActionTask, pulse: Pulse, deps: AttemptDeps): AttemptResult {
   // Taken up again by whoever is current, without being counted.
   if (error instanceof StaleAttempt) throw tryAgain('StaleAttempt', error.message, 1);
+  if (error instanceof NotYetVouched) throw tryVouchedAgain(error);
   return fromException(error, task, pulse, deps.log);
 }
 

@@ -4,18 +4,23 @@ import type { RenderScope } from '../api/render.js';
 import type { Action } from '../api/types.js';
 import type { ActionTask, Decision } from '../workflows/contract.js';
 import { judge, readAction } from './prepare.js';
+import type { AttemptDeps } from './prepare.js';
 import { SnapshotError } from './snapshots.js';
-import type { SnapshotStore } from './snapshots.js';
+import { NotVouched, NotYetVouched, tryVouchedAgain } from './vouching.js';
 
 /**
  * What has to be known before workflow code carries a step out itself: whether `when` lets it run, and its texts with
  * every placeholder filled in.
  *
- * @throws KubeError when the snapshot cannot be read now
+ * @throws KubeError when the snapshot cannot be read now; ApplicationFailure while nobody vouches for the task
  */
-export async function decideStep(task: ActionTask, snapshots: SnapshotStore): Promise<Decision> {
+export async function decideStep(
+  given: ActionTask,
+  deps: Pick<AttemptDeps, 'snapshots' | 'vouching'>,
+): Promise<Decision> {
   try {
-    const { action, scope } = await readAction(task, snapshots);
+    const task = await deps.vouching.task(given);
+    const { action, scope } = await readAction(task, deps);
     const verdict = action.when === undefined ? undefined : judge(action.when, task, scope);
     if (verdict !== undefined)
       return { kind: verdict.kind, reason: verdict.reason, message: verdict.message };
@@ -27,6 +32,8 @@ export async function decideStep(task: ActionTask, snapshots: SnapshotStore): Pr
     if (error instanceof SnapshotError) {
       return { kind: 'failed', reason: 'SnapshotLost', message: error.message };
     }
+    if (error instanceof NotVouched) return { kind: 'failed', reason: 'NotSealed', message: error.message };
+    if (error instanceof NotYetVouched) throw tryVouchedAgain(error);
     throw error;
   }
 }

@@ -27,6 +27,7 @@ import { createSnapshotStore } from './snapshots.js';
 import { createSubscriptionHandler } from './subscription.js';
 import { perCluster } from './subscription-clusters.js';
 import { createTargets } from './target.js';
+import { createVouching } from './vouching.js';
 import { createWaitHandler } from './wait.js';
 
 /** What activities are made with. */
@@ -40,6 +41,8 @@ export interface ActivityDeps {
   sealer: Sealer;
   /** Shows what actions wait for while they do. */
   notes: Notes;
+  /** Until then runs that were begun by a release without seals go on. */
+  acceptUnsealedUntil?: Date | undefined;
   /**
    * Whether a plan without `serviceAccountName` acts with the controller's own identity (plan semantics, §1). False:
    * its actions fail with `NoServiceAccount`.
@@ -73,28 +76,32 @@ export function createActivities(deps: ActivityDeps): WorkerActivities {
     policies: createPolicies(deps.kube),
     heartbeats: createHeartbeats(),
     notes: deps.notes,
+    vouching: createVouching(deps),
   };
   const waiting = steadyHeartbeats(WAIT_HEARTBEAT_MS);
   const handlerOf = (type: ActionType): Handler => {
-    if (isStepType(type)) throw new Error(`no activity carries out ${type}`);
+    // A task that somebody has made up may say anything.
+    if (isStepType(type) || !Object.hasOwn(handlers, type))
+      throw new Error(`no activity carries out ${String(type)}`);
     return handlers[type];
   };
-  const act = (type: keyof typeof handlers) => (task: ActionTask) => runAction(task, handlers[type], frame);
+  // What is done is up to the task alone: by which name it was called is for the Web UI.
+  const act = (task: ActionTask) => runAction(task, handlerOf(task.type), frame);
   return {
-    http: act('HTTP'),
-    job: act('Job'),
-    localization: act('Localization'),
-    globalization: act('Globalization'),
-    helmChart: act('HelmChart'),
-    subscription: act('Subscription'),
-    kubernetesResource: act('KubernetesResource'),
-    wait: (task) => runAction(task, handlers.Wait, { ...frame, heartbeats: waiting }),
-    notify: act('Notify'),
-    decide: (task) => decideStep(task, frame.snapshots),
+    http: act,
+    job: act,
+    localization: act,
+    globalization: act,
+    helmChart: act,
+    subscription: act,
+    kubernetesResource: act,
+    wait: (task) => runAction(task, handlerOf(task.type), { ...frame, heartbeats: waiting }),
+    notify: act,
+    decide: (task) => decideStep(task, frame),
     targets: (task) => targetsAction(task, handlerOf(task.type), frame),
     capture: (task) => captureAction(task, handlerOf(task.type), frame),
     cleanUp: (task) => cleanUpAction(task, handlerOf(task.type), frame),
     settle: (task) => settleAction(task, handlerOf(task.type), frame),
-    evaluate: (task) => Promise.resolve(evaluateStage(task)),
+    evaluate: (task) => evaluateStage(task, frame.vouching),
   };
 }

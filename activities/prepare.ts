@@ -24,6 +24,8 @@ import type { Policies } from './policies.js';
 import { cutMessage } from './series.js';
 import { SnapshotError } from './snapshots.js';
 import type { SnapshotStore } from './snapshots.js';
+import { NotVouched } from './vouching.js';
+import type { Vouching } from './vouching.js';
 
 /** What every attempt is made with. */
 export interface AttemptDeps {
@@ -38,6 +40,7 @@ export interface AttemptDeps {
   policies: Policies;
   heartbeats: Heartbeats;
   notes: Notes;
+  vouching: Vouching;
 }
 
 /** What earlier attempts leave to this one. */
@@ -59,15 +62,17 @@ type Final = Extract<AttemptResult, { kind: 'failed' | 'skipped' }>;
  * `settle`, which follows an attempt that had begun.
  *
  * @returns the attempt, or how the action ends without one
+ * @throws NotVouched, NotYetVouched where nobody vouches for the task
  */
 export async function prepare(
-  task: ActionTask,
+  given: ActionTask,
   method: Method,
   pulse: Pulse,
   inherited: Inherited,
   deps: AttemptDeps,
 ): Promise<{ attempt: Attempt } | Final> {
-  const { action, scope, custom, manager } = await readAction(task, deps.snapshots);
+  const task = await deps.vouching.task(given);
+  const { action, scope, custom, manager } = await readAction(task, deps);
   const { run } = task;
   const conditional = method !== 'settle' && (task.direction === 'forward' || custom);
   if (conditional && action.when !== undefined) {
@@ -161,9 +166,10 @@ const policyRefused = (message: string): Final => ({
  */
 export async function readAction(
   task: ActionTask,
-  snapshots: SnapshotStore,
+  { snapshots, vouching }: Pick<AttemptDeps, 'snapshots' | 'vouching'>,
 ): Promise<ActionInScope & { manager: string }> {
   const body = task.body ?? (await readBody(task, snapshots));
+  vouching.action(task, body);
   return { ...actionInScope(task, body), manager: await managerOf(body, task, snapshots) };
 }
 
@@ -202,6 +208,9 @@ export function dispatch(
  */
 export function fromException(error: unknown, task: ActionTask, pulse: Pulse, log: Logger): AttemptResult {
   const effect = pulse.effectBegan ? 'Unknown' : 'None';
+  if (error instanceof NotVouched) {
+    return { kind: 'failed', reason: 'NotSealed', message: error.message, effect };
+  }
   if (error instanceof RenderError) {
     return { kind: 'failed', reason: error.reason, message: error.message, effect };
   }

@@ -87,6 +87,8 @@ export interface ActionInput {
   uses: string[];
   /** Absent when the run is too large to carry bodies; then the activity reads the snapshot. */
   body?: ActionBody;
+  /** The bridge's seal of the body, for the direction that it is carried out in. */
+  bodySeal?: string;
   /** The custom rollback, when there is one: what decides its time and retries. */
   rollback?: RollbackInput;
   /** Absent: an activity carries it out. */
@@ -139,6 +141,10 @@ export interface UndoStep {
   outputs: OutputViews;
   /** A rollback hook: the action is carried out, not undone. */
   hook?: true;
+  /** Of a revert: the bridge's seal of what is undone, and by what. */
+  seal?: string;
+  /** The same for the part in each cluster, by `namespace/name` of its ManagedCluster. */
+  partSeals?: Record<string, string>;
 }
 
 /** A stage to undo. */

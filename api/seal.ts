@@ -13,6 +13,7 @@ import { canonicalJson } from './json.js';
  * - `body`: what an action of a run does, where it is sent along
  * - `undo`: what a step of a revert undoes, and by what
  * - `effect`: what an action has left behind, for a rollback inside its run
+ * - `cluster`: a cluster that an action was found to be carried out in
  * - `answer`: an answer to an approval
  * - `cancel`: who asked for a cancel
  * - `prior`, `after`: an object before and after an action, as it is kept for a revert
@@ -24,6 +25,7 @@ export const SEAL_PURPOSES = [
   'body',
   'undo',
   'effect',
+  'cluster',
   'answer',
   'cancel',
   'prior',
@@ -63,16 +65,16 @@ export type SealVerdict =
 /** Seals and verifies with the keys of a ring. */
 export interface Sealer {
   /** The seal of a value: `<key id>.<43 characters>`. */
-  seal(purpose: SealPurpose, value: unknown): string;
+  seal: (purpose: SealPurpose, value: unknown) => string;
   /** What a seal is worth for a value. Looks for a key that it does not know once more where the keys are kept. */
-  verify(purpose: SealPurpose, value: unknown, seal: unknown): Promise<SealVerdict>;
+  verify: (purpose: SealPurpose, value: unknown, seal: unknown) => Promise<SealVerdict>;
   /**
    * Sixteen hexadecimal digits that only who holds the ring can work out from a value: by the newest key first, then by
    * the older ones, by which what was named earlier is found.
    */
-  digits(value: unknown): [string, ...string[]];
+  digits: (value: unknown) => [string, ...string[]];
   /** Id of the key that signs now. */
-  keyId(): string;
+  keyId: () => string;
 }
 
 /** A ring that cannot be used; says which entry, and what is allowed. */

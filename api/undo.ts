@@ -1,7 +1,7 @@
 import { isRollbackHook, topologicalOrder } from './hooks.js';
 import type { HookPosition } from './hooks.js';
 import type { ActionInput, StageInput, UndoStageInput, UndoStep } from './run.js';
-import type { ActionStatus, StageStatus } from './types.js';
+import type { ActionOutputs, ActionStatus, ClusterActionStatus, StageStatus } from './types.js';
 
 /** Position of an action as `stage/workflow/action`, as `undone` and `unreverted` list it. */
 export const positionOf = (at: { stage: number; workflow: number; action: number }): string =>
@@ -177,7 +177,7 @@ function withHooks(steps: readonly UndoStep[], hooks: ReadonlyMap<number, readon
 /** Of what an action recorded, what its undo goes by: a large run has thousands of these in one input. */
 function recordOf(forward: ActionStatus): ActionStatus {
   const { name, type, phase, effect, order, round, outputs, clusterStatuses } = forward;
-  const { jobRef, created, priorRef, planExecutionRef } = outputs ?? {};
+  const trace = traceOf(outputs);
   return {
     name,
     ...(type !== undefined && { type }),
@@ -190,14 +190,41 @@ function recordOf(forward: ActionStatus): ActionStatus {
         ({ message: _m, startTime: _s, completionTime: _c, retryCount: _r, ...record }) => record,
       ),
     }),
-    ...(outputs !== undefined && {
-      outputs: {
-        ...(jobRef !== undefined && { jobRef }),
-        ...(created !== undefined && { created }),
-        ...(priorRef !== undefined && { priorRef }),
-        ...(planExecutionRef !== undefined && { planExecutionRef }),
-      },
-    }),
+    ...(trace !== undefined && { outputs: trace }),
+  };
+}
+
+/** Of what an action has put out, what its undo goes by. */
+export function traceOf(outputs: ActionOutputs | undefined): EffectTrace | undefined {
+  if (outputs === undefined) return undefined;
+  const { jobRef, created, priorRef, planExecutionRef } = outputs;
+  return {
+    ...(jobRef !== undefined && { jobRef }),
+    ...(created !== undefined && { created }),
+    ...(priorRef !== undefined && { priorRef }),
+    ...(planExecutionRef !== undefined && { planExecutionRef }),
+  };
+}
+
+/** What an action has left behind, as far as its undo goes by it. */
+export type EffectTrace = Pick<ActionOutputs, 'jobRef' | 'created' | 'priorRef' | 'planExecutionRef'>;
+
+/** Of what an action per cluster has recorded, what the undo of its part in one cluster goes by. */
+export function recordInCluster(forward: ActionStatus, record: ClusterActionStatus): ActionStatus {
+  const { name, type, outputs } = forward;
+  const created = (outputs?.created ?? []).filter((one) => one.name === record.subscription);
+  // Without outputs an undo looks for the marks on what was written.
+  const isKnown = outputs !== undefined && record.phase === 'Succeeded';
+  return {
+    name,
+    ...(type !== undefined && { type }),
+    phase: isKnown ? 'Succeeded' : 'Failed',
+    effect: record.effect ?? 'Unknown',
+    ...(record.round !== undefined && { round: record.round }),
+    outputs: {
+      ...(created.length > 0 && { created }),
+      ...(record.priorRef !== undefined && { priorRef: record.priorRef }),
+    },
   };
 }
 

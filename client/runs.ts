@@ -35,6 +35,8 @@ export interface RunMemo {
   name: string;
   uid: string;
   snapshot: SnapshotRef;
+  /** Id of the key that the bridge has sealed it under; absent of runs that a release without seals has begun. */
+  sealKey?: string;
 }
 
 /** Values of the search attributes of a run. */
@@ -123,6 +125,11 @@ export interface Runs {
    * the run's snapshot. Empty where Temporal knows no such workflow.
    */
   unfinished(workflowId: string): Promise<Unfinished>;
+  /** The workflow that has started another one. Undefined where nobody has, or Temporal knows no such workflow. */
+  parentOf(child: {
+    workflowId: string;
+    runId: string;
+  }): Promise<{ workflowId: string; runId: string } | undefined>;
   /** Which Temporal answers now: what it does not know means something only of runs that were started in it. */
   where(): Promise<TemporalIdentity>;
   /** Open runs whose id begins with the prefix. Eventually consistent. */
@@ -222,6 +229,13 @@ export function createRuns(client: Client): Runs {
     async unfinished(workflowId) {
       const found = await orNone(() => call(() => readUnfinished(client, workflowId)));
       return found ?? { actions: [], plans: [] };
+    },
+    async parentOf({ workflowId, runId }) {
+      const found = await orNone(() => call(() => client.workflow.getHandle(workflowId, runId).describe()));
+      const parent = found?.raw.workflowExecutionInfo?.parentExecution;
+      return parent?.workflowId && parent.runId
+        ? { workflowId: parent.workflowId, runId: parent.runId }
+        : undefined;
     },
     where: () =>
       call(() => readTemporalIdentity(client.connection.workflowService, client.options.namespace)),

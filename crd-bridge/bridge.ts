@@ -1,4 +1,5 @@
 import { setMaxListeners } from 'node:events';
+import { activityInfo } from '@temporalio/activity';
 import { Worker } from '@temporalio/worker';
 import type { NativeConnection } from '@temporalio/worker';
 import { ANNOTATIONS, API_VERSION, FINALIZERS, LABELS } from '../api/group.js';
@@ -37,6 +38,7 @@ import { createSnapshotStore } from './execution/snapshot-store.js';
 import { createSnapshotSweep } from './execution/snapshot-sweep.js';
 import { trimExecution } from './execution/stub.js';
 import type { CachedExecution, DrDeps } from './execution/types.js';
+import { createBridgeVouching } from './execution/vouching.js';
 import { createExecutionKind } from './kinds/dr-plan-execution.js';
 import { createPlanKind } from './kinds/dr-plan.js';
 import { createWorkflowKind } from './kinds/dr-workflow.js';
@@ -325,8 +327,14 @@ export async function startBridge(options: BridgeOptions): Promise<Bridge> {
   const running = informers.map((informer) => informer.run(abort.signal));
   const synced = Promise.all(informers.map((informer) => informer.whenSynced())).then(connect);
 
+  const vouching = createBridgeVouching({
+    ...deps,
+    caller: () => activityInfo().workflowExecution,
+    acceptUnsealedUntil: config['accept-unsealed-until'],
+  });
   const mirror = createMirror({
     ...deps,
+    vouching,
     onUpdate: (run, kind) => {
       controller.heard(run.uid);
       metrics.updates.inc({ kind });
@@ -338,7 +346,7 @@ export async function startBridge(options: BridgeOptions): Promise<Bridge> {
     taskQueue: taskQueues(cluster).bridge,
     activities: {
       ...mirror,
-      ...createNestedPlans({ ...deps, authority: createAuthority(kube, config.authorization) }),
+      ...createNestedPlans({ ...deps, vouching, authority: createAuthority(kube, config.authorization) }),
     },
     dataConverter: options.temporal.dataConverter,
     maxConcurrentActivityTaskExecutions: config['mirror-concurrency'],

@@ -3,6 +3,7 @@ import { z } from 'zod';
 import { isAccountName } from '../api/authority.js';
 import { parseDuration } from '../api/duration.js';
 import { PREVIOUS_CONTROLLER_NAMES } from '../client/previous-controller.js';
+import { readUnsealedUntil } from '../runtime/unsealed-until.js';
 
 /** An empty variable is one that is not set: as a number it would be zero. */
 const unsetIfEmpty = (text: unknown): unknown => (text === '' ? undefined : text);
@@ -16,6 +17,12 @@ const milliseconds = z.string().transform((text, context) => {
   return z.NEVER;
 });
 const duration = (fallback: string) => z.string().default(fallback).pipe(milliseconds);
+const unsealedUntil = z.string().transform((text, context) => {
+  const until = readUnsealedUntil(text);
+  if (until instanceof Date) return until;
+  context.addIssue({ code: 'custom', message: until.problem });
+  return z.NEVER;
+});
 const optionalDuration = z.preprocess(unsetIfEmpty, milliseconds.optional());
 const count = (fallback: number) => z.coerce.number().int().min(1).default(fallback);
 const optionalCount = z.preprocess(unsetIfEmpty, z.coerce.number().int().min(0).optional());
@@ -81,6 +88,7 @@ const schema = z.object({
   'pause-reminder': duration('10m'),
   namespace: z.string().min(1).optional(),
   'seal-ring': path,
+  'accept-unsealed-until': z.preprocess(unsetIfEmpty, unsealedUntil.optional()),
   'webhook-port': port.optional(),
   'webhook-host': z.string().default('127.0.0.1'),
   'webhook-url': z.url({ protocol: /^https$/, error: 'must be a URL that begins with https://' }).optional(),
@@ -158,6 +166,8 @@ const HELP: Record<keyof BridgeConfig, string> = {
   namespace:
     'namespace of the installation, for the Secrets of its certificates and of its seals (that of the pod, else drover-system)',
   'seal-ring': 'file of the keys of seals, instead of Secret drover-seal in that namespace',
+  'accept-unsealed-until':
+    'moment, at most 24h ahead, until which runs that a release without seals has begun may end although their execution is gone',
   'webhook-port': 'port of the admission webhooks; without it there is no admission',
   'webhook-host': 'address that the webhooks are served on (127.0.0.1; 0.0.0.0 in a pod)',
   'webhook-url': 'https URL by which the API server reaches the webhooks, instead of the Service',

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { readUnsealedUntil } from '../runtime/unsealed-until.js';
 
 const flag = z
   .enum(['true', 'false', '1', '0', ''])
@@ -12,6 +13,17 @@ const list = z
   .transform((value) =>
     (value ?? '').split(',').flatMap((item) => (item.trim() === '' ? [] : [item.trim()])),
   );
+
+const unsealedUntil = z
+  .string()
+  .optional()
+  .transform((text, context) => {
+    if (text === undefined || text === '') return undefined;
+    const until = readUnsealedUntil(text);
+    if (until instanceof Date) return until;
+    context.addIssue({ code: 'custom', message: until.problem });
+    return z.NEVER;
+  });
 
 const schema = z.object({
   DROVER_KUBECONFIG: z.string().optional(),
@@ -31,6 +43,7 @@ const schema = z.object({
   DROVER_ENCRYPTION_KEYS: z.string().min(1).optional(),
   DROVER_NAMESPACE: z.string().min(1).optional(),
   DROVER_SEAL_RING: z.string().min(1).optional(),
+  DROVER_ACCEPT_UNSEALED_UNTIL: unsealedUntil,
   DROVER_LOG_LEVEL: z.enum(['fatal', 'error', 'warn', 'info', 'debug', 'trace']).default('info'),
   DROVER_WORKFLOW_BUNDLE: z.string().optional(),
 });
@@ -64,6 +77,8 @@ export interface WorkerConfig {
   namespace?: string;
   /** File of the keys of seals; absent = Secret `drover-seal` in the namespace of the installation. */
   sealRing?: string;
+  /** Until then runs that were begun by a release without seals go on. */
+  acceptUnsealedUntil?: Date;
   logLevel: string;
   /** Prebuilt workflow bundle; absent = the one beside the program. */
   workflowBundle?: string;
@@ -104,6 +119,9 @@ export function loadConfig(env: NodeJS.ProcessEnv): WorkerConfig {
     ...(value.DROVER_ENCRYPTION_KEYS !== undefined && { encryptionKeys: value.DROVER_ENCRYPTION_KEYS }),
     ...(value.DROVER_NAMESPACE !== undefined && { namespace: value.DROVER_NAMESPACE }),
     ...(value.DROVER_SEAL_RING !== undefined && { sealRing: value.DROVER_SEAL_RING }),
+    ...(value.DROVER_ACCEPT_UNSEALED_UNTIL !== undefined && {
+      acceptUnsealedUntil: value.DROVER_ACCEPT_UNSEALED_UNTIL,
+    }),
     logLevel: value.DROVER_LOG_LEVEL,
     ...(value.DROVER_WORKFLOW_BUNDLE !== undefined && { workflowBundle: value.DROVER_WORKFLOW_BUNDLE }),
   };

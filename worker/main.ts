@@ -91,6 +91,7 @@ async function main(): Promise<void> {
       log,
       sealer: createSealer(sealRing),
       notes: createNotes(client),
+      acceptUnsealedUntil: config.acceptUnsealedUntil,
       controllerIdentity: config.controllerIdentity,
     }),
     common: {

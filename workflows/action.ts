@@ -44,13 +44,18 @@ export const taskPart = ({
   totalTimeoutMs,
   retry,
   body,
-}: ActionInput): Pick<ActionTask, 'name' | 'type' | 'timeoutMs' | 'totalTimeoutMs' | 'retry' | 'body'> => ({
+  bodySeal,
+}: ActionInput): Pick<
+  ActionTask,
+  'name' | 'type' | 'timeoutMs' | 'totalTimeoutMs' | 'retry' | 'body' | 'seals'
+> => ({
   name,
   type,
   timeoutMs,
   ...(totalTimeoutMs !== undefined && { totalTimeoutMs }),
   retry,
   ...(body !== undefined && { body }),
+  ...(bodySeal !== undefined && { seals: { body: bodySeal } }),
 });
 
 /**
@@ -108,6 +113,7 @@ async function removeMade({ input, task, bounds }: Series, outcome: ActionOutcom
         ...task,
         moment: 'after',
         made: outputs,
+        ...(outcome.seal !== undefined && { madeSeal: outcome.seal }),
       }),
     );
     return cleaned.message === undefined ? outcome : told(cleaned.message);

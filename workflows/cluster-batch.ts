@@ -6,12 +6,14 @@
  */
 import { CancellationScope } from '@temporalio/workflow';
 import { isTerminalItem } from '../api/phase.js';
-import type { ActionInput } from '../api/run.js';
+import type { ActionAddress, ActionInput } from '../api/run.js';
+import { recordInCluster } from '../api/undo.js';
 import type { ActionOutputs, ActionStatus, ClusterActionStatus, ObjectReference } from '../api/types.js';
 import { executeAction } from './action.js';
-import type { ActionOutcome, ActionTask, ClusterTarget, RunBounds } from './contract.js';
+import type { ActionOutcome, ActionTask, ClusterTarget, RunBounds, TaskSeals } from './contract.js';
 import { helperActivities } from './options.js';
 import { prepareEffect } from './preparation.js';
+import type { Vouchers } from './vouchers.js';
 
 /** Clusters that are worked on at once, unless an action says fewer: what waits holds a place in a worker. */
 const MAX_CLUSTERS_AT_ONCE = 100;
@@ -39,6 +41,7 @@ export interface Batch {
   /** In the order that a cluster goes through them. */
   actions: BatchAction[];
   bounds: RunBounds;
+  vouchers: Vouchers;
   /** Whether one failed cluster keeps others from starting. */
   failFast: boolean;
   /** Why the current scope was cancelled, once it is. */
@@ -127,8 +130,10 @@ export async function undoInClusters(undo: {
   bounds: RunBounds;
   totalMs: number;
   changed: () => void;
+  /** Seals of the part in a cluster. */
+  sealsOf: (at: ActionAddress) => TaskSeals;
 }): Promise<ActionOutcome> {
-  const { input, status, task, forward, bounds, totalMs, changed } = undo;
+  const { input, status, task, forward, bounds, totalMs, changed, sealsOf } = undo;
   const scope = CancellationScope.current();
   const records = (forward.clusterStatuses ?? []).filter(mayHaveEffect);
   status.clusterStatuses = records.map(({ cluster, clusterID }) => ({
@@ -149,11 +154,13 @@ export async function undoInClusters(undo: {
     }
     begin(own);
     changed();
+    const part = partOf(task, record);
     const outcome = await executeAction({
       input: named(input, record),
       task: {
-        ...partOf(task, record),
-        forward: recordOf(forward, record),
+        ...part,
+        seals: { ...part.seals, ...sealsOf(part.at) },
+        forward: recordInCluster(forward, record),
         ...(record.priorRef !== undefined && { prior: record.priorRef }),
       },
       bounds,
@@ -167,7 +174,7 @@ export async function undoInClusters(undo: {
 }
 
 /** Finds the clusters of an action, or how it ends without any. One that is tried again keeps those that it had. */
-async function resolve(action: BatchAction, { bounds }: Batch): Promise<ActionOutcome | undefined> {
+async function resolve(action: BatchAction, { bounds, vouchers }: Batch): Promise<ActionOutcome | undefined> {
   const { status, task } = action;
   if (status.clusterStatuses !== undefined) {
     for (const cluster of status.clusterStatuses) reopen(cluster);
@@ -185,6 +192,7 @@ async function resolve(action: BatchAction, { bounds }: Batch): Promise<ActionOu
   );
   if ('ended' in found) return found.ended;
   const { clusters, message } = found.ready;
+  vouchers.found(task.at, clusters);
   if (message !== undefined) status.message = message;
   status.clusterStatuses = clusters.map(({ cluster, clusterId }) => ({
     cluster,
@@ -199,11 +207,15 @@ async function runPart(action: BatchAction, status: ClusterActionStatus, batch: 
   const { input, task } = action;
   begin(status);
   action.changed();
+  const round = status.round === undefined ? 0 : status.round + 1;
+  const part = partOf(task, status, round);
+  const seal = batch.vouchers.clusterSeal(part.at);
   const outcome = await executeAction({
     input: named(input, status),
-    task: partOf(task, status, status.round === undefined ? 0 : status.round + 1),
+    task: seal === undefined ? part : { ...part, seals: { ...part.seals, cluster: seal } },
     bounds: batch.bounds,
   });
+  batch.vouchers.ended(part.at, outcome);
   apply(status, outcome);
   if (outcome.phase === 'Failed' && outcome.reason === 'Cancelled')
     status.reason = batch.interruption().reason;
@@ -224,25 +236,6 @@ const named = (input: ActionInput, { cluster }: ClusterActionStatus): ActionInpu
   ...input,
   name: `${input.name} @ ${cluster}`,
 });
-
-/** What the undo of one cluster goes by. */
-function recordOf(forward: ActionStatus, record: ClusterActionStatus): ActionStatus {
-  const { name, type, outputs } = forward;
-  const created = (outputs?.created ?? []).filter((one) => one.name === record.subscription);
-  // Without outputs an undo looks for the marks on what was written.
-  const isKnown = outputs !== undefined && record.phase === 'Succeeded';
-  return {
-    name,
-    ...(type !== undefined && { type }),
-    phase: isKnown ? 'Succeeded' : 'Failed',
-    effect: record.effect ?? 'Unknown',
-    ...(record.round !== undefined && { round: record.round }),
-    outputs: {
-      ...(created.length > 0 && { created }),
-      ...(record.priorRef !== undefined && { priorRef: record.priorRef }),
-    },
-  };
-}
 
 function begin(status: ClusterActionStatus): void {
   status.phase = 'Running';

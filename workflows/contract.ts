@@ -11,6 +11,7 @@ import type {
   StageInput,
   UndoStageInput,
 } from '../api/run.js';
+import type { EffectTrace } from '../api/undo.js';
 import type {
   ActionOutputs,
   ActionStatus,
@@ -104,6 +105,17 @@ export interface RunIdentity {
   /** The action of another run that this one is part of. */
   nesting?: Nesting;
   snapshot: SnapshotRef;
+  /**
+   * Workflow id of the run: nothing acts for it in another workflow. Absent, as what follows, in runs that were begun by a
+   * release without seals.
+   */
+  workflowId?: string;
+  /** SHA-256 of the run's input but this identity, hex: no other stages, order or deadline count. */
+  inputDigest?: string;
+  /** A failure is rolled back: only then does an Execute undo anything. */
+  rollsBack?: true;
+  /** The bridge's seal of all of the above (architecture, §7). */
+  seal?: string;
 }
 
 /** How often progress is mirrored. */
@@ -175,12 +187,16 @@ export interface StageResult {
   cancelled?: CancelRecord;
   /** What the bridge has last asked it for. */
   pace?: MirrorPace;
+  /** In a run that rolls back: what the worker vouches for of what the stage has done. */
+  vouchers?: StageVouchers;
 }
 
 /** Input of `drStageRollback`. */
 export interface StageRollbackInput {
   run: RunIdentity;
   undo: UndoStageInput;
+  /** Inside a run that rolls back: what workers vouch for of what the stage has done. */
+  vouchers?: StageVouchers;
   mirror: MirrorOptions;
   bounds: RunBounds;
 }
@@ -209,6 +225,33 @@ export interface ActionTask {
   forward?: ActionStatus;
   /** With `at.cluster`: the clusterId of that ManagedCluster. */
   clusterId?: string;
+  seals?: TaskSeals;
+}
+
+/** What bridge and worker vouch for of a task, beside its run: what each covers says `workflows/sealed.ts`. */
+export interface TaskSeals {
+  /** Of `body`, by the bridge. */
+  body?: string;
+  /** Of a step of a revert, by the bridge. */
+  step?: string;
+  /** Of `at.cluster` and `clusterId`, by the worker that found them. */
+  cluster?: string;
+  /** Of what an undo inside the run goes by, by the workers that did it. */
+  effects?: EffectVoucher[];
+}
+
+/** A worker's word for what an action has left behind. */
+export interface EffectVoucher {
+  seal: string;
+  /** What it is of, where that is not all that is known of the action. */
+  trace?: EffectTrace;
+}
+
+/** Vouchers of a stage, by `workflow/action`, and `workflow/action@cluster` for the part in one cluster. */
+export interface StageVouchers {
+  effects: Record<string, EffectVoucher[]>;
+  /** Seals of the clusters of actions per cluster. */
+  clusters: Record<string, string>;
 }
 
 /** A cluster that an action is carried out in by itself. */
@@ -216,6 +259,8 @@ export interface ClusterTarget {
   /** `namespace/name` of the ManagedCluster. */
   cluster: string;
   clusterId: string;
+  /** The worker's seal: the action is carried out in no other cluster. */
+  seal?: string;
 }
 
 /** How an action ends that something kept from beginning. */
@@ -245,13 +290,22 @@ export interface PriorRef {
 
 /** How an action ended. */
 export type ActionOutcome =
-  | { phase: 'Succeeded'; message?: string; outputs?: ActionOutputs; round: number; retryCount: number }
+  | {
+      phase: 'Succeeded';
+      message?: string;
+      outputs?: ActionOutputs;
+      /** Of what the outputs say was left behind. */
+      seal?: string;
+      round: number;
+      retryCount: number;
+    }
   | { phase: 'Skipped'; reason: string; message: string; round: number; retryCount: number }
   | {
       phase: 'Failed';
       reason: string;
       message: string;
       outputs?: ActionOutputs;
+      seal?: string;
       /** Whether the effect may be there. */
       effect: 'Done' | 'None' | 'Unknown';
       round: number;
@@ -271,6 +325,8 @@ export interface CleanupTask extends ActionTask {
   moment: 'before' | 'after';
   /** After: what the action has put out. */
   made?: ActionOutputs;
+  /** The worker's seal of what that says was left behind. */
+  madeSeal?: string;
 }
 
 /** How `cleanUp` ended. */
@@ -295,6 +351,8 @@ export type Decision =
 /** Input of `evaluate`: a stage's `when`. */
 export interface EvaluateTask {
   run: RunIdentity;
+  /** Index of the stage; absent in what an earlier release has asked for. */
+  stage?: number;
   expression: string;
   params: Record<string, Scalar>;
   phases: Record<string, string>;
@@ -460,7 +518,7 @@ export interface BridgeActivities {
   mirror: (update: MirrorUpdate) => Promise<MirrorPace | undefined>;
   finish: (update: FinishUpdate) => Promise<void>;
   /** Reads from the history of a stage, or of its rollback, what it has left half done. */
-  unfinished: (ended: { workflowId: string }) => Promise<Unfinished>;
+  unfinished: (ended: { workflowId: string; run?: RunIdentity }) => Promise<Unfinished>;
   /** Brings the execution of a nested plan forward, and says how far it is. Level-triggered: safe to repeat. */
   nestedPlan: (look: NestedTask) => Promise<NestedState>;
 }

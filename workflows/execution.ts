@@ -18,6 +18,7 @@ import { QUERIES, rollbackWorkflowId, stageWorkflowId } from './contract.js';
 import type { CancelRecord, RunInput, RunProgress, RunResult } from './contract.js';
 import { endEarlierStages } from './earlier-stages.js';
 import { bridgeActivities, startMirror } from './mirror.js';
+import { checkRunOrigin } from './origin.js';
 import { createOutbox } from './outbox.js';
 import type { RunContext, Verdict } from './run-context.js';
 import { runStages, stopsPlan } from './stage-scheduler.js';
@@ -35,6 +36,7 @@ export const progressQuery = defineQuery<RunProgress>(QUERIES.progress);
  * run went is its result.
  */
 export async function drPlanExecution(input: RunInput): Promise<RunResult> {
+  checkRunOrigin(input);
   const { run } = input;
   const startTime = now();
   const stages = initialStages(input);
@@ -110,6 +112,7 @@ export async function drPlanExecution(input: RunInput): Promise<RunResult> {
       forward,
       rollback,
       isCancelled: () => cancelRequest !== undefined,
+      vouchers: new Map(),
       nextOrder: () => (order += 1),
       announce: (text) => {
         message = text;

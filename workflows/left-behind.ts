@@ -19,6 +19,7 @@ export function settleLeft(
   return CancellationScope.nonCancellable(async () => {
     const { actions, plans } = await bridgeActivities(run, 'what the ended stage had begun').unfinished({
       workflowId,
+      run,
     });
     if (actions.length + plans.length === 0) return [];
     await sleep(LAST_ATTEMPT_MS, { summary: 'until no attempt of the ended stage is under way' });

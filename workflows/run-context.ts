@@ -9,6 +9,7 @@ import type {
   StageResult,
   StageRollbackInput,
   StageRunInput,
+  StageVouchers,
 } from './contract.js';
 import type { StopCause } from './workflow-runner.js';
 
@@ -22,6 +23,8 @@ export interface RunContext {
   /** Cancelled only by a cancel with `force`: the rollback inside a run. */
   rollback: CancellationScope;
   isCancelled: () => boolean;
+  /** What workers vouch for of the stages that have ended, by index: a rollback inside the run goes by it. */
+  vouchers: Map<number, StageVouchers>;
   /** Next rank in the order of completion. */
   nextOrder: () => number;
   /** Says in one line what the run is at. */

@@ -1,17 +1,21 @@
 import { CancellationScope } from '@temporalio/workflow';
 import { between, progressOf } from '../api/progress.js';
-import type { UndoStep } from '../api/run.js';
+import type { ActionAddress, UndoStep } from '../api/run.js';
 import type { ActionStatus } from '../api/types.js';
 import { executeAction, taskPart } from './action.js';
 import type { Series } from './action.js';
 import { listenForCancel } from './cancel.js';
-import type { ActionOutcome, ActionTask, StageResult, StageRollbackInput } from './contract.js';
+import { rollbackWorkflowId } from './contract.js';
+import type { ActionOutcome, ActionTask, StageResult, StageRollbackInput, TaskSeals } from './contract.js';
 import { followChanges } from './changes.js';
 import { runClusterBatch, undoInClusters } from './cluster-batch.js';
 import { startMirror } from './mirror.js';
 import { createNudges } from './nested-plan.js';
 import { listenForNotes } from './notes.js';
+import { checkChildOrigin } from './origin.js';
 import { resultOf } from './stage-result.js';
+import { createVouchers } from './vouchers.js';
+import type { Vouchers } from './vouchers.js';
 import { applyOutcome, now, skip } from './workflow-runner.js';
 
 /**
@@ -20,6 +24,7 @@ import { applyOutcome, now, skip } from './workflow-runner.js';
  */
 export async function drStageRollback(input: StageRollbackInput): Promise<StageResult> {
   const { undo } = input;
+  checkChildOrigin(input.run, (runId) => rollbackWorkflowId(runId, undo.index));
   const { status } = undo;
   const changes = followChanges(undo.index, status);
   // A rollback inside a failed run is not shown: the stage's status there tells how the run went forward.
@@ -39,6 +44,7 @@ export async function drStageRollback(input: StageRollbackInput): Promise<StageR
       changes.mark(workflow, action);
       mirror.touch();
     });
+    const vouchers = createVouchers(input.vouchers);
     const cancellation = listenForCancel(root, ({ forced }) => {
       state.cancelled = true;
       if (forced) nudges.force();
@@ -81,7 +87,7 @@ export async function drStageRollback(input: StageRollbackInput): Promise<StageR
       };
       applyOutcome(
         action,
-        await steps.run(() => undoStep(input, step, { status: action, changed, nudges, say })),
+        await steps.run(() => undoStep(input, step, { status: action, changed, vouchers, nudges, say })),
       );
       action.order = state.order += 1;
       if (ended(action) === 'Failed') failed = action;
@@ -147,11 +153,12 @@ const ended = (action: ActionStatus): string => action.phase;
 interface Shown extends Pick<Series, 'nudges' | 'say'> {
   status: ActionStatus;
   changed: () => void;
+  vouchers: Vouchers;
 }
 
 function undoStep(input: StageRollbackInput, step: UndoStep, shown: Shown): Promise<ActionOutcome> {
   if (step.hook === true) return runHook(input, step, shown);
-  const { status, changed, ...hooks } = shown;
+  const { status, changed, vouchers, ...hooks } = shown;
   // A custom rollback brings its own times and retries.
   const { rollback } = step.input;
   const rule =
@@ -167,6 +174,7 @@ function undoStep(input: StageRollbackInput, step: UndoStep, shown: Shown): Prom
         };
   const { bounds } = input;
   const { forward } = step;
+  const sealsOf = (at: ActionAddress): TaskSeals => sealsOfStep(step, vouchers, at);
   const task: ActionTask = {
     run: input.run,
     at: step.at,
@@ -178,6 +186,7 @@ function undoStep(input: StageRollbackInput, step: UndoStep, shown: Shown): Prom
     ...(rule.totalTimeoutMs !== undefined && { totalTimeoutMs: rule.totalTimeoutMs }),
     retry: rule.retry,
     ...(step.input.body !== undefined && { body: step.input.body }),
+    seals: sealsOf(step.at),
     outputs: step.outputs,
     phases: Object.fromEntries(Object.entries(step.outputs).map(([name, view]) => [name, view.phase])),
     forward,
@@ -185,24 +194,38 @@ function undoStep(input: StageRollbackInput, step: UndoStep, shown: Shown): Prom
   };
   const totalMs = bounds.undoStepMs;
   return rule.perCluster !== undefined && forward.clusterStatuses !== undefined
-    ? undoInClusters({ input: rule, status, task, forward, bounds, totalMs, changed })
+    ? undoInClusters({ input: rule, status, task, forward, bounds, totalMs, changed, sealsOf })
     : executeAction({ input: rule, task, bounds, totalMs, ...hooks });
+}
+
+/** Of a revert the bridge vouches for each step; inside a run that rolls back the workers that did what is undone. */
+function sealsOfStep(step: UndoStep, vouchers: Vouchers, at: ActionAddress): TaskSeals {
+  const { bodySeal } = step.input;
+  const seal = at.cluster === undefined ? step.seal : step.partSeals?.[at.cluster];
+  return {
+    ...(bodySeal !== undefined && { body: bodySeal }),
+    ...(seal !== undefined && { step: seal }),
+    ...vouchers.undoSeals(at),
+  };
 }
 
 /** A hook around the undoing: carried out as it is written, in the name of the run that undoes. */
 async function runHook(
   input: StageRollbackInput,
   step: UndoStep,
-  { status, changed, ...hooks }: Shown,
+  { status, changed, vouchers: _, ...hooks }: Shown,
 ): Promise<ActionOutcome> {
   const { input: action, at, outputs } = step;
   const { bounds } = input;
+  const part = taskPart(action);
   const task: ActionTask = {
-    run: { ...input.run, mode: 'Rollback' },
+    // Activities tell by the workflow that asks that its mode is Rollback.
+    run: input.run.seal === undefined ? { ...input.run, mode: 'Rollback' } : input.run,
     at,
     direction: 'forward',
     round: 0,
-    ...taskPart(action),
+    ...part,
+    ...(step.seal !== undefined && { seals: { ...part.seals, step: step.seal } }),
     outputs,
     phases: Object.fromEntries(Object.entries(outputs).map(([name, view]) => [name, view.phase])),
   };
@@ -213,6 +236,7 @@ async function runHook(
   await runClusterBatch({
     actions: [{ input: action, status, task, changed, ended: (how) => (outcome = how) }],
     bounds,
+    vouchers: createVouchers(),
     failFast: true,
     interruption: () => ({ reason: 'Cancelled', message: 'the run was cancelled before it began' }),
   });

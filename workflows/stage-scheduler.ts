@@ -99,6 +99,7 @@ async function runStage(context: RunContext, index: number): Promise<void> {
     return;
   }
   const ended = outcome.status;
+  if (outcome.vouchers !== undefined) context.vouchers.set(index, outcome.vouchers);
   context.settle(
     index,
     ended.phase === 'Skipped' ? ended : { ...ended, order: context.nextOrder() },

@@ -8,14 +8,16 @@ import { between, pendingStage } from '../api/progress.js';
 import type { StageStatus, WorkflowExecutionStatus } from '../api/types.js';
 import { listenForCancel } from './cancel.js';
 import { followChanges } from './changes.js';
-import { taskQueues } from './contract.js';
+import { stageWorkflowId, taskQueues } from './contract.js';
 import type { StageResult, StageRunInput, WorkerActivities } from './contract.js';
 import { startMirror } from './mirror.js';
 import { createApprovals } from './approvals.js';
 import { createNudges } from './nested-plan.js';
 import { listenForNotes } from './notes.js';
+import { checkChildOrigin } from './origin.js';
 import { createPauses } from './pause.js';
 import { resultOf } from './stage-result.js';
+import { createVouchers } from './vouchers.js';
 import {
   closeWorkflow,
   failedItself,
@@ -39,6 +41,7 @@ const SIBLING: StopCause = {
  */
 export async function drStage(input: StageRunInput): Promise<StageResult> {
   const { stage } = input;
+  checkChildOrigin(input.run, (runId) => stageWorkflowId(runId, stage.index));
   const status = pendingStage(stage);
   const state = { cancelled: false, stopping: false, order: 0 };
   const changes = followChanges(stage.index, status);
@@ -69,6 +72,7 @@ export async function drStage(input: StageRunInput): Promise<StageResult> {
       changes.mark(workflow, action);
       mirror.touch();
     });
+    const vouchers = createVouchers();
 
     const stopCause = (): StopCause => (state.cancelled ? CANCELLED : SIBLING);
     const workflows = status.workflowExecutions ?? [];
@@ -92,6 +96,7 @@ export async function drStage(input: StageRunInput): Promise<StageResult> {
         bounds: input.bounds,
         approvals,
         nudges,
+        vouchers,
         changed: (action) => {
           changes.mark(index, action);
           mirror.touch();
@@ -152,8 +157,10 @@ export async function drStage(input: StageRunInput): Promise<StageResult> {
       if (gate.failed) status.phase = 'Failed';
     }
     mirror.close();
+    const vouched = input.run.rollsBack === true ? vouchers.all() : undefined;
     return {
       ...(await resultOf(status, changes, mirror)),
+      ...(vouched !== undefined && { vouchers: vouched }),
       ...(cancellation.record !== undefined && wasCut(status) && { cancelled: cancellation.record }),
     };
   });
@@ -192,6 +199,7 @@ async function checkCondition(
     const outcome = await scope.run(() =>
       evaluate({
         run: input.run,
+        stage: input.stage.index,
         expression: when,
         params: input.stage.whenParams ?? {},
         phases: input.phases,

@@ -26,12 +26,19 @@ async function undoStages(
   for (const [position, undo] of plan.entries()) {
     if (undo.steps.length === 0) continue;
     if (scope.consideredCancelled) return { left: plan.slice(position) };
+    const vouchers = context.vouchers.get(undo.index);
     const outcome = await scope.run(() =>
       context.runChild({
         type: WORKFLOW_TYPES.stageRollback,
         workflowId: rollbackWorkflowId(workflowInfo().workflowId, undo.index),
         index: undo.index,
-        input: { run, undo, mirror: context.mirrorOptions(), bounds },
+        input: {
+          run,
+          undo,
+          mirror: context.mirrorOptions(),
+          bounds,
+          ...(vouchers !== undefined && { vouchers }),
+        },
       }),
     );
     const status: StageStatus =

@@ -9,6 +9,7 @@ import type { Approvals } from './approvals.js';
 import { runClusterBatch } from './cluster-batch.js';
 import type { ActionOutcome, ActionTask, RunBounds, RunIdentity } from './contract.js';
 import type { Nudges } from './nested-plan.js';
+import type { Vouchers } from './vouchers.js';
 
 /** What a use of a workflow runs in. */
 export interface WorkflowRunner {
@@ -23,6 +24,7 @@ export interface WorkflowRunner {
   changed: (action?: number) => void;
   approvals: Approvals;
   nudges: Nudges;
+  vouchers: Vouchers;
   /** Next rank in the stage's order of completion. */
   nextOrder: () => number;
   /** Why the scope was cancelled, once it is. */
@@ -168,6 +170,7 @@ async function runBatch(
 ): Promise<void> {
   await runClusterBatch({
     bounds: runner.bounds,
+    vouchers: runner.vouchers,
     failFast: runner.input.failurePolicy === 'FailFast',
     interruption,
     actions: batch.map((index) => {
@@ -189,7 +192,6 @@ async function runAction(
   interruption: () => StopCause,
 ): Promise<void> {
   const { action, own, task } = begin(runner, index);
-
   const outcome = await executeAction({
     input: action,
     task,
@@ -202,6 +204,7 @@ async function runAction(
       runner.changed(index);
     },
   });
+  runner.vouchers.ended(task.at, outcome);
   finish(runner, index, outcome, interruption);
 }
 

@@ -284,6 +284,7 @@ export const executionStatusSchema = z
       .object({
         workflowId: z.string().describe('Id of the Temporal workflow.'),
         runId: z.string().optional().describe('Run id of the Temporal workflow.'),
+        sealKey: z.string().optional().describe('Id of the key that the run is sealed under.'),
         clusterId: z.string().optional().describe('Id of the Temporal cluster that the run is in.'),
         namespaceId: z.string().optional().describe('Id of the Temporal namespace that the run is in.'),
         namespace: z.string().optional().describe('Name of the Temporal namespace.'),

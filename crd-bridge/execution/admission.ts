@@ -34,6 +34,7 @@ import { refusalOf, refuse, Refused, throwIf } from './refused.js';
 import type { CachedExecution, DrDeps } from './types.js';
 import { areWorkflowsOutdated, checkInputSize, findWork, workOf } from './work.js';
 import type { Work } from './work.js';
+import { sealInput } from './seal-input.js';
 
 /** Everything between a new execution and the start of its run. */
 export interface ExecutionAdmission {
@@ -178,7 +179,16 @@ export function createAdmission(deps: DrDeps): ExecutionAdmission {
       ...(nesting !== undefined && { nesting }),
       snapshot: located.ref,
     };
-    return { kind: 'start', prepared: prepare(execution, run, work, snapshot.resolved !== undefined) };
+    return {
+      kind: 'start',
+      prepared: prepare(
+        execution,
+        run,
+        work,
+        snapshot.resolved !== undefined,
+        resumed === undefined ? deps.sealer.keyId() : resumed.sealKey,
+      ),
+    };
   }
 
   /** Values are looked up as the identity that acts: whoever may run the plan sees no more through it. */
@@ -204,6 +214,7 @@ export function createAdmission(deps: DrDeps): ExecutionAdmission {
     run: RunIdentity,
     work: Work,
     isLookedUp: boolean,
+    sealKey: string | undefined,
   ): Extract<Admission, { kind: 'start' }>['prepared'] {
     const workflowId = runWorkflowId(run);
     const memo: RunMemo = {
@@ -211,6 +222,7 @@ export function createAdmission(deps: DrDeps): ExecutionAdmission {
       name: run.name,
       uid: run.uid,
       snapshot: run.snapshot,
+      ...(sealKey !== undefined && { sealKey }),
     };
     const { searchAttributes } = deps.temporal;
     const intervalMs =
@@ -232,14 +244,18 @@ export function createAdmission(deps: DrDeps): ExecutionAdmission {
               DrPhase: 'Running',
             },
           }),
-          input: {
-            run,
-            startDeadline: startDeadline(execution).toISOString(),
-            ...work.input,
-            mirror: { ...settings.mirror, intervalMs, pace: deps.pace() },
-            bounds: settings.bounds,
-            searchAttributes,
-          },
+          input: sealInput(
+            {
+              run,
+              startDeadline: startDeadline(execution).toISOString(),
+              ...work.input,
+              mirror: { ...settings.mirror, intervalMs, pace: deps.pace() },
+              bounds: settings.bounds,
+              searchAttributes,
+            },
+            workflowId,
+            deps.sealer,
+          ),
         }),
       record: async ({ runId }) => {
         const started = { ...run, snapshot: await startedSnapshot(workflowId, run.snapshot, isLookedUp) };
@@ -255,6 +271,7 @@ export function createAdmission(deps: DrDeps): ExecutionAdmission {
                 temporal: {
                   workflowId,
                   runId,
+                  ...(sealKey !== undefined && { sealKey }),
                   ...(deps.temporal.clusterId !== undefined && { clusterId: deps.temporal.clusterId }),
                   namespaceId: deps.temporal.namespaceId,
                   namespace: deps.temporal.namespace,

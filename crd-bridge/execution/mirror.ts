@@ -1,3 +1,4 @@
+import { ApplicationFailure } from '@temporalio/common';
 import { API_VERSION } from '../../api/group.js';
 import { isTerminalExecution } from '../../api/phase.js';
 import type { DRPlanExecution, DRPlanExecutionStatus } from '../../api/types.js';
@@ -11,12 +12,14 @@ import { applyFinish, applyMirror, applyRevertToTarget, newFailures } from './pr
 import { smallestStatus } from './size-guard.js';
 import { newlyUnconfirmed, STOP_UNCONFIRMED } from './stop-unconfirmed.js';
 import type { CachedExecution, DrDeps } from './types.js';
+import type { BridgeVouching } from './vouching.js';
 
 /** What mirroring is built from. */
 export interface MirrorDeps extends Pick<
   DrDeps,
   'caches' | 'writer' | 'mutex' | 'events' | 'log' | 'kube' | 'runs' | 'pace'
 > {
+  vouching: BridgeVouching;
   /** Told about every update, for the run controller and the metrics. */
   onUpdate: (run: RunIdentity, kind: 'mirror' | 'finish') => void;
 }
@@ -140,6 +143,7 @@ export function createMirror(deps: MirrorDeps): Pick<BridgeActivities, 'mirror' 
 
   return {
     async mirror(said) {
+      await deps.vouching.run(said.run, said.from === 'run' ? undefined : said.from);
       deps.onUpdate(said.run, 'mirror');
       const update = await withBegun(said);
       const key = executionKey(update.run);
@@ -152,8 +156,14 @@ export function createMirror(deps: MirrorDeps): Pick<BridgeActivities, 'mirror' 
       await Promise.all([done, mutex.run(key, () => flush(key, update.run))]);
       return deps.pace();
     },
-    unfinished: ({ workflowId }) => deps.runs.unfinished(workflowId),
+    async unfinished({ workflowId, run }) {
+      if (run !== undefined) await deps.vouching.run(run);
+      if (!deps.vouching.ownsStage(workflowId))
+        throw ApplicationFailure.nonRetryable(`"${workflowId}" is no stage of who asks`, 'NotSealed');
+      return deps.runs.unfinished(workflowId);
+    },
     async finish(update) {
+      await deps.vouching.run(update.run);
       deps.onUpdate(update.run, 'finish');
       const known = await withBegun(update);
       await mutex.run(executionKey(update.run), () => finish(known));

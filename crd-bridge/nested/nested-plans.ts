@@ -29,11 +29,16 @@ export function createNestedPlans(deps: NestedDeps): Pick<BridgeActivities, 'nes
   }
 
   return {
-    async nestedPlan(look) {
-      const { task } = look;
+    async nestedPlan(asked) {
+      const vouched = await deps.vouching.task(asked.task);
+      if ('reason' in vouched) return failed(vouched);
+      const { task } = vouched;
+      const look = { ...asked, task };
       const body = await bodyOf(task);
       if ('unreadable' in body)
         return failed({ reason: 'SnapshotLost', message: body.unreadable }, 'Unknown');
+      const stranger = deps.vouching.action(task, body);
+      if (stranger !== undefined) return failed(stranger);
       const { action, scope, custom } = actionInScope(task, body);
       if (task.direction === 'undo' && !custom) return lookAtInverse(objects, look);
       try {

@@ -12,11 +12,13 @@ import { findPlan } from '../execution/find-plan.js';
 import type { Refusal } from '../execution/gates.js';
 import { refOf } from '../execution/identity.js';
 import type { CachedExecution, DrDeps } from '../execution/types.js';
+import type { BridgeVouching } from '../execution/vouching.js';
 import { mayRun } from './permission.js';
 import type { Permission, PermissionDeps } from './permission.js';
 
 /** What nested plans are built from. */
-export type NestedDeps = Pick<DrDeps, 'writer' | 'runs' | 'log' | 'cluster'> & PermissionDeps;
+export type NestedDeps = Pick<DrDeps, 'writer' | 'runs' | 'log' | 'cluster'> &
+  PermissionDeps & { vouching: BridgeVouching };
 
 /** What becomes a nested execution. */
 export interface NestedRequest {

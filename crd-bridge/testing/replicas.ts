@@ -8,6 +8,7 @@ import { createMirror } from '../execution/mirror.js';
 import { createSnapshotStore } from '../execution/snapshot-store.js';
 import type { CachedExecution, DrDeps } from '../execution/types.js';
 import { trimExecution } from '../execution/stub.js';
+import { createBridgeVouching } from '../execution/vouching.js';
 import { createExecutionKind } from '../kinds/dr-plan-execution.js';
 import { createPlanKind } from '../kinds/dr-plan.js';
 import { createWorkflowKind } from '../kinds/dr-workflow.js';
@@ -18,6 +19,7 @@ import { createRunController } from '../core/run-controller.js';
 import { createStartRoom } from '../core/start-room.js';
 import { createStatusWriter } from '../core/status-writer.js';
 import { API_VERSION } from '../../api/group.js';
+import { runWorkflowId } from '../../api/naming.js';
 import { createSealer, newSealKey, parseSealKeys } from '../../api/seal.js';
 import type { DRPlan, DRPlanExecution, DRWorkflow } from '../../api/types.js';
 import type { RunDescription, Runs } from '../../client/runs.js';
@@ -25,7 +27,8 @@ import type { KubeClient } from '../../kube/client.js';
 import { KubeError } from '../../kube/error.js';
 import { createInformer } from '../../kube/informer.js';
 import type { KubeObject } from '../../kube/object.js';
-import type { BridgeActivities, CancelRequest } from '../../workflows/contract.js';
+import type { BridgeActivities, CancelRequest, RunIdentity } from '../../workflows/contract.js';
+import { sealedRun } from '../../workflows/sealed.js';
 
 type ObjectKey = Parameters<KubeClient['get']>[0];
 type Request = 'get' | 'patch' | 'start' | 'describe' | 'signal';
@@ -272,7 +275,7 @@ export function createReplica(
     deps,
     clock,
     kind,
-    mirror: createMirror({ ...deps, onUpdate: silent }),
+    mirror: speaksItself(deps),
     sync,
     reconcile: () => controller.reconcile(cached()),
     reconcilePlan: () => {
@@ -282,6 +285,20 @@ export function createReplica(
     },
     cached,
   };
+}
+
+/** The activities by which runs reach status, asked by the run's own workflow with what the bridge has sealed. */
+export function speaksItself(deps: DrDeps): Pick<BridgeActivities, 'mirror' | 'finish'> {
+  const asking = { workflowId: '', runId: 'r1' };
+  const vouching = createBridgeVouching({ ...deps, caller: () => asking });
+  const { mirror, finish } = createMirror({ ...deps, vouching, onUpdate: () => undefined });
+  const sealed = <T extends { run: RunIdentity }>(update: T): T => {
+    const workflowId = runWorkflowId(update.run);
+    asking.workflowId = workflowId;
+    const run = { ...update.run, workflowId };
+    return { ...update, run: { ...run, seal: deps.sealer.seal('run', sealedRun(run)) } };
+  };
+  return { mirror: (update) => mirror(sealed(update)), finish: (update) => finish(sealed(update)) };
 }
 
 function apply(target: KubeObject, operation: PatchOperation): void {

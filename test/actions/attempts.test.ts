@@ -17,12 +17,13 @@ import { taskQueues } from '../../workflows/contract.js';
 import type { ActionOutcome } from '../../workflows/contract.js';
 import type { oneAction } from '../support/one-action.js';
 import { connect } from '../support/attempts.js';
-import { ownSealer } from '../support/seals.js';
+import { ownSealer, sealTask } from '../support/seals.js';
 import { startWorkers } from '../support/workers.js';
 import type { StartedWorkers } from '../support/workers.js';
 
 const cluster = `attempts-${randomUUID().slice(0, 8)}`;
 const taskQueue = taskQueues(cluster).worker;
+const sealer = ownSealer();
 let native: NativeConnection;
 let client: Client;
 let workflowBundle: WorkflowBundle;
@@ -76,7 +77,7 @@ function startWorker(options: { shutdownGraceTime?: number } = {}): Promise<Star
     workflowBundle,
     activities: createActivities({
       kube: connect(inject('kubeconfig')),
-      sealer: ownSealer(),
+      sealer,
       egress: createEgressPolicy({ allowLoopback: true }),
       log: pino({ level: 'silent' }),
       notes: { send: () => undefined },
@@ -128,10 +129,11 @@ function start(
       phases: {},
     },
   };
+  const workflowId = `one-action-${randomUUID()}`;
   return client.workflow.start<typeof oneAction>('oneAction', {
     taskQueue,
-    workflowId: `one-action-${randomUUID()}`,
-    args: [series],
+    workflowId,
+    args: [{ ...series, task: sealTask(sealer, series.task, workflowId) }],
   });
 }
 

@@ -20,12 +20,13 @@ import type { ActionOutcome, ActionTask } from '../../workflows/contract.js';
 import { connect, openBench } from '../support/attempts.js';
 import type { Bench } from '../support/attempts.js';
 import type { oneAction } from '../support/one-action.js';
-import { ownSealer } from '../support/seals.js';
+import { ownSealer, sealTask } from '../support/seals.js';
 import { startWorkers } from '../support/workers.js';
 import type { StartedWorkers } from '../support/workers.js';
 
 const cluster = `target-${randomUUID().slice(0, 8)}`;
 const taskQueue = taskQueues(cluster).worker;
+const sealer = ownSealer();
 const SECRET = 'site-b';
 let bench: Bench;
 let options: UpOptions;
@@ -69,7 +70,7 @@ beforeAll(async () => {
     }),
     activities: createActivities({
       kube: bench.kube,
-      sealer: ownSealer(),
+      sealer,
       egress: createEgressPolicy({ allowLoopback: true, apiServers: [bench.kube.server] }),
       log: pino({ level: 'silent' }),
       notes: { send: () => undefined },
@@ -104,9 +105,10 @@ async function start(
   const at = undo?.at ?? { stage: 0, workflow: 0, action: (position += 1) };
   const retry = { limit: 40, intervalMs: 500, backoffMultiplier: 1, maxIntervalMs: 500 };
   const named = { name: 'act', target: { kubeconfigSecretRef: { name: SECRET } }, ...action };
+  const workflowId = `target-${randomUUID()}`;
   const handle = await client.workflow.start<typeof oneAction>('oneAction', {
     taskQueue,
-    workflowId: `target-${randomUUID()}`,
+    workflowId,
     args: [
       {
         input: {
@@ -120,20 +122,24 @@ async function start(
           uses: [],
         },
         bounds: { undoStepMs: 60_000, settleMs: 60_000, pauseReminderMs: 600_000 },
-        task: {
-          run: { ...bench.run, cluster },
-          at,
-          direction: undo === undefined ? 'forward' : 'undo',
-          round: 0,
-          name: named.name,
-          type: action.type,
-          timeoutMs: 60_000,
-          retry,
-          body: { action: named, params: {} },
-          outputs: {},
-          phases: {},
-          ...(undo !== undefined && { forward: undo.forward }),
-        },
+        task: sealTask(
+          sealer,
+          {
+            run: { ...bench.run, cluster },
+            at,
+            direction: undo === undefined ? 'forward' : 'undo',
+            round: 0,
+            name: named.name,
+            type: action.type,
+            timeoutMs: 60_000,
+            retry,
+            body: { action: named, params: {} },
+            outputs: {},
+            phases: {},
+            ...(undo !== undefined && { forward: undo.forward }),
+          },
+          workflowId,
+        ),
       },
     ],
   });

@@ -19,7 +19,7 @@ import { startRecorder } from '../support/recorder.js';
 import type { Recorder } from '../support/recorder.js';
 import { openStack } from '../support/stack.js';
 import type { Stack } from '../support/stack.js';
-import { ownSealer } from '../support/seals.js';
+import { ownSealer, sealTask } from '../support/seals.js';
 
 let stack: Stack;
 let recorder: Recorder;
@@ -83,9 +83,10 @@ async function act(
   options: { controllerIdentity?: boolean } = {},
 ): Promise<ActionOutcome> {
   const { namespace } = stack;
+  const sealer = ownSealer();
   const activities = createActivities({
     kube: through,
-    sealer: ownSealer(),
+    sealer,
     egress: createEgressPolicy({ allowLoopback: true }),
     log: pino({ level: 'silent' }),
     notes: { send: () => undefined },
@@ -115,8 +116,11 @@ async function act(
     phases: {},
   };
   const run = action.type === 'HTTP' ? activities.http : activities.kubernetesResource;
-  const environment = new MockActivityEnvironment({ scheduledTimestampMs: Date.now() });
-  const outcome: ActionOutcome = await environment.run(run, task);
+  const environment = new MockActivityEnvironment({
+    scheduledTimestampMs: Date.now(),
+    workflowExecution: { workflowId: 'own', runId: 'r' },
+  });
+  const outcome: ActionOutcome = await environment.run(run, sealTask(sealer, task, 'own'));
   return outcome;
 }
 

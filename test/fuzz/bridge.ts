@@ -5,11 +5,10 @@ import { runWorkflowId } from '../../api/naming.js';
 import type { ActionStatus, DRPlan, DRPlanExecution, DRWorkflow, StageStatus } from '../../api/types.js';
 import { positionOf } from '../../api/undo.js';
 import { createAdmission } from '../../crd-bridge/execution/admission.js';
-import { createMirror } from '../../crd-bridge/execution/mirror.js';
 import type { CachedExecution } from '../../crd-bridge/execution/types.js';
 import { createPlanKind } from '../../crd-bridge/kinds/dr-plan.js';
 import { createWorkflowKind } from '../../crd-bridge/kinds/dr-workflow.js';
-import { createReplica, createWorld, NAMESPACE } from '../../crd-bridge/testing/replicas.js';
+import { createReplica, createWorld, NAMESPACE, speaksItself } from '../../crd-bridge/testing/replicas.js';
 import { PATHS } from '../../crd-bridge/webhook/configuration.js';
 import { answer, readReview } from '../../crd-bridge/webhook/review.js';
 import { createRules } from '../../crd-bridge/webhook/rules.js';
@@ -46,7 +45,7 @@ export async function tell(story: Story): Promise<Told[]> {
   const plans = createPlanKind(deps, workflows);
   const rules = createRules(deps, { workflows, plans });
   const admission = createAdmission(deps);
-  const mirror = createMirror({ ...deps, onUpdate: () => undefined });
+  const mirror = speaksItself(deps);
   const told: Told[] = [];
 
   /** Asks as the API server does: over JSON. */

@@ -1,22 +1,45 @@
-/** Seals for tests: those of the stack, and those of a ring of a test's own. */
+/** Seals for tests: those of the stack, and what a bridge would seal of a task. */
 import { inject } from 'vitest';
-import { createSealer, newSealKey, parseSealKeys } from '../../api/seal.js';
-import type { SealKeys, Sealer } from '../../api/seal.js';
+import { createSealer, parseSealKeys } from '../../api/seal.js';
+import type { Sealer } from '../../api/seal.js';
 import { dataPaths } from '../../local/paths.js';
 import { readEntries } from '../../runtime/entries-file.js';
+import type { ActionTask, RunIdentity } from '../../workflows/contract.js';
+import { sealedBody, sealedRun, sealedStep } from '../../workflows/sealed.js';
 
-const fixed = (keys: SealKeys): Sealer =>
-  createSealer({ current: () => keys, again: () => Promise.resolve(keys) });
+export { ownSealer } from '../../activities/testing/own-sealer.js';
 
 /** File of the ring that bridge and worker of the stack hold. */
 export const stackRingFile = (): string => dataPaths(inject('dataDir')).sealRing;
 
 /** Seals as bridge and worker of the stack do. */
-export const stackSealer = async (): Promise<Sealer> =>
-  fixed(parseSealKeys(await readEntries(stackRingFile())));
+export async function stackSealer(): Promise<Sealer> {
+  const keys = parseSealKeys(await readEntries(stackRingFile()));
+  return createSealer({ current: () => keys, again: () => Promise.resolve(keys) });
+}
 
-/** Seals under a key that nobody else holds. */
-export function ownSealer(): Sealer {
-  const { id, value } = newSealKey(new Date());
-  return fixed(parseSealKeys({ [id]: value }));
+/** A run as the bridge seals it for a workflow. */
+export function sealRun(sealer: Sealer, identity: RunIdentity, workflowId: string): RunIdentity {
+  const run = { ...identity, workflowId };
+  return { ...run, seal: sealer.seal('run', sealedRun(run)) };
+}
+
+/** A task of a run as the bridge seals it for a workflow: one that is carried out, or a step of a revert. */
+export function sealTask(sealer: Sealer, task: ActionTask, workflowId: string): ActionTask {
+  const isUndo = task.direction === 'undo';
+  const run = sealRun(sealer, { ...task.run, ...(isUndo && { operation: 'Revert' }) }, workflowId);
+  const { at, direction, body, forward, outputs, clusterId } = task;
+  const { uid } = run;
+  return {
+    ...task,
+    run,
+    seals: {
+      ...(body !== undefined && {
+        body: sealer.seal('body', sealedBody({ uid, at, direction, body })),
+      }),
+      ...(run.operation === 'Revert' && {
+        step: sealer.seal('undo', sealedStep({ uid, at, direction, forward, outputs, clusterId })),
+      }),
+    },
+  };
 }

@@ -1,0 +1,15 @@
+const MOST_MS = 24 * 3_600_000;
+
+/**
+ * Reads until when runs that were begun by a release without seals go on: a moment, at most 24 hours ahead, since as long
+ * as they do whoever may start workflows in Temporal may begin some of their own. One that has passed changes nothing.
+ *
+ * @returns the moment, or what is wrong with the text
+ */
+export function readUnsealedUntil(text: string, now = new Date()): Date | { problem: string } {
+  const until = new Date(text);
+  const isMoment = /^\d{4}-\d\d-\d\dT/.test(text) && !Number.isNaN(until.getTime());
+  if (!isMoment) return { problem: `must be a moment such as ${now.toISOString().slice(0, 16)}:00Z` };
+  if (until.getTime() - now.getTime() > MOST_MS) return { problem: 'is more than 24 hours ahead' };
+  return until;
+}
