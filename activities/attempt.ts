@@ -2,6 +2,7 @@
  * The frame around every action activity: one call is one attempt. It gives signs of life, bounds times, turns cancel
  * and shutdown into the handler's signal, and leaves counting to the {@link Series}.
  */
+import { activityInfo } from '@temporalio/activity';
 import type {
   ActionOutcome,
   ActionTask,
@@ -191,7 +192,10 @@ async function byFreshPolicies<T extends { kind: string; reason?: string; effect
 export function readError(error: unknown, task: ActionTask, pulse: Pulse, deps: AttemptDeps): AttemptResult {
   // Taken up again by whoever is current, without being counted.
   if (error instanceof StaleAttempt) throw tryAgain('StaleAttempt', error.message, 1);
-  if (error instanceof NotYetVouched) throw tryVouchedAgain(error);
+  if (error instanceof NotYetVouched) {
+    if (activityInfo().attempt === 1) deps.notes.send({ at: task.at, message: error.message });
+    throw tryVouchedAgain(error);
+  }
   return fromException(error, task, pulse, deps.log);
 }
 

@@ -27,6 +27,7 @@ import { createSnapshotStore } from './snapshots.js';
 import { createSubscriptionHandler } from './subscription.js';
 import { perCluster } from './subscription-clusters.js';
 import { createTargets } from './target.js';
+import { vouchFor } from './vouch.js';
 import { createVouching } from './vouching.js';
 import { createWaitHandler } from './wait.js';
 
@@ -103,5 +104,6 @@ export function createActivities(deps: ActivityDeps): WorkerActivities {
     cleanUp: (task) => cleanUpAction(task, handlerOf(task.type), frame),
     settle: (task) => settleAction(task, handlerOf(task.type), frame),
     evaluate: (task) => evaluateStage(task, frame.vouching),
+    vouch: (task) => vouchFor(task, frame.vouching),
   };
 }

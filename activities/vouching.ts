@@ -1,5 +1,6 @@
 /** What a worker does only where bridge or worker vouch for it, and what it vouches for itself (architecture, §7). */
 import { activityInfo } from '@temporalio/activity';
+import type { ApprovalAnswer } from '../api/approval.js';
 import type { ActionAddress, ActionBody } from '../api/run.js';
 import type { Sealer } from '../api/seal.js';
 import { traceOf } from '../api/undo.js';
@@ -11,6 +12,7 @@ import {
   explain,
   inItsMode,
   isTraceless,
+  sealedAnswer,
   sealedCluster,
   sealedEffect,
 } from '../workflows/sealed.js';
@@ -53,6 +55,12 @@ export interface Vouching {
    * @throws {@link NotVouched}, {@link NotYetVouched}
    */
   run(run: RunIdentity, stage: number): Promise<void>;
+  /**
+   * Makes sure of an answer to an approval of a run.
+   *
+   * @throws {@link NotVouched}, {@link NotYetVouched}
+   */
+  answer(run: RunIdentity, answer: ApprovalAnswer): Promise<void>;
   /** The outcome of a task with a seal of what it has left behind. */
   outcome(task: ActionTask, outcome: ActionOutcome): ActionOutcome;
   /** A cluster that was found for a task, sealed. */
@@ -101,6 +109,11 @@ export function createVouching(options: {
     },
     async run(run, stage) {
       pass(await checkRun(run, { caller: caller(), stage }, sealer.verify), run);
+    },
+    async answer(run, answer) {
+      const found = await sealer.verify('answer', sealedAnswer(run.uid, answer), answer.seal);
+      if (found.kind === 'unknownKey') pass(found, run);
+      if (found.kind === 'wrong') throw new NotVouched('the bridge has not sent this answer');
     },
     outcome: (task, outcome) => {
       const trace = outcome.phase === 'Skipped' ? undefined : traceOf(outcome.outputs);

@@ -23,6 +23,8 @@ export interface ApprovalAnswer {
   time: string;
   /** Whether the API server vouches for the user. */
   verified: boolean;
+  /** The bridge's seal of all that, for one run: without it an answer does not count. */
+  seal?: string;
 }
 
 /** Longest comment that is kept, in characters. */

@@ -330,6 +330,7 @@ export async function startBridge(options: BridgeOptions): Promise<Bridge> {
   const vouching = createBridgeVouching({
     ...deps,
     caller: () => activityInfo().workflowExecution,
+    show: (execution, { reason, message }) => executionKind.held(execution, reason, message),
     acceptUnsealedUntil: config['accept-unsealed-until'],
   });
   const mirror = createMirror({

@@ -1,13 +1,30 @@
-import { condition, defineSignal, setHandler } from '@temporalio/workflow';
+import {
+  ActivityCancellationType,
+  CancellationScope,
+  condition,
+  defineSignal,
+  patched,
+  proxyLocalActivities,
+  setHandler,
+} from '@temporalio/workflow';
 import { outcomeOf, refuseAnswer } from '../api/approval.js';
 import type { ApprovalAnswer, ApprovalState } from '../api/approval.js';
 import { formatDuration } from '../api/duration.js';
 import type { ActionOutputs } from '../api/types.js';
 import { SIGNALS } from './contract.js';
-import type { ActionOutcome, Decision } from './contract.js';
+import type { ActionOutcome, Decision, VouchTask, WorkerActivities } from './contract.js';
+
+/** Histories without it are of releases that took every answer for one of the bridge's. */
+const SEALED_ANSWERS = 'sealed-answers';
 
 /** A person's answer to an approval of the stage. */
 export const answerSignal = defineSignal<[ApprovalAnswer]>(SIGNALS.answer);
+
+const { vouch } = proxyLocalActivities<Pick<WorkerActivities, 'vouch'>>({
+  startToCloseTimeout: '10s',
+  cancellationType: ActivityCancellationType.WAIT_CANCELLATION_COMPLETED,
+  retry: { initialInterval: '1s', backoffCoefficient: 2, maximumInterval: '1m' },
+});
 
 type Ending =
   | Omit<Extract<ActionOutcome, { phase: 'Succeeded' }>, 'round' | 'retryCount'>
@@ -27,19 +44,49 @@ export interface Approvals {
   ) => Promise<Ending>;
 }
 
+/** An approval that waits. */
+interface Waiting {
+  take: (answer: ApprovalAnswer) => void;
+  /** Says why an answer does not count. */
+  refuse: (why: string) => void;
+}
+
 /**
  * Listens for answers. One that comes while its approval does not wait is never heard later: an answer is for the question
- * that was asked when it was given.
- *
- * @param requester who asked for the run, where that is known
+ * that was asked when it was given. Only what the bridge has sent counts (architecture, §7).
  */
-export function createApprovals(requester: string | undefined): Approvals {
-  const waiting = new Map<string, (answer: ApprovalAnswer) => void>();
+export function createApprovals({ run, stage }: Pick<VouchTask, 'run' | 'stage'>): Approvals {
+  const requester = run.requestedBy;
+  const waiting = new Map<string, Waiting>();
   const heard = new Set<string>();
-  setHandler(answerSignal, (answer) => {
+  const take = (answer: ApprovalAnswer, approval: Waiting | undefined): void => {
     if (heard.has(answer.id)) return;
     heard.add(answer.id);
-    waiting.get(answer.at)?.(answer);
+    approval?.take(answer);
+  };
+
+  async function vouched(answer: ApprovalAnswer, approval: Waiting | undefined): Promise<void> {
+    const outcome = await CancellationScope.nonCancellable(() => vouch({ run, stage, answer }));
+    // The approval has ended, or another one waits at its place by now.
+    const asked = waiting.get(answer.at) === approval ? approval : undefined;
+    if (outcome.kind === 'vouched') take(answer, asked);
+    else asked?.refuse(outcome.message);
+  }
+
+  const seen = new Set<string>();
+  setHandler(answerSignal, (answer) => {
+    const approval = waiting.get(answer.at);
+    if (!patched(SEALED_ANSWERS)) {
+      take(answer, approval);
+      return;
+    }
+    // The bridge sends an answer until it knows that it has arrived; what is forged must not keep the true one from it.
+    const key = `${answer.id} ${answer.seal ?? ''}`;
+    if (seen.has(key)) return;
+    seen.add(key);
+    vouched(answer, approval).catch(() => {
+      seen.delete(key);
+    });
   });
 
   return {
@@ -57,14 +104,20 @@ export function createApprovals(requester: string | undefined): Approvals {
       // Status keeps what it is given: each picture is a new one.
       const show = (): void =>
         say?.(describe(state, refused), { approval: { ...state, answers: [...state.answers] } });
-      waiting.set(at, (answer) => {
-        if (outcomeOf(state) !== undefined) return;
-        refused = refuseAnswer(state, answer, requester);
-        if (refused === undefined) {
-          const { user, decision, comment, time, verified } = answer;
-          state.answers.push({ user, decision, ...(comment !== undefined && { comment }), time, verified });
-        }
-        show();
+      waiting.set(at, {
+        take: (answer) => {
+          if (outcomeOf(state) !== undefined) return;
+          refused = refuseAnswer(state, answer, requester);
+          if (refused === undefined) {
+            const { user, decision, comment, time, verified } = answer;
+            state.answers.push({ user, decision, ...(comment !== undefined && { comment }), time, verified });
+          }
+          show();
+        },
+        refuse: (why) => {
+          refused = why;
+          show();
+        },
       });
       show();
       try {

@@ -2,6 +2,7 @@
  * What bridge, client, worker, activities and workflows agree on: names, ids, inputs, results. The one file
  * that all of them import; it must stay free of anything that cannot run in Temporal's sandbox.
  */
+import type { ApprovalAnswer } from '../api/approval.js';
 import type { Nesting } from '../api/nesting.js';
 import type {
   ActionAddress,
@@ -361,6 +362,17 @@ export interface EvaluateTask {
 /** How `evaluate` ended. */
 export type EvaluateOutcome = { value: boolean } | { error: string };
 
+/** Input of `vouch`: an answer to an approval of a stage. */
+export interface VouchTask {
+  run: RunIdentity;
+  /** Index of the stage. */
+  stage: number;
+  answer: ApprovalAnswer;
+}
+
+/** How `vouch` ended. */
+export type VouchOutcome = { kind: 'vouched' } | { kind: 'refused'; message: string };
+
 /** Activities that the worker offers. Each action type is one activity, so that the Web UI names it. */
 export interface WorkerActivities {
   http: (task: ActionTask) => Promise<ActionOutcome>;
@@ -383,6 +395,8 @@ export interface WorkerActivities {
   /** Finds an effect whose attempt ended without an outcome, stops it, and says what became of it. */
   settle: (task: ActionTask) => Promise<ActionOutcome>;
   evaluate: (task: EvaluateTask) => Promise<EvaluateOutcome>;
+  /** Whether the bridge has sent an answer. A local activity: nobody outside a worker can say so in its place. */
+  vouch: (task: VouchTask) => Promise<VouchOutcome>;
 }
 
 /** Types that workflow code carries out itself; no activity of a worker does. */

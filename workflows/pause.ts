@@ -90,7 +90,7 @@ function reopen(workflow: WorkflowExecutionStatus, message: string): void {
 
 /** Failed actions are tried again or passed over; what was skipped because of them gets its turn. */
 function resolveFailures(workflow: WorkflowExecutionStatus, { kind, resolution }: Ruling): void {
-  const by = resolution.requestedBy === undefined ? '' : ` by ${resolution.requestedBy}`;
+  const by = resolution.requestedBy === undefined ? '' : ` by ${resolution.requestedBy} (not verified)`;
   const why = resolution.reason === undefined ? '' : `: ${resolution.reason}`;
   for (const action of workflow.actionStatuses ?? []) {
     if (!isTerminalItem(action.phase)) continue;

@@ -2,6 +2,7 @@
  * What the seals of a run cover, and how a task is told from a forged one (architecture, §7): the same for whoever seals
  * and whoever verifies. Keys are no matter of this file, and it is no part of workflow code.
  */
+import type { ApprovalAnswer } from '../api/approval.js';
 import { rollbackOf } from '../api/action-defaults.js';
 import { canonicalJson } from '../api/json.js';
 import type { ActionAddress, ActionBody } from '../api/run.js';
@@ -45,6 +46,12 @@ export const sealedCluster = (part: {
   at: placeOf(part.at),
   cluster: part.target.cluster,
   clusterId: part.target.clusterId,
+});
+
+/** What the seal of an answer covers: it is for one run. */
+export const sealedAnswer = (uid: string, { seal: _, ...answer }: ApprovalAnswer): unknown => ({
+  uid,
+  answer,
 });
 
 /**
@@ -135,6 +142,8 @@ export async function checkTask(
   const verdict = await checkRun(run, { caller, stage: at.stage }, check);
   if (verdict.kind !== 'vouched') return verdict;
   const isUndo = task.direction === 'undo';
+  // What somebody has made up need not be of the type.
+  if (!isUndo && task.direction !== 'forward') return refused('where the task leads');
   if (isUndo && run.operation === 'Execute' && run.rollsBack !== true)
     return refused('an undo in a run that does not roll back');
   const known = task.forward?.outputs?.priorRef;

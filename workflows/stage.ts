@@ -66,7 +66,7 @@ export async function drStage(input: StageRunInput): Promise<StageResult> {
       touch: mirror.touch,
     });
 
-    const approvals = createApprovals(input.run.requestedBy);
+    const approvals = createApprovals({ run: input.run, stage: stage.index });
     const nudges = createNudges();
     listenForNotes(status, ({ workflow, action }) => {
       changes.mark(workflow, action);

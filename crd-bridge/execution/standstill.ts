@@ -16,16 +16,13 @@ export interface Standstill {
 /** What is known, and when to look again where that is sooner than usual. */
 export type Look = { kind: 'moves'; againMs?: number } | { kind: 'stands'; standstill: Standstill };
 
+const ENDS_WITH_BOTH = ['NoWorker', 'WorkersBusy', 'TemporalMismatch', ...TROUBLES];
+
 /** Reasons of condition Progressing that end as soon as the run says anything: somebody has taken its task. */
-export const ENDS_WITH_NEWS: ReadonlySet<string> = new Set([
-  'NoWorker',
-  'WorkersBusy',
-  'TemporalMismatch',
-  ...TROUBLES,
-]);
+export const ENDS_WITH_NEWS: ReadonlySet<string> = new Set([...ENDS_WITH_BOTH, 'SealKeyUnknown']);
 
 /** Reasons of condition Progressing that end when a look at the run finds nothing wrong. */
-export const ENDS_WITH_LOOK: ReadonlySet<string> = new Set([...ENDS_WITH_NEWS, 'WorkflowTaskFailing']);
+export const ENDS_WITH_LOOK: ReadonlySet<string> = new Set([...ENDS_WITH_BOTH, 'WorkflowTaskFailing']);
 
 /**
  * Judges a run that is open.

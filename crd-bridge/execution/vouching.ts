@@ -33,6 +33,8 @@ export interface BridgeVouching {
 /** What vouching is built from. */
 export interface VouchingDeps extends Pick<DrDeps, 'kube' | 'caches' | 'runs' | 'sealer'> {
   caller: Caller;
+  /** Shows on an execution why nothing is heard of its run for now. */
+  show: (execution: CachedExecution, refusal: Refusal) => Promise<void>;
   /** Until then a run without seals may end although its execution is gone, so that nothing says whose it is. */
   acceptUnsealedUntil?: Date | undefined;
 }
@@ -70,11 +72,22 @@ export function createBridgeVouching(deps: VouchingDeps): BridgeVouching {
     return explain(verdict, run);
   }
 
+  /** A run whose key is gone cannot say so itself; who merely claims to be one shows nothing. */
+  async function tell({ namespace, name, uid }: RunIdentity, refusal: Refusal): Promise<void> {
+    const execution = deps.caches.executions.get(namespace, name);
+    const runId = execution?.status?.temporal?.workflowId ?? '';
+    const own = from() ?? '';
+    if (execution?.metadata.uid !== uid || runId === '') return;
+    if (own === runId || own.startsWith(`${runId}/`)) await deps.show(execution, refusal);
+  }
+
   return {
     async run(run, stage) {
       const verdict = await checkRun(run, { caller: from(), stage }, sealer.verify);
       const refusal = await look(verdict, run);
-      if (refusal !== undefined) throw failureOf(refusal);
+      if (refusal === undefined) return;
+      if (verdict.kind === 'unknownKey') await tell(run, refusal);
+      throw failureOf(refusal);
     },
     async task(task) {
       const refusal = await look(await checkTask(task, from(), sealer.verify), task.run);

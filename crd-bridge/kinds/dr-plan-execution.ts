@@ -26,6 +26,7 @@ import { ENDS_WITH_LOOK, lookAtRun } from '../execution/standstill.js';
 import { smallestStatus } from '../execution/size-guard.js';
 import { inspectStageRuns } from '../execution/stage-runs.js';
 import type { StageRuns } from '../execution/stage-runs.js';
+import { sealedAnswer } from '../../workflows/sealed.js';
 
 /** How often a run that was reset is asked how far it is, until a worker answers for it. */
 const RESET_LOOK_MS = 5_000;
@@ -65,7 +66,11 @@ export function createExecutionKind(
         }, or run the bridge with --unverified-approvals`,
       });
     }
-    return found.answers;
+    const { uid = '' } = execution.metadata;
+    return found.answers.map((answer) => ({
+      ...answer,
+      seal: deps.sealer.seal('answer', sealedAnswer(uid, answer)),
+    }));
   }
 
   /** A person who writes `yes` believes that the run is being cancelled. */

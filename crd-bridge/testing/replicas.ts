@@ -290,7 +290,7 @@ export function createReplica(
 /** The activities by which runs reach status, asked by the run's own workflow with what the bridge has sealed. */
 export function speaksItself(deps: DrDeps): Pick<BridgeActivities, 'mirror' | 'finish'> {
   const asking = { workflowId: '', runId: 'r1' };
-  const vouching = createBridgeVouching({ ...deps, caller: () => asking });
+  const vouching = createBridgeVouching({ ...deps, caller: () => asking, show: () => Promise.resolve() });
   const { mirror, finish } = createMirror({ ...deps, vouching, onUpdate: () => undefined });
   const sealed = <T extends { run: RunIdentity }>(update: T): T => {
     const workflowId = runWorkflowId(update.run);
