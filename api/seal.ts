@@ -13,6 +13,7 @@ import { canonicalJson } from './json.js';
  * - `body`: what an action of a run does, where it is sent along
  * - `undo`: what a step of a revert undoes, and by what
  * - `effect`: what an action has left behind, for a rollback inside its run
+ * - `memo`: what a run is to execute, as it is kept beside it
  * - `cluster`: a cluster that an action was found to be carried out in
  * - `answer`: an answer to an approval
  * - `cancel`: who asked for a cancel
@@ -25,6 +26,7 @@ export const SEAL_PURPOSES = [
   'body',
   'undo',
   'effect',
+  'memo',
   'cluster',
   'answer',
   'cancel',

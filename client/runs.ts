@@ -37,6 +37,8 @@ export interface RunMemo {
   snapshot: SnapshotRef;
   /** Id of the key that the bridge has sealed it under; absent of runs that a release without seals has begun. */
   sealKey?: string;
+  /** The bridge's seal of all that. */
+  seal?: string;
 }
 
 /** Values of the search attributes of a run. */

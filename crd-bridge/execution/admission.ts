@@ -7,7 +7,7 @@ import { errorsOf } from '../../api/problem.js';
 import type { DRPlan, DRPlanExecution } from '../../api/types.js';
 import { validateExecutionSpec } from '../../api/validate.js';
 import type { RunMemo, SignalResult } from '../../client/runs.js';
-import type { RunIdentity } from '../../workflows/contract.js';
+import type { RunIdentity, SnapshotRef } from '../../workflows/contract.js';
 import type { Admission } from '../core/kind.js';
 import { accountOf } from './account.js';
 import {
@@ -30,6 +30,7 @@ import type { ExecutionIdentity } from './plan-state.js';
 import { refusedStatus, startedStatus, waitingStatus } from './projection.js';
 import { resolveValues } from './resolve-values.js';
 import type { ResolveContext } from './resolve-values.js';
+import { memoOf, vouchedMemo } from './run-memo.js';
 import { refusalOf, refuse, Refused, throwIf } from './refused.js';
 import type { CachedExecution, DrDeps } from './types.js';
 import { areWorkflowsOutdated, checkInputSize, findWork, workOf } from './work.js';
@@ -204,8 +205,10 @@ export function createAdmission(deps: DrDeps): ExecutionAdmission {
   }
 
   /** With values that are looked up, another replica may have started the run with other ones. */
-  async function startedSnapshot(workflowId: string, own: RunIdentity['snapshot'], isLookedUp: boolean) {
-    const memo = isLookedUp ? (await deps.runs.describe(workflowId))?.memo : undefined;
+  async function startedSnapshot(run: RunIdentity, isLookedUp: boolean): Promise<SnapshotRef> {
+    const { snapshot: own, uid } = run;
+    if (!isLookedUp) return own;
+    const memo = await vouchedMemo(await deps.runs.describe(runWorkflowId(run)), uid, deps.sealer);
     return memo === undefined || memo.snapshot.digest === own.digest ? own : memo.snapshot;
   }
 
@@ -217,13 +220,7 @@ export function createAdmission(deps: DrDeps): ExecutionAdmission {
     sealKey: string | undefined,
   ): Extract<Admission, { kind: 'start' }>['prepared'] {
     const workflowId = runWorkflowId(run);
-    const memo: RunMemo = {
-      namespace: run.namespace,
-      name: run.name,
-      uid: run.uid,
-      snapshot: run.snapshot,
-      ...(sealKey !== undefined && { sealKey }),
-    };
+    const memo = memoOf(run, sealKey, deps.sealer);
     const { searchAttributes } = deps.temporal;
     const intervalMs =
       work.actions > LARGE_RUN_ACTIONS
@@ -258,7 +255,7 @@ export function createAdmission(deps: DrDeps): ExecutionAdmission {
           ),
         }),
       record: async ({ runId }) => {
-        const started = { ...run, snapshot: await startedSnapshot(workflowId, run.snapshot, isLookedUp) };
+        const started = { ...run, snapshot: await startedSnapshot(run, isLookedUp) };
         const result = await deps.writer.status(caches.executions, refOf(execution), ({ status, metadata }) =>
           // Another replica was faster: what it wrote is newer.
           status?.temporal !== undefined || isTerminalExecution(status?.phase)
@@ -323,7 +320,7 @@ export function createAdmission(deps: DrDeps): ExecutionAdmission {
 
   async function findRun(identity: ExecutionIdentity): Promise<RunMemo | undefined> {
     const found = await deps.runs.describe(runWorkflowId({ cluster: deps.cluster, ...identity }));
-    return found?.memo;
+    return vouchedMemo(found, identity.uid, deps.sealer);
   }
 
   /**

@@ -40,6 +40,19 @@ export function sealInput(input: RunInput, workflowId: string, sealer: Pick<Seal
   return { ...sealed, run: { ...run, seal: sealer.seal('run', sealedRun(run)) } };
 }
 
+/** A seal with the name of its field. */
+const SEAL_BYTES = 80;
+
+/** What the seals of an input will take in it, in bytes: at least that much, so that what fits without fits with them. */
+export function sealBytes({ stages, undo }: Pick<RunInput, 'stages' | 'undo'>): number {
+  const actions = stages.flatMap((stage) => stage.workflows.flatMap((workflow) => workflow.actions));
+  const steps = undo.flatMap((stage) => stage.steps);
+  const bodies = [...actions, ...steps.map((step) => step.input)].filter(({ body }) => body !== undefined);
+  const parts = steps.flatMap(({ forward }) => (forward.clusterStatuses ?? []).map(({ cluster }) => cluster));
+  const names = parts.reduce((sum, cluster) => sum + Buffer.byteLength(cluster), 0);
+  return (bodies.length + steps.length + parts.length) * SEAL_BYTES + names;
+}
+
 function withBodySeal(
   action: ActionInput,
   place: { uid: string; at: UndoStep['at']; direction: 'forward' | 'undo' },

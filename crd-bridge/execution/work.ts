@@ -12,6 +12,7 @@ import type { Refusal } from './gates.js';
 import { nothingToUndo } from './plan-gate.js';
 import { refusalOf, refuse, Refused, throwIf } from './refused.js';
 import { checkNewest, checkStays, checkTarget, hasEffects } from './revert-target.js';
+import { sealBytes } from './seal-input.js';
 import { expandStages, hasLostOutputs } from './size-guard.js';
 import type { CachedExecution, DrDeps } from './types.js';
 
@@ -209,7 +210,7 @@ function unsettled(step: UndoStep): UndoStep {
   return { ...step, forward: { ...forward, phase: 'Failed', effect: 'Unknown' } };
 }
 
-const sizeOf = (input: Work['input']): number => Buffer.byteLength(JSON.stringify(input));
+const sizeOf = (input: Work['input']): number => Buffer.byteLength(JSON.stringify(input)) + sealBytes(input);
 
 /** Temporal takes 2 MiB for one input; the rest is for what every run carries beside its stages. */
 const INPUT_LIMIT_BYTES = 2 * 1024 * 1024 - 64 * 1024;
