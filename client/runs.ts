@@ -5,9 +5,11 @@ import { isGrpcServiceError, QueryNotRegisteredError, WorkflowNotFoundError } fr
 import type { ApprovalAnswer } from '../api/approval.js';
 import type { Client, WorkflowExecutionDescription } from '@temporalio/client';
 import { defineSearchAttributeKey, WorkflowExecutionAlreadyStartedError } from '@temporalio/common';
+import { LRUCache } from 'lru-cache';
 import { failingTask, oldest, waitingTask } from './pending-tasks.js';
 import type { FailingTask, WaitingTask } from './pending-tasks.js';
-import { readBegun, readUnfinished } from './stage-history.js';
+import { readStage } from './stage-history.js';
+import type { StageStory } from './stage-history.js';
 import { readTemporalIdentity } from './temporal-identity.js';
 import type { TemporalIdentity } from './temporal-identity.js';
 import {
@@ -138,6 +140,8 @@ export interface Runs {
   listOpen(idPrefix: string): AsyncIterable<{ workflowId: string; memo: RunMemo | undefined }>;
 }
 
+/** Positions of the actions of so many closed stages are kept. */
+const KEPT_STAGES = 100;
 const CALL_TIMEOUT_MS = 10_000;
 const QUERY_TIMEOUT_MS = 5_000;
 /** Enough to tell a missing worker. */
@@ -147,6 +151,24 @@ const STAGES_LOOKED_AT = 5;
 export function createRuns(client: Client): Runs {
   const call = <T>(work: () => Promise<T>, timeoutMs = CALL_TIMEOUT_MS): Promise<T> =>
     client.withDeadline(Date.now() + timeoutMs, work);
+
+  /** What closed stages have begun, by run: it is asked for several times, and a history may be long. */
+  const begunBy = new LRUCache<string, ActionPosition[]>({ max: KEPT_STAGES });
+  // One after the other: what was read is taken back some time later.
+  let lastRead: Promise<unknown> = Promise.resolve();
+
+  /** @returns undefined where Temporal knows no such workflow */
+  function readHistory(workflowId: string): Promise<StageStory | undefined> {
+    const work = async (): Promise<StageStory | undefined> => {
+      const { status, runId } = await call(() => client.workflow.getHandle(workflowId).describe());
+      const story = await readStage(client, workflowId);
+      if (status.name !== 'RUNNING') begunBy.set(runId, story.begun);
+      return story;
+    };
+    const read = lastRead.then(() => orNone(work));
+    lastRead = read.catch(() => undefined);
+    return read;
+  }
 
   async function tell(workflowId: string, signal: string, argument: unknown): Promise<SignalResult> {
     return unlessGone(() => call(() => client.workflow.getHandle(workflowId).signal(signal, argument)));
@@ -225,12 +247,12 @@ export function createRuns(client: Client): Runs {
     stageResult: (workflowId) =>
       call(() => client.workflow.getHandle(workflowId).result() as Promise<StageResult>),
     async begunActions(workflowId) {
-      const tasks = await orNone(() => call(() => readBegun(client, workflowId)));
-      return (tasks ?? []).map(({ at }) => ({ workflow: at.workflow, action: at.action }));
+      const found = await orNone(() => call(() => client.workflow.getHandle(workflowId).describe()));
+      if (found === undefined) return [];
+      return begunBy.get(found.runId) ?? (await readHistory(workflowId))?.begun ?? [];
     },
     async unfinished(workflowId) {
-      const found = await orNone(() => call(() => readUnfinished(client, workflowId)));
-      return found ?? { actions: [], plans: [] };
+      return (await readHistory(workflowId))?.unfinished ?? { actions: [], plans: [] };
     },
     async parentOf({ workflowId, runId }) {
       const found = await orNone(() => call(() => client.workflow.getHandle(workflowId, runId).describe()));

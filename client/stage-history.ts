@@ -3,6 +3,7 @@ import type { Client } from '@temporalio/client';
 import { decodeFromPayloadsAtIndex } from '@temporalio/common/lib/internal-non-workflow/index.js';
 import { ACTIVITY_BY_TYPE } from '../workflows/contract.js';
 import type { ActionTask, NestedTask, Unfinished } from '../workflows/contract.js';
+import { historyPages } from './history-pages.js';
 
 /** Activities that have an effect, by name. */
 const EFFECTS = new Set<string>(Object.values(ACTIVITY_BY_TYPE));
@@ -11,46 +12,55 @@ const SETTLE = 'settle';
 /** More than fits in one answer is left as it is: interrupted, of unknown effect. */
 const MOST_CHARACTERS = 1_000_000;
 
-/** What was scheduled, in order, and whether it has completed. */
+/** What was scheduled, and whether it has completed. */
 interface Scheduled {
   type: string;
   input: unknown;
   isCompleted: boolean;
 }
 
-/**
- * Tasks of every action that was begun.
- *
- * @throws WorkflowNotFoundError
- */
-export async function readBegun(client: Client, workflowId: string): Promise<ActionTask[]> {
-  const scheduled = await readScheduled(client, workflowId);
-  return scheduled.filter(({ type }) => EFFECTS.has(type)).map(({ input }) => input as ActionTask);
+/** What a stage has begun, and what of that has no outcome. */
+export interface StageStory {
+  /** Positions of every action that was begun, in the order of their beginning. */
+  begun: { workflow: number; action: number }[];
+  /** Without the bodies of the actions: they are in the run's snapshot. */
+  unfinished: Unfinished;
 }
 
 /**
- * What was begun and has no outcome. Without the bodies of the actions: they are in the run's snapshot.
+ * Reads the history of a stage.
  *
  * @throws WorkflowNotFoundError
  */
-export async function readUnfinished(client: Client, workflowId: string): Promise<Unfinished> {
-  const actions = new Map<string, ActionTask>();
-  const plans = new Map<string, ActionTask>();
-  for (const { type, input, isCompleted } of await readScheduled(client, workflowId)) {
+export async function readStage(client: Client, workflowId: string): Promise<StageStory> {
+  const begun: StageStory['begun'] = [];
+  const actions = new Map<string, ActionTask | undefined>();
+  const plans = new Map<string, ActionTask | undefined>();
+  let size = 0;
+  const fitting = (task: ActionTask): ActionTask | undefined => {
+    const lean = withoutBody(task);
+    size += JSON.stringify(lean).length;
+    return size <= MOST_CHARACTERS ? lean : undefined;
+  };
+  for await (const { type, input, isCompleted } of scheduledNewestFirst(client, workflowId)) {
     if (type === NESTED) {
       const { task } = input as NestedTask;
-      plans.set(keyOf(task), withoutBody(task));
+      if (!plans.has(keyOf(task))) plans.set(keyOf(task), fitting(task));
     } else if (EFFECTS.has(type) || type === SETTLE) {
       const task = input as ActionTask;
+      if (type !== SETTLE) begun.push({ workflow: task.at.workflow, action: task.at.action });
       // What comes later of the same action is about the same effect: its settling, or a person's retry.
-      if (isCompleted) actions.delete(keyOf(task));
-      else actions.set(keyOf(task), withoutBody(task));
+      if (!actions.has(keyOf(task))) actions.set(keyOf(task), isCompleted ? undefined : fitting(task));
     }
   }
-  let size = 0;
-  const fits = (task: ActionTask): boolean => (size += JSON.stringify(task).length) <= MOST_CHARACTERS;
-  return { actions: [...actions.values()].filter(fits), plans: [...plans.values()].filter(fits) };
+  return {
+    begun: begun.reverse(),
+    unfinished: { actions: oldestFirst(actions), plans: oldestFirst(plans) },
+  };
 }
+
+const oldestFirst = (tasks: ReadonlyMap<string, ActionTask | undefined>): ActionTask[] =>
+  [...tasks.values()].filter((task) => task !== undefined).reverse();
 
 const keyOf = ({ at }: ActionTask): string => `${at.workflow}/${at.action}/${at.cluster ?? ''}`;
 
@@ -58,22 +68,24 @@ function withoutBody({ body: _, ...task }: ActionTask): ActionTask {
   return task;
 }
 
-async function readScheduled(client: Client, workflowId: string): Promise<Scheduled[]> {
-  const { events } = await client.workflow.getHandle(workflowId).fetchHistory();
-  const completed = new Set(
-    (events ?? []).flatMap(({ activityTaskCompletedEventAttributes: done }) =>
-      done ? [String(done.scheduledEventId)] : [],
-    ),
-  );
-  const wanted = (events ?? []).flatMap(({ eventId, activityTaskScheduledEventAttributes: scheduled }) => {
-    const type = scheduled?.activityType?.name ?? '';
-    if (!EFFECTS.has(type) && type !== NESTED && type !== SETTLE) return [];
-    return [{ type, payloads: scheduled?.input?.payloads, isCompleted: completed.has(String(eventId)) }];
-  });
-  return Promise.all(
-    wanted.map(async ({ payloads, ...rest }) => ({
-      ...rest,
-      input: await decodeFromPayloadsAtIndex<unknown>(client.options.loadedDataConverter, 0, payloads),
-    })),
-  );
+/** Backwards, so that the end of what was scheduled is known when it is met and nothing has to be kept. */
+async function* scheduledNewestFirst(client: Client, workflowId: string): AsyncGenerator<Scheduled> {
+  const { loadedDataConverter } = client.options;
+  const completed = new Set<string>();
+  for await (const events of historyPages(client, { workflowId, newestFirst: true })) {
+    for (const { eventId, activityTaskCompletedEventAttributes: done, ...event } of events) {
+      if (done) completed.add(String(done.scheduledEventId));
+      const scheduled = event.activityTaskScheduledEventAttributes;
+      if (!scheduled) continue;
+      const isCompleted = completed.delete(String(eventId));
+      const type = scheduled.activityType?.name ?? '';
+      if (!EFFECTS.has(type) && type !== NESTED && type !== SETTLE) continue;
+      const input = await decodeFromPayloadsAtIndex<unknown>(
+        loadedDataConverter,
+        0,
+        scheduled.input?.payloads,
+      );
+      yield { type, input, isCompleted };
+    }
+  }
 }

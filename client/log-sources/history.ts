@@ -1,11 +1,10 @@
 import type { Client } from '@temporalio/client';
 import { isGrpcServiceError, WorkflowNotFoundError } from '@temporalio/client';
 import { defaultPayloadConverter, type Payload } from '@temporalio/common';
+import { historyPages, type HistoryEvent } from '../history-pages.js';
 import type { LogEntry } from './entry.js';
 import { openHistory } from './open-history.js';
 
-type History = Awaited<ReturnType<ReturnType<Client['workflow']['getHandle']>['fetchHistory']>>;
-type HistoryEvent = NonNullable<History['events']>[number];
 type Failure = NonNullable<NonNullable<HistoryEvent['activityTaskFailedEventAttributes']>['failure']>;
 
 /** Reads what Temporal knows of a run: attempts, failures, signals; of the run itself and its stages. */
@@ -21,36 +20,40 @@ export function createHistoryReader(client: Client): HistoryReader {
   async function one(
     workflowId: string,
     label: string,
-  ): Promise<{ entries: LogEntry[]; children: string[] }> {
+  ): Promise<{ entries: LogEntry[]; children: readonly string[] }> {
     const known = closed.get(workflowId);
     if (known !== undefined) return { entries: known, children: [] };
-    const handle = client.workflow.getHandle(workflowId);
-    const [history, description] = await Promise.all([handle.fetchHistory(), handle.describe()]);
     const converter = client.options.loadedDataConverter;
-    await Promise.all([openHistory(history, converter), openHistory(description.raw, converter)]);
-    const names = [...activityNames(history).values()];
+    const story = createStory(label);
+    const told: LogEntry[] = [];
+    for await (const events of historyPages(client, { workflowId })) {
+      await openHistory(events, converter);
+      told.push(...story.read(events));
+    }
+    const description = await client.workflow.getHandle(workflowId).describe();
+    await openHistory(description.raw, converter);
     const pending = (description.raw.pendingActivities ?? []).flatMap((activity) => {
-      const known = names.find(({ id }) => id === activity.activityId);
-      const told = tellAttempt(known ?? { name: 'activity', id: activity.activityId ?? '' }, activity);
-      if (told === undefined) return [];
-      return entry(timeOf(activity.lastStartedTime) ?? timeOf(activity.scheduledTime), label, told);
+      const id = activity.activityId ?? '';
+      const attempt = tellAttempt(story.activity(id) ?? { name: 'activity', id }, activity);
+      if (attempt === undefined) return [];
+      return entry(timeOf(activity.lastStartedTime) ?? timeOf(activity.scheduledTime), label, attempt);
     });
-    const entries = [...historyEntries(history, label), ...pending];
+    const entries = [...told, ...pending];
     if (label !== '' && description.status.name !== 'RUNNING') closed.set(workflowId, entries);
-    return { entries, children: childrenOf(history) };
+    return { entries, children: story.children };
   }
 
   return {
     async read(workflowId, stages) {
       try {
         const run = await one(workflowId, '');
-        const children = await Promise.all(
-          run.children.map(async (child) => {
-            const stage = await one(child, `${stageNameOf(child, stages)}/`).catch(unlessGone);
-            return stage?.entries ?? [];
-          }),
-        );
-        return [...run.entries, ...children.flat()];
+        const entries = [...run.entries];
+        // One after the other: a run may have 200 stages, and each of them a long history.
+        for (const child of run.children) {
+          const stage = await one(child, `${stageNameOf(child, stages)}/`).catch(unlessGone);
+          entries.push(...(stage?.entries ?? []));
+        }
+        return entries;
       } catch (error) {
         return unlessGone(error);
       }
@@ -71,24 +74,39 @@ function unlessGone(error: unknown): undefined {
   throw error;
 }
 
-function childrenOf(history: History): string[] {
-  return (history.events ?? []).flatMap((event) => {
-    const id = event.childWorkflowExecutionStartedEventAttributes?.workflowExecution?.workflowId;
-    return id ? [id] : [];
-  });
+/** What a history tells, read a page after the other. */
+export interface Story {
+  /** What a further page tells. */
+  read: (events: readonly HistoryEvent[]) => LogEntry[];
+  /** Ids of the children that were started so far. */
+  readonly children: readonly string[];
+  /** An activity that was scheduled so far, by its id. */
+  activity: (id: string) => Activity | undefined;
 }
 
 /**
- * What a history tells beyond the status: further attempts and why, failures, time-outs, signals, cancels. Steps that
- * went well at once are left out, since the status has them.
+ * Tells what goes beyond the status: further attempts and why, failures, time-outs, signals, cancels. Steps that went well
+ * at once are left out, since the status has them.
  */
-export function historyEntries(history: History, label: string): LogEntry[] {
-  const names = activityNames(history);
-  return (history.events ?? []).flatMap((event) => {
-    const told = tell(event, names);
-    return told === undefined ? [] : entry(timeOf(event.eventTime), label, told);
-  });
+export function createStory(label: string): Story {
+  const scheduled = new Map<string, Activity>();
+  const children: string[] = [];
+  return {
+    read: (events) =>
+      events.flatMap((event) => {
+        const child = event.childWorkflowExecutionStartedEventAttributes?.workflowExecution?.workflowId;
+        if (child) children.push(child);
+        const activity = scheduledBy(event);
+        if (activity !== undefined) scheduled.set(String(event.eventId), activity);
+        const told = tell(event, scheduled);
+        return told === undefined ? [] : entry(timeOf(event.eventTime), label, told);
+      }),
+    children,
+    activity: (id) => [...scheduled.values()].find((known) => known.id === id),
+  };
 }
+
+type Told = Omit<LogEntry, 'time' | 'source'>;
 
 interface Activity {
   /** Type and summary, such as `http switch-dns`. */
@@ -96,21 +114,19 @@ interface Activity {
   id: string;
 }
 
-/** Activities of a history by the id of the event that scheduled them. */
-function activityNames(history: History): Map<string, Activity> {
-  const activities = new Map<string, Activity>();
-  for (const { eventId, activityTaskScheduledEventAttributes: scheduled, userMetadata } of history.events ??
-    []) {
-    if (!scheduled) continue;
-    const summary = decode(userMetadata?.summary);
-    const type = scheduled.activityType?.name ?? 'activity';
-    const name = typeof summary === 'string' ? `${type} ${summary}` : type;
-    activities.set(String(eventId), { name, id: scheduled.activityId ?? '' });
-  }
-  return activities;
+/** The activity that an event schedules. */
+function scheduledBy({
+  activityTaskScheduledEventAttributes: scheduled,
+  userMetadata,
+}: HistoryEvent): Activity | undefined {
+  if (!scheduled) return undefined;
+  const summary = decode(userMetadata?.summary);
+  const type = scheduled.activityType?.name ?? 'activity';
+  return {
+    name: typeof summary === 'string' ? `${type} ${summary}` : type,
+    id: scheduled.activityId ?? '',
+  };
 }
-
-type Told = Omit<LogEntry, 'time' | 'source'>;
 
 /** A further attempt. History has it once it has ended, the description while it goes on: the key is the same. */
 function tellAttempt(

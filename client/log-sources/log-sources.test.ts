@@ -7,7 +7,7 @@ import type { DRPlanExecution } from '../../api/types.js';
 import { entryKey, sortEntries } from './entry.js';
 import { eventEntry } from './events.js';
 import { logLineEntry, readLogFiles } from './files.js';
-import { historyEntries } from './history.js';
+import { createStory } from './history.js';
 import { statusEntries } from './status.js';
 
 const at = (second: number): string => `2026-01-01T10:00:0${second}Z`;
@@ -132,25 +132,20 @@ describe('entries from a history', () => {
   const failure = { message: 'Activity task failed', cause: { message: 'POST http://x answered 503' } };
 
   it('tell further attempts with the failure before, by the name of the action', () => {
-    const entries = historyEntries(
-      {
-        events: [
-          event(5, {
-            activityTaskScheduledEventAttributes: { activityType: { name: 'http' }, activityId: '5' },
-            userMetadata: { summary: defaultPayloadConverter.toPayload('switch-dns') },
-          }),
-          event(6, {
-            activityTaskStartedEventAttributes: {
-              scheduledEventId: 5 as never,
-              attempt: 3,
-              lastFailure: failure,
-            },
-          }),
-          event(7, { activityTaskFailedEventAttributes: { scheduledEventId: 5 as never, failure } }),
-        ],
-      },
-      's0/',
-    );
+    const entries = createStory('s0/').read([
+      event(5, {
+        activityTaskScheduledEventAttributes: { activityType: { name: 'http' }, activityId: '5' },
+        userMetadata: { summary: defaultPayloadConverter.toPayload('switch-dns') },
+      }),
+      event(6, {
+        activityTaskStartedEventAttributes: {
+          scheduledEventId: 5 as never,
+          attempt: 3,
+          lastFailure: failure,
+        },
+      }),
+      event(7, { activityTaskFailedEventAttributes: { scheduledEventId: 5 as never, failure } }),
+    ]);
     // The description of a running activity gives the same attempt with another time.
     expect(entryKey({ ...entries[0]!, time: at(9) })).toBe(entryKey(entries[0]!));
     expect(entries.map(({ level, subject, text }) => `${level} ${subject} ${text}`)).toEqual([
@@ -160,21 +155,16 @@ describe('entries from a history', () => {
   });
 
   it('leave out first attempts, and tell signals with what they carry', () => {
-    const entries = historyEntries(
-      {
-        events: [
-          event(5, { activityTaskScheduledEventAttributes: { activityType: { name: 'http' } } }),
-          event(6, { activityTaskStartedEventAttributes: { scheduledEventId: 5 as never, attempt: 1 } }),
-          event(8, {
-            workflowExecutionSignaledEventAttributes: {
-              signalName: 'cancel',
-              input: { payloads: [defaultPayloadConverter.toPayload({ reason: 'wrong' })] },
-            },
-          }),
-        ],
-      },
-      '',
-    );
+    const entries = createStory('').read([
+      event(5, { activityTaskScheduledEventAttributes: { activityType: { name: 'http' } } }),
+      event(6, { activityTaskStartedEventAttributes: { scheduledEventId: 5 as never, attempt: 1 } }),
+      event(8, {
+        workflowExecutionSignaledEventAttributes: {
+          signalName: 'cancel',
+          input: { payloads: [defaultPayloadConverter.toPayload({ reason: 'wrong' })] },
+        },
+      }),
+    ]);
     expect(entries.map(({ text }) => text)).toEqual(['signal cancel {"reason":"wrong"}']);
   });
 });
