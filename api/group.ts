@@ -49,7 +49,10 @@ export const ANNOTATIONS = {
   cancel: `${GROUP}/cancel`,
   /** Deprecated plan trigger: starts nothing and gets a Warning event. */
   trigger: `${GROUP}/trigger`,
-  /** Stamp: the uid of the execution it was set on; tells a restored copy from the original. */
+  /**
+   * Stamp: the uid of the execution it was set on, or {@link COPY_STAMP}; tells a restored copy from the original. Set when
+   * an execution ends, and at its start where nobody admits it.
+   */
   stamp: `${GROUP}/execution-uid`,
   /** Releases the finalizer of an execution whose Temporal cannot be reached. */
   forceDelete: `${GROUP}/force-delete`,
@@ -58,6 +61,8 @@ export const ANNOTATIONS = {
   /** On Subscriptions for one cluster: `namespace/name` of the ManagedCluster, and its clusterId. */
   cluster: `${GROUP}/cluster`,
   clusterId: `${GROUP}/cluster-id`,
+  /** On executions, by admission: a seal that says that it was looked at, and what was asked for by whom. */
+  admission: `${GROUP}/admission`,
   /** On executions, by admission: the user who created it. */
   requestedBy: `${GROUP}/requested-by`,
   /** On executions, by admission: all that the API server knows of who asked, for questions asked later, JSON. */
@@ -79,9 +84,12 @@ export const ANNOTATIONS = {
   used: `${GROUP}/used`,
 } as const;
 
+/** The uid stamp that admission gives to what arrives with marks that only an execution of before can have. */
+export const COPY_STAMP = 'copy';
+
 /** Finalizers. */
 export const FINALIZERS = {
-  /** Ours, on executions: the record stays until its run is closed (seed: Finalizers). */
+  /** Ours, on executions: the record stays until its run is over, or while a revert needs it (seed: Finalizers). */
   execution: `${GROUP}/execution-cleanup`,
   /** The original controller's, removed wherever it is met. */
   legacyExecution: `${GROUP}/execution-finalizer`,

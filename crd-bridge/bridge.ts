@@ -30,6 +30,7 @@ import { createRunController } from './core/run-controller.js';
 import { createStartRoom } from './core/start-room.js';
 import { createStatusWriter } from './core/status-writer.js';
 import { createAdmission } from './execution/admission.js';
+import { createFinalizerSweep } from './execution/finalizer.js';
 import { createMirror } from './execution/mirror.js';
 import { createPace } from './execution/pace.js';
 import { holds } from './execution/plan-state.js';
@@ -85,6 +86,10 @@ const CLOSED_LOOK_MS = 3000;
 const RETENTION_PACE_MS = 100;
 /** Looks for unused snapshots in the time for which one is kept. */
 const SNAPSHOT_LOOKS = 6;
+/** Twenty finalizers a second are taken off at most that a crash or an earlier release has left. */
+const FINALIZER_PACE_MS = 50;
+const FINALIZER_INTERVAL_MS = 30_000;
+const NO_WEBHOOK = { missing: () => 'admission webhook: not started yet' };
 /** Objects that a line of the log names. */
 const NAMED_OBJECTS = 10;
 
@@ -139,6 +144,7 @@ export async function startBridge(options: BridgeOptions): Promise<Bridge> {
     ...watching('Namespace'),
   });
 
+  let webhook: AdmissionWebhook | undefined;
   const events = createEventRecorder({
     kube,
     controller: 'drover-bridge',
@@ -167,6 +173,7 @@ export async function startBridge(options: BridgeOptions): Promise<Bridge> {
       stepsPerSecond: config['mirror-rate'],
     }),
     isAdmitted: (namespace) => unadmitted.get(undefined, namespace) === undefined,
+    admissionMissing: () => (hasAdmission ? (webhook ?? NO_WEBHOOK).missing() : undefined),
     settings: {
       controllerIdentity: config['controller-identity'],
       ...(config['default-service-account'] !== undefined && {
@@ -180,6 +187,7 @@ export async function startBridge(options: BridgeOptions): Promise<Bridge> {
         pauseReminderMs: config['pause-reminder'],
       },
       authorization: config.authorization,
+      gitOps: config['gitops-executions'],
       planWaitMs: config['plan-wait'],
       answers: {
         verified: hasAdmission,
@@ -385,8 +393,13 @@ export async function startBridge(options: BridgeOptions): Promise<Bridge> {
     paceMs: RETENTION_PACE_MS,
     mayAct: () => gate.closed() === undefined,
   });
+  const finalizers = createFinalizerSweep(deps, {
+    intervalMs: FINALIZER_INTERVAL_MS,
+    paceMs: FINALIZER_PACE_MS,
+    mayAct: () => gate.closed() === undefined,
+  });
   const sweeping = synced.then(() =>
-    Promise.all([orphans, retention, snapshots].map((sweep) => sweep.run(abort.signal))),
+    Promise.all([orphans, retention, snapshots, finalizers].map((sweep) => sweep.run(abort.signal))),
   );
 
   const lookAtAll = (): void => {
@@ -405,7 +418,6 @@ export async function startBridge(options: BridgeOptions): Promise<Bridge> {
   });
 
   // Reviews need complete caches too. Beside another controller they would refuse what is meant for that one.
-  let webhook: AdmissionWebhook | undefined;
   const admitting = synced.then(async () => {
     await gate.whenOpen();
     if (abort.signal.aborted) return;
@@ -427,9 +439,7 @@ export async function startBridge(options: BridgeOptions): Promise<Bridge> {
       if (closed !== undefined) missing.unshift(closed);
       if (missing.length === 0 && worker.getState() !== 'RUNNING')
         missing.push(`Temporal worker: ${worker.getState()}`);
-      const admission =
-        config['webhook-port'] === undefined ? undefined : 'admission webhook: not started yet';
-      const unserved = webhook === undefined ? admission : webhook.missing();
+      const unserved = deps.admissionMissing();
       if (unserved !== undefined && closed === undefined) missing.push(unserved);
       return missing;
     },

@@ -44,6 +44,7 @@ const schema = z.object({
     .refine(isAccountName, { error: 'must be the name of a ServiceAccount; leave it out for none' })
     .optional(),
   authorization: z.enum(['Enforce', 'Warn', 'Off']).default('Enforce'),
+  'gitops-executions': z.enum(['RequestedAt', 'AsBefore']).default('RequestedAt'),
   'unverified-approvals': flag,
   'encryption-keys': path,
   'codec-port': port.optional(),
@@ -119,6 +120,8 @@ const HELP: Record<keyof BridgeConfig, string> = {
   'health-port': 'port of /healthz, /readyz and /metrics (8081)',
   'metrics-port': 'the same server; wins over health-port',
   'controller-identity': "let plans without a service account act with the controller's own rights",
+  'gitops-executions':
+    'RequestedAt: an execution that a GitOps tool keeps must say spec.requestedAt; AsBefore: it need not (RequestedAt)',
   'unverified-approvals':
     'without admission: let answers to approvals count although nobody knows who gave them',
   'default-service-account': "service account, in the plan's namespace, of plans that name none",

@@ -34,6 +34,13 @@ export const executionSpecSchema = z
       .min(1)
       .optional()
       .describe('Seconds after creation in which the run must start (default 900); later it never starts.'),
+    requestedAt: z
+      .string()
+      .max(64)
+      .optional()
+      .describe(
+        'When this run was asked for, RFC 3339: it starts only within startDeadlineSeconds of it, and not when it lies more than five minutes ahead. Must be given where a GitOps tool keeps the execution, so that a hub which is rebuilt from Git starts no failover of before.',
+      ),
     ttlSecondsAfterFinished: z
       .int()
       .min(0)

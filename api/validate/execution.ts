@@ -2,7 +2,7 @@ import { mergeParameters } from '../parameters.js';
 import type { Problem } from '../problem.js';
 import { executionSpecSchema } from '../schema/execution.js';
 import type { DRPlanExecutionSpec } from '../types.js';
-import { error, readSpec, warning } from './fields.js';
+import { error, readSpec, show, warning } from './fields.js';
 import { checkName, checkReferable } from './names.js';
 
 /**
@@ -19,9 +19,20 @@ export function validateExecutionSpec(execution: unknown): Problem[] {
     ...checkName(spec.planRef, 'spec.planRef', 'subdomain'),
     ...checkReferable(spec.params ?? [], 'spec.params', 'parameter'),
     ...problems,
+    ...checkRequestedAt(spec),
     ...checkMode(spec),
     ...(spec.operationType === 'Revert' ? checkRevert(spec) : checkExecute(spec)),
   ];
+}
+
+/** RFC 3339, with seconds and an offset. */
+const TIME = /^\d{4}-\d\d-\d\d[Tt]\d\d:\d\d:\d\d(\.\d{1,9})?([Zz]|[+-]\d\d:\d\d)$/;
+
+function checkRequestedAt({ requestedAt }: DRPlanExecutionSpec): Problem[] {
+  if (requestedAt === undefined) return [];
+  if (TIME.test(requestedAt) && !Number.isNaN(Date.parse(requestedAt))) return [];
+  const message = `is ${show(requestedAt)}; must be a time such as 2026-03-01T02:00:00Z`;
+  return [error('spec.requestedAt', 'InvalidField', message)];
 }
 
 function checkMode({ mode, operationType, params = [] }: DRPlanExecutionSpec): Problem[] {

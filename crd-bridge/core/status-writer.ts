@@ -43,6 +43,10 @@ export interface StatusWriter {
     informer: Informer<T>,
     ref: ObjectRef,
     project: (object: T) => MetadataFields | undefined,
+    options?: {
+      /** What the caller has read or written a moment ago, whole: used in place of the cache at first. */
+      known?: T;
+    },
   ): Promise<WriteResult<T>>;
 }
 
@@ -68,7 +72,7 @@ export function createStatusWriter(kube: KubeClient, onWrite: OnWrite): StatusWr
     informer: Informer<T>,
     ref: ObjectRef,
     build: (object: T, attempt: { reduced: boolean }) => PatchOperation[] | undefined,
-    options: { subresource?: 'status'; live?: boolean; confirm?: boolean; canReduce?: boolean },
+    options: { subresource?: 'status'; live?: boolean; confirm?: boolean; canReduce?: boolean; known?: T },
   ): Promise<WriteResult<T>> {
     const { apiVersion, kind } = informer;
     const key = {
@@ -80,7 +84,7 @@ export function createStatusWriter(kube: KubeClient, onWrite: OnWrite): StatusWr
     let live = options.live === true;
     let reduced = false;
     for (let attempt = 1; ; attempt += 1) {
-      const known = live ? undefined : informer.get(ref.namespace, ref.name);
+      const known = live ? undefined : (options.known ?? informer.get(ref.namespace, ref.name));
       // A stub lacks what is stored: what is computed from it would take that away.
       let current = known?.stub === undefined ? known : undefined;
       const isCached = current !== undefined && current.metadata.uid === ref.uid;
@@ -143,7 +147,7 @@ export function createStatusWriter(kube: KubeClient, onWrite: OnWrite): StatusWr
           canReduce: options?.smaller !== undefined,
         },
       ),
-    metadata: (informer, ref, project) =>
+    metadata: (informer, ref, project, options) =>
       write(
         informer,
         ref,
@@ -151,7 +155,7 @@ export function createStatusWriter(kube: KubeClient, onWrite: OnWrite): StatusWr
           const fields = project(object);
           return fields && diffFields('/metadata', pick(object, fields), fields);
         },
-        {},
+        { ...(options?.known !== undefined && { known: options.known }) },
       ),
   };
 }

@@ -10,12 +10,15 @@ import type { RunMemo, SignalResult } from '../../client/runs.js';
 import type { RunIdentity, SnapshotRef } from '../../workflows/contract.js';
 import type { Admission } from '../core/kind.js';
 import { accountOf } from './account.js';
+import { judgeAdmissionStamp } from './admission-stamp.js';
+import { holdTarget, letGo } from './finalizer.js';
 import {
   ABANDONED,
   checkAbandoned,
   checkAuthorizedAs,
   checkDeadline,
   checkNameReused,
+  checkRequestedAt,
   checkRestored,
   startDeadline,
 } from './gates.js';
@@ -52,6 +55,8 @@ export interface ExecutionAdmission {
 const LARGE_RUN_ACTIONS = 1000;
 /** How often it is looked whether the bridge is connected to the right Temporal again. */
 const TEMPORAL_LOOK_MS = 15_000;
+/** How often it is looked whether admission is ready. */
+const ADMISSION_LOOK_MS = 1_000;
 /** Reasons of executions that are not ours: their metadata is evidence and stays as it is. */
 const FOREIGN: ReadonlySet<string> = new Set(['RestoredCopy', ABANDONED]);
 
@@ -109,7 +114,8 @@ export function createAdmission(deps: DrDeps): ExecutionAdmission {
     if (resumed === undefined) {
       throwIf(checkDeadline(execution, new Date()));
       throwIf(checkNameReused(execution, plan.status));
-      const wait = await awaitPlan(execution, plan);
+      throwIf(checkRequestedAt(execution, new Date(), settings.gitOps));
+      const wait = (await awaitAdmission(execution)) ?? (await awaitPlan(execution, plan));
       if (wait !== undefined) return wait;
       throwIf(checkPlanPhase(execution, plan, identity));
     }
@@ -137,6 +143,7 @@ export function createAdmission(deps: DrDeps): ExecutionAdmission {
     ]);
     if (stamped === undefined) return { kind: 'refused' };
     if (outdated) return { kind: 'wait', ms: 0 };
+    if (target !== undefined) throwIf(await holdTarget(deps, execution, target));
     const [locked] = await Promise.all([
       plans.take(
         execution,
@@ -338,6 +345,48 @@ export function createAdmission(deps: DrDeps): ExecutionAdmission {
     return { kind: 'wait', ms: TEMPORAL_LOOK_MS };
   }
 
+  /** Where the webhooks are asked, what they have not let in does not start, and nothing does before they are there. */
+  async function awaitAdmission(execution: CachedExecution): Promise<Admission | undefined> {
+    const { namespace = '', annotations } = execution.metadata;
+    const isAsked = settings.answers.verified && deps.isAdmitted(namespace);
+    const missing = isAsked ? deps.admissionMissing() : undefined;
+    if (missing !== undefined) {
+      return holdFor(
+        ADMISSION_LOOK_MS,
+        execution,
+        'AdmissionNotReady',
+        `nothing starts before admission is there: ${missing}`,
+      );
+    }
+    if (!isAsked && annotations?.[ANNOTATIONS.admission] === undefined) return undefined;
+    const found = await judgeAdmissionStamp(deps.sealer, execution);
+    switch (found.kind) {
+      case 'admitted':
+        return undefined;
+      case 'unknownKey':
+        return holdFor(
+          ADMISSION_LOOK_MS,
+          execution,
+          'NotSealed',
+          `its stamp of admission was made under key "${found.keyId}", which the ring of seals lacks; check Secret drover-seal`,
+        );
+      case 'copy':
+        throw new Refused(found.refusal);
+      case 'refused':
+        if (isAsked) throw new Refused(found.refusal);
+        return undefined;
+    }
+  }
+
+  async function holdFor(
+    ms: number,
+    execution: CachedExecution,
+    reason: string,
+    message: string,
+  ): Promise<Admission> {
+    return (await hold(execution, reason, message)) ? { kind: 'wait', ms } : { kind: 'refused' };
+  }
+
   /** A plan that was not checked in its present form is waited for: its check is a moment away. */
   async function awaitPlan(execution: CachedExecution, plan: DRPlan): Promise<Admission | undefined> {
     const { phase, observedGeneration } = plan.status ?? {};
@@ -357,8 +406,7 @@ export function createAdmission(deps: DrDeps): ExecutionAdmission {
     // The usual wait is over in a moment and not worth two writes.
     const visibleAfterMs = 1000;
     if (left > settings.planWaitMs - visibleAfterMs) return { kind: 'wait', ms: visibleAfterMs };
-    const isHeld = await hold(execution, 'PlanNotObserved', message);
-    return isHeld ? { kind: 'wait', ms: left } : { kind: 'refused' };
+    return holdFor(left, execution, 'PlanNotObserved', message);
   }
 
   /** @returns whether it is there and ours */
@@ -374,14 +422,21 @@ export function createAdmission(deps: DrDeps): ExecutionAdmission {
     return true;
   }
 
-  /** Finalizer, label and stamp in one write: from here on the execution is ours and known to be. */
+  /**
+   * Finalizer, label and a stamp: from here on the execution is ours and known to be. Admission has written them on what it
+   * has let in, without the uid, which is not known then; where nobody is asked, they are written here.
+   */
   async function stamp(execution: CachedExecution): Promise<CachedExecution | undefined> {
     const result = await deps.writer.metadata(caches.executions, refOf(execution), ({ metadata }) => {
       if (metadata.deletionTimestamp !== undefined) return undefined;
       const finalizers = (metadata.finalizers ?? []).filter((name) => name !== FINALIZERS.legacyExecution);
+      const isAdmitted = metadata.annotations?.[ANNOTATIONS.admission] !== undefined;
       return {
         labels: { ...metadata.labels, [LABELS.plan]: labelValue(execution.spec.planRef) },
-        annotations: { ...metadata.annotations, [ANNOTATIONS.stamp]: metadata.uid ?? '' },
+        annotations: {
+          ...metadata.annotations,
+          ...(!isAdmitted && { [ANNOTATIONS.stamp]: metadata.uid ?? '' }),
+        },
         finalizers: finalizers.includes(FINALIZERS.execution)
           ? finalizers
           : [...finalizers, FINALIZERS.execution],
@@ -414,8 +469,10 @@ export function createAdmission(deps: DrDeps): ExecutionAdmission {
     const cancelRun = (): Promise<SignalResult> =>
       deps.runs.signalCancel(workflowId, { reason: refusal.message });
     // An earlier attempt may have got as far as the start: what ends now must not go on.
-    const isStamped = live.metadata.annotations?.[ANNOTATIONS.stamp] === identity.uid;
-    const sent = isStamped ? await cancelRun() : 'notRunning';
+    const { annotations } = live.metadata;
+    const isStamped =
+      annotations?.[ANNOTATIONS.stamp] === identity.uid || annotations?.[ANNOTATIONS.admission] !== undefined;
+    const sent = isStamped && !FOREIGN.has(refusal.reason) ? await cancelRun() : 'notRunning';
     // It was started after all, and ends by itself as what it is to become here.
     if (sent === 'accepted' && phase === 'Cancelled') return;
     // The plan first: an execution that has ended holds nothing.
@@ -429,11 +486,7 @@ export function createAdmission(deps: DrDeps): ExecutionAdmission {
     // It was recorded since the look at it: without the plan, which was given back, its run must not act.
     if (result.kind === 'unchanged' && !isTerminalExecution(result.object.status?.phase)) await cancelRun();
     if (result.kind !== 'written') return;
-    if (!FOREIGN.has(refusal.reason)) {
-      await deps.writer.metadata(caches.executions, refOf(execution), ({ metadata }) => ({
-        labels: { ...metadata.labels, [LABELS.plan]: labelValue(execution.spec.planRef) },
-      }));
-    }
+    await letGo(deps, result.object, { isForeign: FOREIGN.has(refusal.reason) });
     deps.log.info({ execution: refOf(execution), phase, ...refusal }, 'execution ended without a run');
     deps.events.record(execution, {
       type: phase === 'Failed' ? 'Warning' : 'Normal',

@@ -2,7 +2,7 @@
  * What keeps an execution from starting by accident, late or twice (plan semantics, §5): decided from the object and
  * its plan's history alone.
  */
-import { ANNOTATIONS } from '../../api/group.js';
+import { ANNOTATIONS, COPY_STAMP } from '../../api/group.js';
 import type { DRPlanExecution, DRPlanStatus } from '../../api/types.js';
 
 /** Why an execution does not start. */
@@ -18,10 +18,12 @@ export const ABANDONED = 'AbandonedByPreviousController';
 /** Default of `spec.startDeadlineSeconds`. */
 export const START_DEADLINE_SECONDS = 900;
 
-/** The moment after which an execution never starts. */
-export function startDeadline(execution: DRPlanExecution): Date {
-  const seconds = execution.spec.startDeadlineSeconds ?? START_DEADLINE_SECONDS;
-  return new Date(Date.parse(execution.metadata.creationTimestamp ?? '') + seconds * 1000);
+/** The moment after which an execution never starts: within its deadline of its creation and of its request. */
+export function startDeadline({ metadata, spec }: DRPlanExecution): Date {
+  const ms = (spec.startDeadlineSeconds ?? START_DEADLINE_SECONDS) * 1000;
+  const created = Date.parse(metadata.creationTimestamp ?? '') + ms;
+  const asked = spec.requestedAt === undefined ? created : Date.parse(spec.requestedAt) + ms;
+  return new Date(Math.min(created, asked));
 }
 
 /** Labels or annotations that backup tools leave on what they restore. */
@@ -48,9 +50,24 @@ export const trackingKey = ({
 }: Pick<DRPlanExecution['metadata'], 'labels' | 'annotations'>): string | undefined =>
   Object.keys({ ...labels, ...annotations }).find((key) => TRACKING_KEYS.includes(key));
 
+/** Marks that Helm leaves on what a person installs with it; nothing applies that again by itself. */
+const HELM_KEYS: ReadonlySet<string> = new Set(['meta.helm.sh/release-name', 'app.kubernetes.io/instance']);
+
+/** Whether a GitOps tool, which applies what it keeps again by itself, tracks an object. */
+export function isGitOps(metadata: Pick<DRPlanExecution['metadata'], 'labels' | 'annotations'>): boolean {
+  const keys = Object.keys({ ...metadata.labels, ...metadata.annotations }).filter((key) =>
+    TRACKING_KEYS.includes(key),
+  );
+  const isPlainHelm = keys.includes('meta.helm.sh/release-name') && keys.every((key) => HELM_KEYS.has(key));
+  return keys.length > 0 && !isPlainHelm;
+}
+
 /** A copy of an execution that another cluster, or this one in the past, has run already. */
 export function checkRestored({ metadata }: DRPlanExecution): Refusal | undefined {
   const stamp = metadata.annotations?.[ANNOTATIONS.stamp];
+  if (stamp === COPY_STAMP) {
+    return restored('it arrived with marks that only an execution of before can have');
+  }
   if (stamp !== undefined && stamp !== metadata.uid) {
     return restored(`it carries the stamp of execution ${stamp}, and its own uid is ${metadata.uid}`);
   }
@@ -65,13 +82,15 @@ const restored = (why: string): Refusal => ({
   message: `not started: this is a copy of an execution, ${why}; to run the plan on purpose, create a new execution without these labels and annotations`,
 });
 
-/** An execution that another controller has begun: it carries no stamp, but already a phase. */
+/** An execution that another controller has begun: it carries neither stamp, but already a phase. */
 export function checkAbandoned(execution: DRPlanExecution): Refusal | undefined {
   const phase = execution.status?.phase;
   if (
     phase === undefined ||
     phase === '' ||
-    execution.metadata.annotations?.[ANNOTATIONS.stamp] !== undefined
+    execution.status?.temporal !== undefined ||
+    execution.metadata.annotations?.[ANNOTATIONS.stamp] !== undefined ||
+    execution.metadata.annotations?.[ANNOTATIONS.admission] !== undefined
   ) {
     return undefined;
   }
@@ -93,6 +112,46 @@ export function checkAuthorizedAs({ metadata }: DRPlanExecution, actsAs: string)
     message: `not started: it was authorised to act as ${recorded}, and would now act as ${actsAs}; look at the plan's serviceAccountName, then create a new execution`,
   };
 }
+
+/** A time that is given by a person may lie so far ahead of this clock. */
+const AHEAD_MS = 5 * 60_000;
+
+/** What is asked of executions that a GitOps tool keeps: to say when they were asked for, or nothing. */
+export type GitOpsExecutions = 'RequestedAt' | 'AsBefore';
+
+/**
+ * An execution that was asked for at another time than it was created: a hub that is rebuilt from Git creates again what
+ * lies there, and must begin no failover of before.
+ */
+export function checkRequestedAt(
+  execution: DRPlanExecution,
+  now: Date,
+  gitOps: GitOpsExecutions,
+): Refusal | undefined {
+  const { requestedAt, startDeadlineSeconds = START_DEADLINE_SECONDS } = execution.spec;
+  if (requestedAt === undefined) {
+    if (gitOps === 'AsBefore' || !isGitOps(execution.metadata)) return undefined;
+    return tooOld(
+      `"${trackingKey(execution.metadata) ?? ''}" says that a GitOps tool keeps this execution, and it does not say when it was asked for`,
+    );
+  }
+  const asked = Date.parse(requestedAt);
+  if (asked - now.getTime() > AHEAD_MS) {
+    return {
+      reason: 'RequestedAhead',
+      message: `not started: spec.requestedAt is ${requestedAt}, and it is ${now.toISOString()} now; at most five minutes ahead are allowed`,
+    };
+  }
+  if (now.getTime() <= asked + startDeadlineSeconds * 1000) return undefined;
+  return tooOld(
+    `it was asked for at ${requestedAt} and had to start within ${startDeadlineSeconds}s (spec.startDeadlineSeconds)`,
+  );
+}
+
+const tooOld = (why: string): Refusal => ({
+  reason: 'RequestTooOld',
+  message: `not started: ${why}; to run the plan now, create an execution with a new name and spec.requestedAt set to the time at which it is asked for`,
+});
 
 /** An execution that came too late. */
 export function checkDeadline(execution: DRPlanExecution, now: Date): Refusal | undefined {

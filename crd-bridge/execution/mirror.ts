@@ -8,6 +8,7 @@ import type { BridgeActivities, FinishUpdate, MirrorUpdate, RunIdentity } from '
 import type { WriteResult } from '../core/status-writer.js';
 import { endOnPlan } from './plan-state.js';
 import type { ExecutionIdentity } from './plan-state.js';
+import { letGo } from './finalizer.js';
 import { applyFinish, applyMirror, applyRevertToTarget, newFailures } from './projection.js';
 import { smallestStatus } from './size-guard.js';
 import { newlyUnconfirmed, STOP_UNCONFIRMED } from './stop-unconfirmed.js';
@@ -213,6 +214,8 @@ export function createMirror(deps: MirrorDeps): Pick<BridgeActivities, 'mirror' 
       );
     }
     const result = await project(run, (status) => applyFinish(status, update));
+    if (result.kind === 'gone') return;
+    await release(update, result.object);
     if (result.kind !== 'written') return;
     deps.log.info(
       { execution: run.name, namespace: run.namespace, phase: update.phase, reason: update.reason },
@@ -224,6 +227,15 @@ export function createMirror(deps: MirrorDeps): Pick<BridgeActivities, 'mirror' 
       action: 'Finish',
       message: update.message === '' ? update.reason : update.message,
     });
+  }
+
+  /** What is over needs no finalizer any more, nor does the target of a revert that is over. Cut short, a sweep does it. */
+  async function release({ run }: FinishUpdate, execution: CachedExecution): Promise<void> {
+    await letGo(deps, execution);
+    const { target, namespace } = run;
+    if (run.operation !== 'Revert' || target === undefined) return;
+    const found = caches.executions.get(namespace, target.name);
+    if (found !== undefined && found.metadata.uid === target.uid) await letGo(deps, found);
   }
 }
 

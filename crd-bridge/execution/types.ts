@@ -11,6 +11,7 @@ import type { KeyedMutex } from '../core/mutex.js';
 import type { StatusWriter } from '../core/status-writer.js';
 import type { AuthorizationMode } from '../webhook/authority.js';
 import type { AnswerTrust } from './answers.js';
+import type { GitOpsExecutions } from './gates.js';
 import type { SnapshotStore } from './snapshot-store.js';
 
 /**
@@ -55,6 +56,8 @@ export interface DrSettings {
   answers: AnswerTrust;
   /** What becomes of what somebody may not do, at admission. */
   authorization: AuthorizationMode;
+  /** What is asked of executions that a GitOps tool keeps. */
+  gitOps: GitOpsExecutions;
   /** How long a plan that was not checked yet is waited for. */
   planWaitMs: number;
 }
@@ -91,4 +94,6 @@ export interface DrDeps {
   policies(): readonly DRPolicySpec[];
   /** Whether admission looks at what is in a namespace, so that its stamps can be believed there. */
   isAdmitted: (namespace: string) => boolean;
+  /** What is missing before the webhooks are asked about what is new; undefined where nothing is, or there are none. */
+  admissionMissing: () => string | undefined;
 }

@@ -14,6 +14,7 @@ import { answersOf } from '../execution/answers.js';
 import { findPlan } from '../execution/find-plan.js';
 import { nameOfTemporal } from '../execution/identity.js';
 import { endOf } from '../execution/lock-holder.js';
+import { letGo } from '../execution/finalizer.js';
 import { checkAbandoned, checkRestored } from '../execution/gates.js';
 import { identityOf, refOf } from '../execution/identity.js';
 import { recordRow, rowOf } from '../execution/history.js';
@@ -150,6 +151,8 @@ export function createExecutionKind(
       // Whether the run has said its last word after all is in the live object, not in the cache.
       { live: true, smaller: smallestStatus },
     );
+    if (result.kind === 'gone') return;
+    await letGo(deps, result.object);
     if (result.kind !== 'written') return;
     const { phase, reason, message } = end;
     deps.log.warn({ execution: refOf(execution), phase, reason, message }, 'run ended without its last word');

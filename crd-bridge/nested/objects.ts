@@ -1,5 +1,5 @@
 /** The executions that nested plans run in: made, found and stopped, by names that every replica arrives at. */
-import { ANNOTATIONS, API_VERSION, LABELS } from '../../api/group.js';
+import { ANNOTATIONS, API_VERSION, FINALIZERS, LABELS } from '../../api/group.js';
 import { labelValue, positionLabel, runWorkflowId } from '../../api/naming.js';
 import type { Nesting } from '../../api/nesting.js';
 import { isTerminalExecution } from '../../api/phase.js';
@@ -8,6 +8,8 @@ import { positionOf } from '../../api/undo.js';
 import { isAlreadyExists, isRetryable, KubeError } from '../../kube/error.js';
 import type { KubeObject } from '../../kube/object.js';
 import type { ActionTask, CancelRequest, RunIdentity } from '../../workflows/contract.js';
+import type { Sealer } from '../../api/seal.js';
+import { writeAdmissionStamp } from '../execution/admission-stamp.js';
 import { findPlan } from '../execution/find-plan.js';
 import type { Refusal } from '../execution/gates.js';
 import { refOf } from '../execution/identity.js';
@@ -17,7 +19,7 @@ import { mayRun } from './permission.js';
 import type { Permission, PermissionDeps } from './permission.js';
 
 /** What nested plans are built from. */
-export type NestedDeps = Pick<DrDeps, 'writer' | 'runs' | 'log' | 'cluster'> &
+export type NestedDeps = Pick<DrDeps, 'writer' | 'runs' | 'log' | 'cluster' | 'sealer'> &
   PermissionDeps & { vouching: BridgeVouching };
 
 /** What becomes a nested execution. */
@@ -68,7 +70,9 @@ export function createNestedObjects(deps: NestedDeps): NestedObjects {
       const permission = await mayRun(deps, run, parent, request.spec);
       if ('reason' in permission) return permission;
       try {
-        const made = await kube.create<CachedExecution>(nestedExecution(task, request, permission));
+        const made = await kube.create<CachedExecution>(
+          stampedExecution(deps.sealer, nestedExecution(task, request, permission)),
+        );
         caches.executions.learn(made);
         deps.events.record(parent, {
           type: 'Normal',
@@ -161,6 +165,30 @@ export function nestingOf({ run, at }: Pick<ActionTask, 'run' | 'at'>): Nesting 
     parent: { name: run.name, uid: run.uid },
     at: positionOf(at),
     plans: [...(run.nesting?.plans ?? []), run.plan.name],
+  };
+}
+
+/** Admission is not asked about what the bridge makes: it says itself that it has let it in. */
+function stampedExecution(sealer: Sealer, execution: KubeObject): KubeObject {
+  const { metadata } = execution;
+  const { annotations = {}, namespace = '' } = metadata;
+  const { requestedBy, requester, authorizedAs, admission } = ANNOTATIONS;
+  const stamp = writeAdmissionStamp(sealer, execution, {
+    namespace,
+    requester: {
+      [requestedBy]: annotations[requestedBy],
+      [requester]: annotations[requester],
+      [authorizedAs]: annotations[authorizedAs],
+    },
+    now: new Date(),
+  });
+  return {
+    ...execution,
+    metadata: {
+      ...metadata,
+      annotations: { ...annotations, [admission]: stamp },
+      finalizers: [FINALIZERS.execution],
+    },
   };
 }
 

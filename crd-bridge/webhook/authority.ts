@@ -1,6 +1,7 @@
 /** Asks the API server who may do what (SubjectAccessReview): this program keeps no list of its own. */
 import { ACCOUNT_VERBS, PLAN_RESOURCE } from '../../api/authority.js';
 import type { PlanVerb } from '../../api/authority.js';
+import { PLURALS } from '../../api/group.js';
 import type { KubeClient } from '../../kube/client.js';
 import type { Refusal } from '../execution/gates.js';
 import { refusedBy } from './review.js';
@@ -38,6 +39,12 @@ export interface Authority {
   useAccount(
     subject: Subject,
     account: { namespace: string; name: string },
+    plan: string,
+  ): Promise<Refusal | undefined>;
+  /** Why the subject may not have a plan use the workflow; undefined when they may read it. */
+  readWorkflow(
+    subject: Subject,
+    workflow: { namespace: string; name: string },
     plan: string,
   ): Promise<Refusal | undefined>;
 }
@@ -100,6 +107,16 @@ export function createAuthority(kube: KubeClient, mode: AuthorizationMode): Auth
       return {
         reason: 'NotAuthorized',
         message: `user ${JSON.stringify(subject.user)} may not use service account "${namespace}/${name}", which plan "${plan}" acts as; an administrator can grant the verb "use" on serviceaccounts/${name} in that namespace`,
+      };
+    },
+    async readWorkflow(subject, { namespace, name }, plan) {
+      if (mode === 'Off') return undefined;
+      const { group } = PLAN_RESOURCE;
+      if (await any(subject, ['get'], { group, resource: PLURALS.DRWorkflow, namespace, name }))
+        return undefined;
+      return {
+        reason: 'NotAuthorized',
+        message: `user ${JSON.stringify(subject.user)} may not read workflow "${namespace}/${name}", which plan "${plan}" uses; an administrator can grant the verb "get" on ${PLURALS.DRWorkflow}.${group}/${name} in that namespace`,
       };
     },
   };

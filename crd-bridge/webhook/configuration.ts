@@ -53,10 +53,10 @@ export function webhookConfigurations(options: ConfigurationOptions): WebhookCon
     expression: '!has(object.metadata.deletionTimestamp)',
   };
   const { approve, reject, approvals, authorizedAs, requestedBy, requester } = ANNOTATIONS;
-  const { cancelRequestedBy, nestedIn, key } = ANNOTATIONS;
+  const { cancelRequestedBy, nestedIn, key, admission, stamp } = ANNOTATIONS;
   // An answer to an approval counts only once it is stamped, so it fails closed too.
   const stamps = [
-    ...[requestedBy, requester, authorizedAs, cancelRequestedBy, nestedIn, key],
+    ...[requestedBy, requester, authorizedAs, cancelRequestedBy, nestedIn, key, admission, stamp],
     ...[approvals, approve, reject],
   ]
     .map(differs)

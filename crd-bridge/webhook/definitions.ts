@@ -77,7 +77,8 @@ export async function reviewPlan(
     await deps.lookups.learnNestedPlans(plan);
     problems = check(deps, plan);
   }
-  const unauthorized = await checkAccountUse(deps, request, plan);
+  const unauthorized =
+    (await checkAccountUse(deps, request, plan)) ?? (await checkForeignWorkflows(deps, request, plan));
   const verdict = withAuthority(deps.authority.mode, unauthorized, verdictOn(problems));
   if (!verdict.allowed) return verdict;
   if (unauthorized === undefined) verdict.warnings.push(...warningsOf(await overrideWarnings(deps, plan)));
@@ -97,6 +98,39 @@ async function checkAccountUse(
   const name = account ?? settings.defaultServiceAccount;
   if (name === undefined || !isAccountName(name)) return undefined;
   return authority.useAccount(subjectOf(request), { namespace: request.namespace, name }, plan.metadata.name);
+}
+
+/** Workflows of other namespaces that are asked about in one review, each with a request. */
+const MOST_READ = 20;
+
+/**
+ * A plan carries the text of its workflows into snapshots and statuses that its own namespace may read: who writes it must
+ * be allowed to read those of other namespaces. Those that it used before are not asked about again.
+ */
+async function checkForeignWorkflows(
+  { authority }: DefinitionDeps,
+  request: ReviewRequest,
+  plan: DRPlan,
+): Promise<Refusal | undefined> {
+  const keyOf = ({ namespace, name }: { namespace: string; name: string }): string => `${namespace}/${name}`;
+  const named = (object: unknown): Map<string, { namespace: string; name: string }> =>
+    new Map(
+      references(object as DRPlan)
+        .filter(({ namespace }) => namespace !== request.namespace)
+        .map((ref) => [keyOf(ref), ref]),
+    );
+  const before = request.oldObject === undefined ? new Map<string, unknown>() : named(request.oldObject);
+  const asked = [...named(plan)].filter(([key]) => !before.has(key)).map(([, ref]) => ref);
+  if (asked.length > MOST_READ && authority.mode !== 'Off') {
+    return {
+      reason: 'TooManyNamespaces',
+      message: `plan "${plan.metadata.name}" names ${asked.length} workflows of other namespaces that it did not name before; at most ${MOST_READ} can be checked at once: add them in steps`,
+    };
+  }
+  const refusals = await Promise.all(
+    asked.map((ref) => authority.readWorkflow(subjectOf(request), ref, plan.metadata.name)),
+  );
+  return refusals.find((refusal) => refusal !== undefined);
 }
 
 const check = (deps: DefinitionDeps, plan: DRPlan): Problem[] =>

@@ -10,7 +10,7 @@ import { takeSnapshot } from '../../api/snapshot.js';
 import type { DRPlan, DRPlanExecution } from '../../api/types.js';
 import { validateExecutionSpec } from '../../api/validate.js';
 import { identityOf } from '../execution/identity.js';
-import { checkNameReused, checkRestored } from '../execution/gates.js';
+import { checkNameReused, checkRequestedAt, checkRestored } from '../execution/gates.js';
 import type { Refusal } from '../execution/gates.js';
 import { inspectHolder } from '../execution/lock-holder.js';
 import {
@@ -60,6 +60,12 @@ export async function reviewExecution(
   if (restored !== undefined) return allowed([restored.message]);
   const checked = verdictOn(validateExecutionSpec(execution));
   if (!checked.allowed) return checked;
+  const late = checkRequestedAt(execution, new Date(), deps.dr.settings.gitOps);
+  if (late !== undefined) {
+    // A time that has passed is that of a record; it is let in as one that never starts.
+    const isRecord = execution.spec.requestedAt !== undefined && late.reason === 'RequestTooOld';
+    return isRecord ? allowed([late.message, ...checked.warnings]) : refusedBy(late, checked.warnings);
+  }
 
   const { namespace, name: planName } = { namespace: request.namespace, name: execution.spec.planRef };
   const known = await deps.lookups.plan(namespace, planName);

@@ -13,6 +13,8 @@ export interface ReviewedObject {
     generation?: number;
     labels?: Record<string, string>;
     annotations?: Record<string, string>;
+    generateName?: string;
+    finalizers?: string[];
     deletionTimestamp?: string;
   };
   [field: string]: unknown;
@@ -107,7 +109,7 @@ function readObject(value: unknown): ReviewedObject | string | undefined {
   if (!isObject(value)) return 'is not an object';
   const { metadata = {} } = value;
   if (!isObject(metadata)) return 'has metadata that are not an object';
-  for (const field of ['name', 'namespace', 'uid', 'deletionTimestamp'] as const) {
+  for (const field of ['name', 'generateName', 'namespace', 'uid', 'deletionTimestamp'] as const) {
     if (!['string', 'undefined'].includes(typeof metadata[field]))
       return `has a metadata.${field} that is not text`;
   }
@@ -115,6 +117,12 @@ function readObject(value: unknown): ReviewedObject | string | undefined {
     if (metadata[field] !== undefined && !isTextMap(metadata[field]))
       return `has metadata.${field} that are not a map of text`;
   }
+  const { finalizers } = metadata;
+  if (
+    finalizers !== undefined &&
+    !(Array.isArray(finalizers) && finalizers.every((one) => typeof one === 'string'))
+  )
+    return 'has metadata.finalizers that are not a list of text';
   return { ...value, metadata: { name: '', ...metadata } };
 }
 

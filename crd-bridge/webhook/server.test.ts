@@ -4,6 +4,7 @@ import { Histogram } from 'prom-client';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { validatePlan, validateWorkflow } from '../../api/validate.js';
 import type { KubeClient } from '../../kube/client.js';
+import { createTestSealer } from '../testing/sealer.js';
 import { createAuthority } from './authority.js';
 import { renew } from './certificates.js';
 import type { Material } from './certificates.js';
@@ -31,7 +32,7 @@ const log = {
 };
 const kube = {} as KubeClient;
 const deps = {
-  dr: { kube } as StampDeps['dr'],
+  dr: { kube, sealer: createTestSealer() } as unknown as StampDeps['dr'],
   authority: createAuthority(kube, 'Off'),
   lookups: { plan: () => Promise.resolve(undefined) },
 };

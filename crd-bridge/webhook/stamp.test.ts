@@ -1,28 +1,35 @@
 import { expect, it } from 'vitest';
-import { ANNOTATIONS } from '../../api/group.js';
+import { ANNOTATIONS, COPY_STAMP, FINALIZERS, LABELS } from '../../api/group.js';
 import type { KubeClient } from '../../kube/client.js';
+import { judgeAdmissionStamp } from '../execution/admission-stamp.js';
+import { createTestSealer } from '../testing/sealer.js';
 import { createAuthority } from './authority.js';
-import type { ReviewRequest } from './review.js';
+import type { ReviewedObject, ReviewRequest } from './review.js';
 import { stamp } from './stamp.js';
 import type { StampDeps } from './stamp.js';
 
 const kube = {} as KubeClient;
+const sealer = createTestSealer();
 const deps = {
-  dr: { kube } as StampDeps['dr'],
+  dr: { kube, sealer } as unknown as StampDeps['dr'],
   authority: createAuthority(kube, 'Off'),
   lookups: { plan: () => Promise.resolve(undefined) },
 };
-const { authorizedAs, cancel, cancelRequestedBy, requestedBy, nestedIn, key } = ANNOTATIONS;
+const { authorizedAs, cancel, cancelRequestedBy, requestedBy, nestedIn, key, admission } = ANNOTATIONS;
 type Annotations = Record<string, string> | undefined;
 
-/** Annotations after the patch, as the API server applies it. */
-async function stamped(
+type Metadata = ReviewedObject['metadata'];
+
+/** Metadata after the patch, as the API server applies it. */
+async function review(
   operation: 'CREATE' | 'UPDATE',
-  after: Annotations,
-  before?: Annotations,
-): Promise<Annotations> {
-  const object = (annotations: Annotations) => ({
-    metadata: { name: 'e', ...(annotations !== undefined && { annotations }) },
+  after: Partial<Metadata>,
+  before: Partial<Metadata> = {},
+  spec: unknown = { planRef: 'p' },
+): Promise<Metadata> {
+  const object = (metadata: Partial<Metadata>): ReviewedObject => ({
+    metadata: { name: 'e', ...metadata },
+    spec,
   });
   const request: ReviewRequest = {
     uid: 'u',
@@ -35,17 +42,36 @@ async function stamped(
   };
   const verdict = await stamp(deps, request);
   if (!verdict.allowed) throw new Error('a stamp refuses nothing');
-  let result = after && { ...after };
+  const result = structuredClone(object(after)) as unknown as Record<string, unknown>;
   for (const step of verdict.patch ?? []) {
-    const key = step.path.slice('/metadata/annotations'.length + 1).replaceAll('~1', '/');
-    if (key === '' && step.op !== 'remove') result = step.value as Annotations;
-    else if (result === undefined) throw new Error(`${step.path} is in nothing`);
+    const given = step.op === 'remove' ? undefined : step.value;
+    const steps = step.path
+      .slice(1)
+      .split('/')
+      .map((part) => part.replaceAll('~1', '/').replaceAll('~0', '~'));
+    const last = steps.pop() ?? '';
+    const parent = steps.reduce<unknown>((at, part) => (at as Record<string, unknown>)[part], result);
+    if (Array.isArray(parent)) parent.push(given);
     else if (step.op === 'remove') {
-      expect(result).toHaveProperty([key]);
-      delete result[key];
-    } else result[key] = step.value as string;
+      expect(parent).toHaveProperty([last]);
+      delete (parent as Record<string, unknown>)[last];
+    } else (parent as Record<string, unknown>)[last] = given;
   }
-  return result;
+  return (result as unknown as ReviewedObject).metadata;
+}
+
+/** Annotations after the patch; of the admission stamp only that it is there. */
+async function stamped(
+  operation: 'CREATE' | 'UPDATE',
+  after: Annotations,
+  before?: Annotations,
+): Promise<Annotations> {
+  const withThem = (annotations: Annotations) => (annotations === undefined ? {} : { annotations });
+  const { annotations } = await review(operation, withThem(after), withThem(before));
+  if (operation === 'UPDATE' || annotations === undefined) return annotations;
+  const { [admission]: mark, ...rest } = annotations;
+  expect(mark).toMatch(/seal/);
+  return rest;
 }
 
 it('says who created an execution, whatever the object claims', async () => {
@@ -66,6 +92,66 @@ it('says the same when a review comes again, also for what it has said itself [S
   const first = await stamped('CREATE', { [cancel]: 'true' });
   expect(await stamped('CREATE', { [cancel]: 'true' })).toEqual(first);
   expect(await stamped('CREATE', first)).toEqual(first);
+});
+
+it('gives what is new its finalizer, its label and a stamp that its start believes [F11] [F20]', async () => {
+  const metadata = await review('CREATE', { labels: { x: 'y' } });
+  expect(metadata).toMatchObject({
+    labels: { x: 'y', [LABELS.plan]: 'p' },
+    finalizers: [FINALIZERS.execution],
+  });
+  const stored = { ...metadata, namespace: 'ns', creationTimestamp: new Date().toISOString() };
+  const judge = (of: object) =>
+    judgeAdmissionStamp(sealer, { metadata: stored, spec: { planRef: 'p' }, ...of });
+  expect(await judge({})).toEqual({ kind: 'admitted' });
+  const refusals = [
+    { spec: { planRef: 'q' } },
+    { metadata: { ...stored, name: 'other' } },
+    { metadata: { ...stored, namespace: 'other' } },
+    { metadata: { ...stored, annotations: { ...stored.annotations, [requestedBy]: 'root' } } },
+    { metadata: { ...stored, annotations: {} } },
+  ];
+  for (const of of refusals)
+    expect(await judge(of)).toMatchObject({ kind: 'refused', refusal: { reason: 'NotAdmitted' } });
+  expect(await judge({ metadata: { ...stored, creationTimestamp: '2020-01-01T00:00:00Z' } })).toMatchObject({
+    kind: 'copy',
+    refusal: { reason: 'RestoredCopy' },
+  });
+});
+
+it('believes the stamp of what gets its name later [F20]', async () => {
+  const metadata = await review('CREATE', { name: '', generateName: 'run-' });
+  const stored = {
+    ...metadata,
+    name: 'run-x7k2p',
+    namespace: 'ns',
+    creationTimestamp: new Date().toISOString(),
+  };
+  expect(await judgeAdmissionStamp(sealer, { metadata: stored, spec: { planRef: 'p' } })).toEqual({
+    kind: 'admitted',
+  });
+});
+
+it('stamps anew what another webhook has changed since, and keeps what it has not [F20]', async () => {
+  const first = await review('CREATE', {});
+  expect(await review('CREATE', first)).toEqual(first);
+  const changed = await review('CREATE', first, {}, { planRef: 'p', runMode: 'Drill' });
+  expect(changed.annotations?.[admission]).not.toEqual(first.annotations?.[admission]);
+  expect(changed.finalizers).toEqual([FINALIZERS.execution]);
+});
+
+it.each<[string, Partial<Metadata>]>([
+  ['our finalizer', { finalizers: [FINALIZERS.execution] }],
+  ['a uid stamp', { annotations: { [ANNOTATIONS.stamp]: 'an earlier uid' } }],
+  [
+    'an admission stamp of before',
+    { annotations: { [admission]: '{"time":"2020-01-01T00:00:00Z","spec":"","seal":""}' } },
+  ],
+])('marks what arrives with %s as a copy, which never starts [F20]', async (_, metadata) => {
+  const { annotations, finalizers } = await review('CREATE', metadata);
+  expect(annotations).toMatchObject({ [ANNOTATIONS.stamp]: COPY_STAMP });
+  expect(annotations).not.toHaveProperty([admission]);
+  expect(finalizers).toEqual(metadata.finalizers);
 });
 
 it('says who cancelled, and keeps what was said before', async () => {

@@ -1,6 +1,9 @@
 import { accountUser } from '../../api/authority.js';
-import { ANNOTATIONS } from '../../api/group.js';
+import { ANNOTATIONS, COPY_STAMP, FINALIZERS, LABELS } from '../../api/group.js';
+import { labelValue } from '../../api/naming.js';
 import type { DRPlanExecution } from '../../api/types.js';
+import { judgeArriving, writeAdmissionStamp } from '../execution/admission-stamp.js';
+import type { Requester } from '../execution/admission-stamp.js';
 import type { DrDeps } from '../execution/types.js';
 import { actingOf } from './acting.js';
 import { stampAnswer } from './answers.js';
@@ -13,7 +16,7 @@ import type { JsonPatch, ReviewedObject, ReviewRequest, Verdict } from './review
 
 /** What the stamps need. */
 export interface StampDeps {
-  dr: Pick<DrDeps, 'kube' | 'snapshots' | 'settings'>;
+  dr: Pick<DrDeps, 'kube' | 'snapshots' | 'settings' | 'sealer'>;
   authority: Authority;
   lookups: Pick<Lookups, 'plan'>;
 }
@@ -50,8 +53,7 @@ export async function stamp(deps: StampDeps, request: ReviewRequest): Promise<Ve
     warnings.push(`would be refused with --authorization=Enforce: ${refusal.message}`);
   }
 
-  const wanted: Record<string, string | undefined> = {
-    ...answered.stamps,
+  const requester: Requester = {
     [ANNOTATIONS.requestedBy]: isCreate ? user : before?.[ANNOTATIONS.requestedBy],
     [ANNOTATIONS.requester]: !isCreate
       ? before?.[ANNOTATIONS.requester]
@@ -61,6 +63,14 @@ export async function stamp(deps: StampDeps, request: ReviewRequest): Promise<Ve
     [ANNOTATIONS.authorizedAs]: isCreate
       ? await authorizedAs(deps, request, object)
       : before?.[ANNOTATIONS.authorizedAs],
+  };
+  const admitted = isCreate ? await admission(deps, request, object, requester) : undefined;
+  const wanted: Record<string, string | undefined> = {
+    ...answered.stamps,
+    ...requester,
+    [ANNOTATIONS.admission]: isCreate ? admitted?.stamp : before?.[ANNOTATIONS.admission],
+    // A bridge writes it when the execution ends, or at its start where nobody is asked.
+    [ANNOTATIONS.stamp]: isCreate ? admitted?.copy : before?.[ANNOTATIONS.stamp],
     [ANNOTATIONS.cancelRequestedBy]: isCancelNew ? canceller : before?.[ANNOTATIONS.cancelRequestedBy],
     // What the bridge alone writes, whose own requests do not come here.
     [ANNOTATIONS.nestedIn]: before?.[ANNOTATIONS.nestedIn],
@@ -75,7 +85,51 @@ export async function stamp(deps: StampDeps, request: ReviewRequest): Promise<Ve
   }
   if (annotations === undefined && patch.length > 0)
     patch.unshift({ op: 'add', path: '/metadata/annotations', value: {} });
+  if (admitted?.stamp !== undefined) patch.push(...ownership(object));
   return { allowed: true, warnings, patch };
+}
+
+/**
+ * The stamp of what is new, or the mark of a copy: what arrives with our finalizer or stamps was an execution before, and
+ * is let in as a record that never starts. Another webhook may change an object after this one, which is asked again then.
+ */
+async function admission(
+  { dr }: StampDeps,
+  { namespace }: ReviewRequest,
+  object: ReviewedObject,
+  requester: Requester,
+): Promise<{ stamp?: string; copy?: string }> {
+  const options = { namespace, requester, now: new Date() };
+  const { annotations, finalizers } = object.metadata;
+  const isMarked =
+    annotations?.[ANNOTATIONS.stamp] !== undefined ||
+    annotations?.[ANNOTATIONS.admission] !== undefined ||
+    finalizers?.includes(FINALIZERS.execution) === true;
+  const arriving = isMarked ? await judgeArriving(dr.sealer, object, options) : 'changed';
+  switch (arriving) {
+    case 'foreign':
+      return { copy: COPY_STAMP };
+    case 'asWritten':
+      return { stamp: annotations?.[ANNOTATIONS.admission] ?? '' };
+    case 'changed':
+      return { stamp: writeAdmissionStamp(dr.sealer, object, options) };
+  }
+}
+
+/** Finalizer and label of an execution that is let in: its start has nothing to write on it. */
+function ownership(object: ReviewedObject): JsonPatch {
+  const { labels, finalizers } = object.metadata;
+  const { planRef } = (object.spec ?? {}) as Partial<DRPlanExecution['spec']>;
+  const label = labelValue(typeof planRef === 'string' ? planRef : '');
+  const patch: JsonPatch = [];
+  if (labels === undefined) patch.push({ op: 'add', path: '/metadata/labels', value: {} });
+  if (labels?.[LABELS.plan] !== label)
+    patch.push({ op: 'add', path: `/metadata/labels/${LABELS.plan.replaceAll('/', '~1')}`, value: label });
+  if (finalizers === undefined)
+    patch.push({ op: 'add', path: '/metadata/finalizers', value: [FINALIZERS.execution] });
+  else if (!finalizers.includes(FINALIZERS.execution))
+    patch.push({ op: 'add', path: '/metadata/finalizers/-', value: FINALIZERS.execution });
+  return patch;
 }
 
 /** The old object says of which plan an execution is: its spec cannot change. */

@@ -1,0 +1,138 @@
+/**
+ * The finalizer of executions: there while a run may go on, and while a revert needs what its target has kept; never on
+ * what is over, so that an installation whose bridge is gone leaves nothing hanging (plan semantics, §5 Finalizer).
+ */
+import { setTimeout as sleep } from 'node:timers/promises';
+import { ANNOTATIONS, FINALIZERS, LABELS } from '../../api/group.js';
+import { labelValue } from '../../api/naming.js';
+import { isTerminalExecution } from '../../api/phase.js';
+import type { DRPlanExecution } from '../../api/types.js';
+import type { MetadataFields } from '../core/status-writer.js';
+import type { Refusal } from './gates.js';
+import { refOf } from './identity.js';
+import { checkStays, checkTarget, openRevertsOf } from './revert-target.js';
+import type { CachedExecution, DrDeps } from './types.js';
+
+type Deps = Pick<DrDeps, 'writer' | 'caches'>;
+
+/**
+ * Takes the finalizer off an execution that has ended, and sets the uid stamp by which a copy of it is told. One write, none
+ * where both are as they should be. Leaves alone what a revert still needs.
+ *
+ * @param execution as it was read or written last
+ * @param options.isForeign its marks are evidence of where it came from: only the finalizer goes
+ */
+export async function letGo(
+  { writer, caches }: Deps,
+  execution: CachedExecution,
+  { isForeign = false }: { isForeign?: boolean } = {},
+): Promise<void> {
+  await writer.metadata(
+    caches.executions,
+    refOf(execution),
+    (current) => {
+      if (!isTerminalExecution(current.status?.phase)) return undefined;
+      if (openRevertsOf(current, caches.executions.list()).length > 0) return undefined;
+      return released(current, isForeign);
+    },
+    { known: execution },
+  );
+}
+
+function released({ metadata, spec }: CachedExecution, isForeign: boolean): MetadataFields | undefined {
+  const finalizers = metadata.finalizers ?? [];
+  const kept = finalizers.filter((name) => !isOurs(name));
+  if (isForeign) return kept.length === finalizers.length ? undefined : { finalizers: kept };
+  return {
+    labels: { ...metadata.labels, [LABELS.plan]: labelValue(spec.planRef) },
+    annotations: { ...metadata.annotations, [ANNOTATIONS.stamp]: metadata.uid ?? '' },
+    ...(kept.length !== finalizers.length && { finalizers: kept }),
+  };
+}
+
+const isOurs = (name: string): boolean =>
+  name === FINALIZERS.execution || name === FINALIZERS.legacyExecution;
+
+/**
+ * Puts the finalizer back on the target of a revert, before the revert takes the plan: what the target has kept must not
+ * go while it is needed.
+ *
+ * @returns why the target cannot be held, if it cannot
+ */
+export async function holdTarget(
+  { writer, caches }: Deps,
+  revert: DRPlanExecution,
+  target: CachedExecution,
+): Promise<Refusal | undefined> {
+  let going: Refusal | undefined;
+  const result = await writer.metadata(
+    caches.executions,
+    refOf(target),
+    (current) => {
+      going = checkStays(current);
+      const { finalizers = [] } = current.metadata;
+      if (going !== undefined || finalizers.includes(FINALIZERS.execution)) return undefined;
+      return { finalizers: [...finalizers, FINALIZERS.execution] };
+    },
+    { known: target },
+  );
+  return result.kind === 'gone' ? checkTarget(revert, undefined) : going;
+}
+
+/** What looks after finalizers that a crash, or an earlier release, has left. */
+export interface FinalizerSweep {
+  /** Sweeps at once and then at intervals until the signal aborts. Never rejects. */
+  run(signal: AbortSignal): Promise<void>;
+}
+
+/** What has just ended is let go by whoever writes its end. */
+const FRESH_MS = 5_000;
+
+/**
+ * Takes finalizers off executions that are over and that nobody has let go: a bridge was stopped between two writes, or an
+ * earlier release left them there.
+ *
+ * @param options.paceMs least time between two writes
+ */
+export function createFinalizerSweep(
+  deps: Deps & Pick<DrDeps, 'log'>,
+  options: { intervalMs: number; paceMs: number; mayAct: () => boolean },
+): FinalizerSweep {
+  const { caches, log } = deps;
+
+  const isLeft = ({ metadata, status }: CachedExecution): boolean =>
+    metadata.finalizers?.includes(FINALIZERS.execution) === true &&
+    metadata.deletionTimestamp === undefined &&
+    isTerminalExecution(status?.phase) &&
+    !(Date.now() - Date.parse(status?.completionTime ?? '') < FRESH_MS);
+
+  async function sweep(signal: AbortSignal): Promise<void> {
+    const left = caches.executions.list().filter(isLeft);
+    const needed = new Set(
+      caches.executions
+        .list()
+        .filter(({ spec, status }) => spec.operationType === 'Revert' && !isTerminalExecution(status?.phase))
+        .map(({ metadata, spec }) => `${metadata.namespace ?? ''}/${spec.revertExecutionRef ?? ''}`),
+    );
+    for (const execution of left) {
+      if (signal.aborted) return;
+      const { namespace = '', name } = execution.metadata;
+      if (needed.has(`${namespace}/${name}`)) continue;
+      try {
+        await letGo(deps, execution);
+      } catch (error) {
+        log.warn({ execution: refOf(execution), err: error }, 'could not let an ended execution go');
+      }
+      await sleep(options.paceMs, undefined, { signal }).catch(() => undefined);
+    }
+  }
+
+  return {
+    async run(signal) {
+      while (!signal.aborted) {
+        if (options.mayAct()) await sweep(signal);
+        await sleep(options.intervalMs, undefined, { signal }).catch(() => undefined);
+      }
+    },
+  };
+}
