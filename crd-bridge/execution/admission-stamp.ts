@@ -27,8 +27,6 @@ const REQUESTER = [ANNOTATIONS.requestedBy, ANNOTATIONS.requester, ANNOTATIONS.a
 
 /** An object is created within moments of its admission; a clock may be wrong, and a stamp of before is of another. */
 const FITS_MS = 15 * 60_000;
-/** Other webhooks may change an object after this one, which is then asked once more. */
-const REINVOCATION_MS = 30_000;
 
 interface Stamp {
   time: string;
@@ -48,26 +46,6 @@ export function writeAdmissionStamp(
   const spec = digestOf(object.spec);
   const seal = sealer.seal('admission', sealedValue({ object, namespace, requester, time, spec }));
   return JSON.stringify({ time, spec, seal } satisfies Stamp);
-}
-
-/**
- * The annotation that an object arrives with, judged: another webhook may have had a word since this admission wrote it a
- * moment ago, and then the API server asks once more.
- *
- * @returns `foreign`: it is of another object, or of before
- */
-export async function judgeArriving(
-  sealer: Sealer,
-  object: Stamped,
-  options: { namespace: string; requester: Requester; now: Date },
-): Promise<'asWritten' | 'changed' | 'foreign'> {
-  const stamp = readStamp(object);
-  if (stamp === undefined) return 'foreign';
-  const age = options.now.getTime() - Date.parse(stamp.time);
-  if (!(Math.abs(age) <= REINVOCATION_MS)) return 'foreign';
-  const verdict = await sealer.verify('admission', sealedValue({ object, ...options, ...stamp }), stamp.seal);
-  if (verdict.kind !== 'sealed') return 'foreign';
-  return stamp.spec === digestOf(object.spec) ? 'asWritten' : 'changed';
 }
 
 /** What the stamp of a stored execution is worth. */
@@ -115,7 +93,10 @@ export async function judgeAdmissionStamp(sealer: Sealer, object: Stamped): Prom
       },
     };
   }
-  if (stamp.spec !== digestOf(object.spec)) return refused('its spec is not the one that was admitted');
+  if (stamp.spec !== digestOf(object.spec))
+    return refused(
+      'its spec is not the one that was admitted: another webhook, or somebody past them, has changed it',
+    );
   return { kind: 'admitted' };
 }
 

@@ -125,7 +125,9 @@ export function webhookConfigurations(options: ConfigurationOptions): WebhookCon
       apiVersion: TYPE,
       kind: 'MutatingWebhookConfiguration',
       metadata,
-      webhooks: mutating.map((entry) => ({ ...entry, reinvocationPolicy: 'IfNeeded' })),
+      // Asked again, it would take its own stamps for those of an execution of before. What another webhook changes after
+      // it is refused by the review.
+      webhooks: mutating.map((entry) => ({ ...entry, reinvocationPolicy: 'Never' })),
     },
   ];
 }

@@ -9,6 +9,7 @@ import type { Problem } from '../../api/problem.js';
 import { takeSnapshot } from '../../api/snapshot.js';
 import type { DRPlan, DRPlanExecution } from '../../api/types.js';
 import { validateExecutionSpec } from '../../api/validate.js';
+import { judgeAdmissionStamp } from '../execution/admission-stamp.js';
 import { identityOf } from '../execution/identity.js';
 import { checkNameReused, checkRequestedAt, checkRestored } from '../execution/gates.js';
 import type { Refusal } from '../execution/gates.js';
@@ -35,7 +36,10 @@ import type { ReviewedObject, ReviewRequest, Verdict } from './review.js';
 
 /** What the reviews need. */
 export interface ExecutionDeps {
-  dr: Pick<DrDeps, 'kube' | 'caches' | 'runs' | 'cluster' | 'temporal' | 'snapshots' | 'settings' | 'log'>;
+  dr: Pick<
+    DrDeps,
+    'kube' | 'caches' | 'runs' | 'cluster' | 'temporal' | 'snapshots' | 'settings' | 'log' | 'sealer'
+  >;
   authority: Authority;
   plans: PlanKind;
   lookups: Lookups;
@@ -60,6 +64,8 @@ export async function reviewExecution(
   if (restored !== undefined) return allowed([restored.message]);
   const checked = verdictOn(validateExecutionSpec(execution));
   if (!checked.allowed) return checked;
+  const changed = await checkStamp(deps, request, execution);
+  if (changed !== undefined) return refusedBy(changed, checked.warnings);
   const late = checkRequestedAt(execution, new Date(), deps.dr.settings.gitOps);
   if (late !== undefined) {
     // A time that has passed is that of a record; it is let in as one that never starts.
@@ -81,6 +87,19 @@ export async function reviewExecution(
     verdict.warnings.push(...warningsOf(await overrideWarnings(deps.dr, known, execution)));
   }
   return withAuthority(deps.authority.mode, unauthorized, verdict);
+}
+
+/** Another webhook may have changed what the stamp was written for; its start would never believe it. */
+async function checkStamp(
+  { dr }: ExecutionDeps,
+  { namespace }: ReviewRequest,
+  execution: DRPlanExecution,
+): Promise<Refusal | undefined> {
+  const { metadata, spec } = execution;
+  if (metadata.annotations?.[ANNOTATIONS.admission] === undefined) return undefined;
+  const stored = { ...metadata, namespace, creationTimestamp: new Date().toISOString() };
+  const found = await judgeAdmissionStamp(dr.sealer, { metadata: stored, spec });
+  return found.kind === 'refused' ? found.refusal : undefined;
 }
 
 /** What the bridge itself will say about the start. */

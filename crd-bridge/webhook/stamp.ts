@@ -2,7 +2,7 @@ import { accountUser } from '../../api/authority.js';
 import { ANNOTATIONS, COPY_STAMP, FINALIZERS, LABELS } from '../../api/group.js';
 import { labelValue } from '../../api/naming.js';
 import type { DRPlanExecution } from '../../api/types.js';
-import { judgeArriving, writeAdmissionStamp } from '../execution/admission-stamp.js';
+import { writeAdmissionStamp } from '../execution/admission-stamp.js';
 import type { Requester } from '../execution/admission-stamp.js';
 import type { DrDeps } from '../execution/types.js';
 import { actingOf } from './acting.js';
@@ -64,7 +64,7 @@ export async function stamp(deps: StampDeps, request: ReviewRequest): Promise<Ve
       ? await authorizedAs(deps, request, object)
       : before?.[ANNOTATIONS.authorizedAs],
   };
-  const admitted = isCreate ? await admission(deps, request, object, requester) : undefined;
+  const admitted = isCreate ? admission(deps, request, object, requester) : undefined;
   const wanted: Record<string, string | undefined> = {
     ...answered.stamps,
     ...requester,
@@ -91,29 +91,21 @@ export async function stamp(deps: StampDeps, request: ReviewRequest): Promise<Ve
 
 /**
  * The stamp of what is new, or the mark of a copy: what arrives with our finalizer or stamps was an execution before, and
- * is let in as a record that never starts. Another webhook may change an object after this one, which is asked again then.
+ * is let in as a record that never starts. So the API server must ask once only.
  */
-async function admission(
+function admission(
   { dr }: StampDeps,
   { namespace }: ReviewRequest,
   object: ReviewedObject,
   requester: Requester,
-): Promise<{ stamp?: string; copy?: string }> {
-  const options = { namespace, requester, now: new Date() };
+): { stamp?: string; copy?: string } {
   const { annotations, finalizers } = object.metadata;
   const isMarked =
     annotations?.[ANNOTATIONS.stamp] !== undefined ||
     annotations?.[ANNOTATIONS.admission] !== undefined ||
     finalizers?.includes(FINALIZERS.execution) === true;
-  const arriving = isMarked ? await judgeArriving(dr.sealer, object, options) : 'changed';
-  switch (arriving) {
-    case 'foreign':
-      return { copy: COPY_STAMP };
-    case 'asWritten':
-      return { stamp: annotations?.[ANNOTATIONS.admission] ?? '' };
-    case 'changed':
-      return { stamp: writeAdmissionStamp(dr.sealer, object, options) };
-  }
+  if (isMarked) return { copy: COPY_STAMP };
+  return { stamp: writeAdmissionStamp(dr.sealer, object, { namespace, requester, now: new Date() }) };
 }
 
 /** Finalizer and label of an execution that is let in: its start has nothing to write on it. */

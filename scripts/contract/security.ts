@@ -132,7 +132,7 @@ export const SECURITY: readonly Chapter[] = [
         'crd-bridge/execution/replicas.test.ts > a start that was interrupted after it took the plan > is not begun a second time in another Temporal, where nobody can know of the first [SEC12]',
         'crd-bridge/execution/replicas.test.ts > a refusal by a replica whose caches are late > neither ends nor cancels one that runs [SEC12]',
         `${FILES.BRIDGE} > the plan of an execution > goes to one of several executions created at once; the others name the holder [SEC12]`,
-        'crd-bridge/webhook/stamp.test.ts > says the same when a review comes again, also for what it has said itself [SEC12]',
+        'crd-bridge/webhook/stamp.test.ts > says the same when a review comes again [SEC12]',
         `${FILES.ATTEMPT} > interruptions > gives up before the effect when the process stood still for longer than the server waits [SEC12]`,
         `${FILES.ATTEMPT} > counting > a refusal keeps the round of an attempt that was %s [SEC12]`,
       ],

@@ -47,6 +47,7 @@ it('are stamped, whatever is claimed at create, in a patch or in a replace [SEC1
     [requestedBy]: 'alice',
     [requester]: expect.stringContaining('"groups":["system:masters","system:authenticated"]'),
     [authorizedAs]: 'controller',
+    [ANNOTATIONS.admission]: expect.stringContaining('seal'),
     note: 'kept',
   });
 

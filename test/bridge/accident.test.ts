@@ -102,7 +102,7 @@ describe('an execution that was there before', () => {
     const plan = unique('gitops');
     await stack.simplePlan(plan, [call(plan)]);
     const tracked = { name: plan, annotations: { [ARGO]: `shop:dr/DRPlanExecution:${plan}` } };
-    const spec = { rerun: 'Allowed' } as const;
+    const spec = { rerun: 'Allowed', requestedAt: new Date().toISOString() } as const;
     const first = await stack.ended(await create(stack, plan, tracked, spec));
     expect(first.status?.phase).toBe('Succeeded');
     await prune(first);

@@ -444,7 +444,10 @@ describe('a bridge that starts', () => {
     await stack.simplePlan(plan, [http('call', `${recorder.url}/${plan}`)]);
     for (let n = 0; n < 5; n += 1) {
       const ended = await stack.ended(await stack.execute(plan, { rerun: 'Allowed' }));
-      expect(ended.metadata.finalizers).toContain(FINALIZERS.execution);
+      await poll(
+        () => stack.get(ended),
+        ({ metadata }) => metadata.finalizers === undefined,
+      );
     }
     const late = await startReplica();
     await poll(
