@@ -112,9 +112,9 @@ export function createAdmission(deps: DrDeps): ExecutionAdmission {
       if (wait !== undefined) return wait;
     }
     if (resumed === undefined) {
-      throwIf(checkDeadline(execution, new Date()));
       throwIf(checkNameReused(execution, plan.status));
       throwIf(checkRequestedAt(execution, new Date(), settings.gitOps));
+      throwIf(checkDeadline(execution, new Date()));
       const wait = (await awaitAdmission(execution)) ?? (await awaitPlan(execution, plan));
       if (wait !== undefined) return wait;
       throwIf(checkPlanPhase(execution, plan, identity));

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { ANNOTATIONS, API_VERSION, FINALIZERS, LABELS } from '../../api/group.js';
+import { ANNOTATIONS, API_VERSION, LABELS } from '../../api/group.js';
 import type { DRPlanExecution } from '../../api/types.js';
 import type { RunInput } from '../../workflows/contract.js';
 import { condition, http, openStack, poll, unique } from '../support/stack.js';
