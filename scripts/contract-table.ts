@@ -30,6 +30,7 @@ const REAL: Record<string, string> = {
   'test/clusternet/': 'API servers of parent and children',
   'test/contract/': 'API server, Temporal',
   'test/e2e/': 'API server, Temporal',
+  'test/field/': 'API server, Temporal',
   'test/local/': 'API server, Temporal',
   'test/security/canary': 'API server, Temporal',
   'test/security/encryption': 'API server, Temporal',

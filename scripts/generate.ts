@@ -10,6 +10,7 @@ import { GROUP } from '../api/group.js';
 import { webhookConfigurations } from '../crd-bridge/webhook/configuration.js';
 import { CONTRACT, CONTRACT_TABLE, contractTable } from './contract-table.js';
 import { testTitles } from './contract/titles.js';
+import { FIELD_PAGE, fieldPage } from './field-page.js';
 import { crd, KINDS, pluralOf } from './generate/crd.js';
 import { reference } from './generate/reference.js';
 
@@ -53,7 +54,9 @@ function webhooks(): string {
 async function main(check: boolean): Promise<number> {
   const stale: string[] = [];
   const files = generatedFiles();
-  files.set(CONTRACT_TABLE, contractTable(CONTRACT, testTitles(resolve('.'))));
+  const titles = testTitles(resolve('.'));
+  files.set(CONTRACT_TABLE, contractTable(CONTRACT, titles));
+  files.set(FIELD_PAGE, fieldPage(titles));
   for (const [path, text] of files) {
     const file = resolve(path);
     const present = await readFile(file, 'utf8').catch(() => undefined);

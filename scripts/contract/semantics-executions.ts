@@ -288,7 +288,9 @@ export const SEMANTICS_EXECUTIONS: readonly Chapter[] = [
     ],
     [
       'no worker for 30 s is said in Progressing',
-      [`${PARTS} > a worker > that is not there for 30 s is missed, and the run goes on when it is back [F0]`],
+      [
+        `${PARTS} > a worker > that is not there for 30 s is missed, and the run goes on when it is back [F0]`,
+      ],
     ],
     [
       'admission refuses with the bridge down what would start, and lets all else pass',

@@ -1,0 +1,140 @@
+/** One kind of fault that running the product has shown. */
+export interface FieldItem {
+  number: number;
+  fault: string;
+  /** What holds now. */
+  now: string;
+  /** What is not mended, or not shown, yet. */
+  open?: string;
+}
+
+/** All kinds of faults, by number. */
+export const FIELD: readonly FieldItem[] = [
+  {
+    number: 0,
+    fault: 'A missing worker was told after 90 s',
+    now: 'Counted from the first scheduling of the task, looked at again when 30 s are full',
+  },
+  {
+    number: 1,
+    fault: 'A snapshot of 256 KiB or more could not be used twice',
+    now: 'Snapshots have no owners; a start marks them as used, and an unused one that nobody names is removed',
+  },
+  {
+    number: 2,
+    fault: 'What the bridge could not do stood in its log alone',
+    now: 'Status says what holds up a start, a run or a deletion, and for whose turn it waits',
+  },
+  {
+    number: 3,
+    fault: 'Payloads grew with the square of the actions',
+    now: 'Tasks carry what they read',
+    open: 'dynamic reads of phases in large workflows',
+  },
+  {
+    number: 4,
+    fault: 'A long history took all of the memory of the bridge',
+    now: 'Histories are read page by page, lists by size',
+    open: 'a program that dies is started again by the next `drover up` only',
+  },
+  {
+    number: 5,
+    fault: 'A second Apply took back the first',
+    now: 'Each action applies under a field manager of its own, and says what it takes away',
+  },
+  {
+    number: 6,
+    fault: 'A revert left labels and annotations',
+    now: 'What several actions did to one object is undone to what was there',
+  },
+  {
+    number: 7,
+    fault: 'A mistyped field was a success',
+    now: 'Writes ask for strict validation; what the schema refuses is final and named',
+  },
+  {
+    number: 8,
+    fault: 'A merge patch replaced a list without a word; order within a manifest mattered',
+    now: 'It warns; `patchType: strategic` keeps the rest; definitions and namespaces go first',
+  },
+  {
+    number: 9,
+    fault: 'A Job counted as ended while its pods ran',
+    now: 'It has ended when its pods are gone or terminal',
+  },
+  {
+    number: 10,
+    fault: 'Waits kept everything else still',
+    now: 'Waits and what is urgent have task queues and slots of their own, many waits share a watch',
+  },
+  {
+    number: 11,
+    fault: 'Finalizers stayed on every execution ever run',
+    now: 'The finalizer goes with the end of the run; it is back on the target while a revert needs it',
+    open: '`drover uninstall`',
+  },
+  {
+    number: 12,
+    fault: 'Orphaned runs went on for two minutes',
+    now: 'Looked for at the start, confirmed after 30 s',
+  },
+  {
+    number: 13,
+    fault: 'Between two attempts nothing was shown',
+    now: 'Status says how the last attempt failed, the count, and when the next one comes',
+  },
+  {
+    number: 14,
+    fault: 'A run whose code no longer fits said Running; a cancel annotation of `yes` did nothing',
+    now: '`WorkflowTaskFailing`, a Warning event, bounded reminders, and the lock stays until the run is closed',
+  },
+  {
+    number: 15,
+    fault: 'Redirects and odd answers of HTTP told untruths',
+    now: 'A redirect that would change the request is refused; answers are told as they are',
+  },
+  {
+    number: 16,
+    fault: 'A value that holds a placeholder stayed literal without a word',
+    now: 'It warns',
+  },
+  {
+    number: 17,
+    fault: 'A run that nobody created acted',
+    now: 'Everything that passes through Temporal is sealed; what is not has no effect',
+  },
+  {
+    number: 18,
+    fault: 'An HTTP action reached Temporal',
+    now: "Drover's own endpoints are refused whatever the allow-list says",
+  },
+  {
+    number: 19,
+    fault: 'A planted Secret was replayed by a revert',
+    now: 'Prior state is sealed, under a name that nobody can guess',
+  },
+  {
+    number: 20,
+    fault: 'An execution that no webhook had seen started',
+    now: 'Admission leaves a sealed stamp; without it nothing starts where admission is on',
+  },
+  {
+    number: 21,
+    fault: 'A hub rebuilt from Git ran an old failover',
+    now: 'An execution that a GitOps tool keeps says when it was asked for',
+  },
+  {
+    number: 22,
+    fault: 'A plan could use workflows that its author may not read',
+    now: 'Reading workflows of other namespaces is asked for at admission',
+  },
+  { number: 23, fault: 'Help ended with commands that fail', now: '', open: 'not mended' },
+  { number: 24, fault: 'Rough edges of the first minutes', now: '', open: 'not mended' },
+  {
+    number: 25,
+    fault: 'Restored etcd: watches of the future, two hubs of one identity',
+    now: '',
+    open: 'not mended',
+  },
+  { number: 26, fault: 'Schemas narrower and looser than the seed', now: '', open: 'not mended' },
+];
