@@ -109,7 +109,7 @@ describe('an execution', () => {
 
   it('keeps no field but its own, whatever plans, workflows and actions have [SEC4]', async () => {
     const own = ['planRef', 'operationType', 'revertExecutionRef', 'params', 'mode', 'runMode'];
-    own.push('rerun', 'force', 'startDeadlineSeconds', 'ttlSecondsAfterFinished');
+    own.push('rerun', 'force', 'startDeadlineSeconds', 'ttlSecondsAfterFinished', 'requestedAt');
     const definition = async (kind: string) => {
       const text = await readFile(`deploy/crds/${GROUP}_${kind}.yaml`, 'utf8');
       const { spec } = parse(text) as { spec: { versions: { schema: { openAPIV3Schema: Schema } }[] } };
