@@ -133,7 +133,7 @@ async function start(
             type: action.type,
             timeoutMs: 60_000,
             retry,
-            body: { action: named, params: {} },
+            body: { action: named, params: {}, manager: '0123456789ab' },
             outputs: {},
             phases: {},
             ...(undo !== undefined && { forward: undo.forward }),
