@@ -111,7 +111,7 @@ async function act(
     type: action.type as ActionTask['type'],
     timeoutMs: 10_000,
     retry: { limit: 0, intervalMs: 10, backoffMultiplier: 1, maxIntervalMs: 10 },
-    body: { action, params: {} },
+    body: { action, params: {}, manager: '0123456789ab' },
     outputs: {},
     phases: {},
   };
