@@ -1,39 +1,21 @@
-import { TextDecoder } from 'node:util';
 import { Client } from 'undici';
 import type { Dispatcher } from 'undici';
-import { EgressRefused } from './egress.js';
 import type { EgressPolicy } from './egress.js';
+import { readText } from './http-body.js';
+import { faultOf, isSilentEnd, SPEAKS_TLS } from './http-faults.js';
+import type { Fault } from './http-faults.js';
 import type { HttpRequest } from './http-request.js';
 
 /** How one request ended. */
 export type Exchange =
   | { kind: 'answered'; status: number; headers: Dispatcher.ResponseData['headers']; text: string }
   /** No usable answer. `sent` says whether the server may have seen the request. */
-  | { kind: 'broken'; reason: BrokenReason; detail: string; sent: boolean; status?: number }
+  | ({ kind: 'broken'; sent: boolean; status?: number } & Fault)
   /** The signal was aborted. */
   | { kind: 'aborted'; sent: boolean; status?: number };
 
-/** Why there is no usable answer. */
-export type BrokenReason =
-  'EgressRefused' | 'InvalidRequest' | 'InvalidResponse' | 'TLSError' | 'Unreachable' | 'ConnectionLost';
-
-/** Bytes of a body that are read; the rest is left on the wire. */
-const BODY_LIMIT_BYTES = 1024 * 1024;
-
-const TLS_CODES = new Set([
-  'CERT_HAS_EXPIRED',
-  'CERT_NOT_YET_VALID',
-  'CERT_REVOKED',
-  'CERT_UNTRUSTED',
-  'DEPTH_ZERO_SELF_SIGNED_CERT',
-  'ERR_TLS_CERT_ALTNAME_INVALID',
-  'HOSTNAME_MISMATCH',
-  'INVALID_CA',
-  'SELF_SIGNED_CERT_IN_CHAIN',
-  'UNABLE_TO_GET_ISSUER_CERT',
-  'UNABLE_TO_GET_ISSUER_CERT_LOCALLY',
-  'UNABLE_TO_VERIFY_LEAF_SIGNATURE',
-]);
+/** How long a server may take to show that it speaks TLS. */
+const PROBE_MS = 3000;
 
 /**
  * Sends one request over a connection of its own, so that its egress check and its fate are its own too: a pooled
@@ -71,7 +53,13 @@ export async function exchange(
   } catch (error) {
     const known = status === undefined ? {} : { status };
     if (signal.aborted) return { kind: 'aborted', sent, ...known };
-    return { kind: 'broken', ...classify(error, sent), sent, ...known };
+    const fault = faultOf(error, { sent });
+    const mute = sent && status === undefined && request.url.protocol === 'http:' && isSilentEnd(error);
+    if (fault === SPEAKS_TLS || (mute && (await speaksTls(request.url, egress, signal)))) {
+      // It could not read the request.
+      return { kind: 'broken', ...SPEAKS_TLS, sent: false };
+    }
+    return { kind: 'broken', ...fault, sent, ...known };
   } finally {
     signal.removeEventListener('abort', onAbort);
     // What the server still sends is of no interest.
@@ -79,53 +67,19 @@ export async function exchange(
   }
 }
 
-async function readText({ body, headers }: Dispatcher.ResponseData): Promise<string> {
-  const chunks: Buffer[] = [];
-  let size = 0;
-  for await (const chunk of body as AsyncIterable<Buffer>) {
-    chunks.push(chunk);
-    size += chunk.length;
-    if (size >= BODY_LIMIT_BYTES) break;
-  }
-  const encoding = single(headers['content-encoding']);
-  if (encoding !== undefined && encoding !== 'identity')
-    return size === 0 ? '' : `[${size} bytes, ${encoding}]`;
-  const bytes = Buffer.concat(chunks).subarray(0, BODY_LIMIT_BYTES);
-  return decoderFor(single(headers['content-type'])).decode(bytes);
-}
-
-/** What the server says about its characters, if it is something we can read; else UTF-8 with replacements. */
-function decoderFor(contentType: string | undefined): TextDecoder {
-  const charset = /;\s*charset="?([\w-]+)/i.exec(contentType ?? '')?.[1];
-  try {
-    return new TextDecoder(charset ?? 'utf-8');
-  } catch {
-    return new TextDecoder();
-  }
-}
-
-/** The value of a header; the first, when it stands there several times. */
-export const single = (value: string | string[] | undefined): string | undefined =>
-  Array.isArray(value) ? value[0] : value;
-
-function classify(error: unknown, sent: boolean): { reason: BrokenReason; detail: string } {
-  const inner = innermost(error);
-  const code = codeOf(inner) ?? codeOf(error) ?? '';
-  const detail = inner instanceof Error ? inner.message || code : String(inner);
-  if (error instanceof EgressRefused) return { reason: 'EgressRefused', detail };
-  if (code === 'UND_ERR_INVALID_ARG') return { reason: 'InvalidRequest', detail };
-  if (code === 'UND_ERR_HEADERS_OVERFLOW' || code.startsWith('HPE_'))
-    return { reason: 'InvalidResponse', detail };
-  if (TLS_CODES.has(code)) return { reason: 'TLSError', detail };
-  return { reason: sent ? 'ConnectionLost' : 'Unreachable', detail };
-}
-
-function innermost(error: unknown): unknown {
-  if (error instanceof AggregateError && error.errors.length > 0) return innermost(error.errors[0]);
-  return error instanceof Error && error.cause instanceof Error ? innermost(error.cause) : error;
-}
-
-function codeOf(error: unknown): string | undefined {
-  const code = (error as { code?: unknown } | undefined)?.code;
-  return typeof code === 'string' ? code : undefined;
+/** Many TLS servers hang up on a request in the clear without a word, which looks like a connection that was lost. */
+function speaksTls(url: URL, egress: EgressPolicy, signal: AbortSignal): Promise<boolean> {
+  const connect = egress.connector({ insecure: true, onConnect: () => undefined });
+  const { hostname, port } = url;
+  return new Promise((resolve) => {
+    const stop = AbortSignal.any([signal, AbortSignal.timeout(PROBE_MS)]);
+    stop.addEventListener('abort', () => resolve(false), { once: true });
+    connect(
+      { hostname, host: url.host, protocol: 'https:', port: port === '' ? '80' : port },
+      (error, socket) => {
+        socket?.destroy();
+        resolve(error === null);
+      },
+    );
+  });
 }

@@ -1,4 +1,4 @@
-import { renderBody, renderHeaderValue, renderString, renderUrl } from '../api/render.js';
+import { isHostOf, renderBody, renderHeaderValue, renderString, renderUrl } from '../api/render.js';
 import type { HTTPAction } from '../api/types.js';
 import type { Attempt, AttemptResult } from './handler.js';
 import { secretsOf } from './redact.js';
@@ -12,8 +12,8 @@ export interface HttpRequest {
   url: URL;
   /** By lower-case name. */
   headers: Map<string, string>;
-  /** Lower-case names of headers that no other origin may see. */
-  credentials: Set<string>;
+  /** Lower-case names of headers that the action asks for; no other origin may see them. */
+  ownHeaders: ReadonlySet<string>;
   body: string | undefined;
   insecure: boolean;
 }
@@ -32,7 +32,6 @@ const FRAMING = new Set([
   'transfer-encoding',
   'upgrade',
 ]);
-const ALWAYS_CREDENTIALS = ['authorization', 'cookie', 'proxy-authorization'];
 
 /**
  * The request of an HTTP action: everything rendered, headers from Secrets read with the action's own identity. Always
@@ -58,7 +57,7 @@ export async function buildRequest(
   // A fragment is never sent.
   url.hash = '';
 
-  const headers = new Map<string, string>([['user-agent', 'drover']]);
+  const headers = new Map<string, string>();
   for (const [name, value] of Object.entries(http.headers ?? {})) {
     const refused = refuseName(name);
     if (refused !== undefined) return refused;
@@ -68,7 +67,10 @@ export async function buildRequest(
   const own = await readHeaders(http.headersFrom ?? [], url, attempt, secrets);
   if ('kind' in own) return own;
   for (const [name, value] of own.headers) headers.set(name, value);
-  const credentials = new Set([...ALWAYS_CREDENTIALS, ...own.headers.keys()]);
+  const otherHost = refuseHost(headers, url);
+  if (otherHost !== undefined) return otherHost;
+  const ownHeaders = new Set(headers.keys());
+  if (!headers.has('user-agent')) headers.set('user-agent', 'drover');
   if (!headers.has('idempotency-key')) headers.set('idempotency-key', attempt.key);
 
   const body =
@@ -76,7 +78,7 @@ export async function buildRequest(
       ? undefined
       : renderBody(http.body, scope, headers.get('content-type'));
   return {
-    request: { method, url, headers, credentials, body, insecure: http.insecureSkipVerify === true },
+    request: { method, url, headers, ownHeaders, body, insecure: http.insecureSkipVerify === true },
     redact: secrets.redact,
   };
 }
@@ -114,6 +116,19 @@ function refuseName(name: string): Failed | undefined {
     );
   }
   return undefined;
+}
+
+/** The client sets `Host` itself; one that names another host would get past every check of hosts. */
+function refuseHost(headers: Map<string, string>, url: URL): Failed | undefined {
+  const host = headers.get('host');
+  if (host === undefined) return undefined;
+  headers.delete('host');
+  return isHostOf(host, url.href)
+    ? undefined
+    : invalid(
+        'InvalidHeader',
+        `header Host differs from ${url.host}, the host of http.url; remove the header, and write the host that is meant in http.url`,
+      );
 }
 
 async function readSecret(

@@ -3,7 +3,7 @@ import type { IncomingMessage, RequestListener, Server, ServerResponse } from 'n
 import { createServer as createTlsServer } from 'node:https';
 import { createServer as createTcpServer } from 'node:net';
 import type { AddressInfo } from 'node:net';
-import { gzipSync } from 'node:zlib';
+import { brotliCompressSync, deflateRawSync, deflateSync, gzipSync } from 'node:zlib';
 import { pino } from 'pino';
 import { afterEach, describe, expect, it } from 'vitest';
 import { policyFor } from '../api/policy.js';
@@ -246,25 +246,42 @@ describe('answers', () => {
     expect(written).toBeLessThan(64 * 1024 * 1024);
   });
 
-  it('survives bytes that are no text and shows no compressed ones [SEC7]', async () => {
+  it('survives bytes that are no text and shows none that cannot be decompressed [SEC7]', async () => {
     const raw = await serve((_request, response) => response.end(Buffer.from([0x61, 0xff, 0xc3, 0x00])));
     expect(await send({ url: raw.url })).toMatchObject({ outputs: { httpResponse: { body: 'a��' } } });
-    const zipped = await serve((_request, response) =>
+    const torn = await serve((_request, response) =>
       response.writeHead(200, { 'content-encoding': 'gzip' }).end('12345'),
     );
-    expect(await send({ url: zipped.url })).toMatchObject({
+    expect(await send({ url: torn.url })).toMatchObject({
       outputs: { httpResponse: { body: '[5 bytes, gzip]' } },
     });
   });
 
-  it('does not unpack what is compressed, however much that would be [SEC7]', async () => {
-    const bomb = gzipSync(Buffer.alloc(64 * 1024 * 1024));
+  it.each([
+    ['gzip', gzipSync],
+    ['deflate', deflateSync],
+    ['deflate', deflateRawSync],
+    ['br', brotliCompressSync],
+  ])('are decompressed: %s [F15]', async (coding, compress) => {
+    const { url } = await serve((_request, response) =>
+      response.writeHead(200, { 'content-encoding': coding }).end(compress('{"ok":true}')),
+    );
+    expect(await send({ url })).toMatchObject({ outputs: { httpResponse: { body: '{"ok":true}' } } });
+  });
+
+  it('have an empty text for a body when they are empty [F15]', async () => {
+    const { url } = await serve((_request, response) => response.writeHead(204).end());
+    expect(await send({ url })).toMatchObject({ outputs: { httpResponse: { statusCode: 204, body: '' } } });
+  });
+
+  it('unfold no further than 1 MiB, however much there would be [F15] [SEC7]', async () => {
+    const bomb = gzipSync(Buffer.alloc(64 * 1024 * 1024, 'x'));
     const { url } = await serve((_request, response) =>
       response.writeHead(200, { 'content-encoding': 'gzip' }).end(bomb),
     );
-    expect(await send({ url })).toMatchObject({
-      outputs: { httpResponse: { body: `[${bomb.length} bytes, gzip]` } },
-    });
+    const before = process.memoryUsage().rss;
+    expect(await send({ url })).toMatchObject({ outputs: { httpResponse: { body: 'x'.repeat(1000) } } });
+    expect(process.memoryUsage().rss - before).toBeLessThan(128 * 1024 * 1024);
   });
 
   it('is given up with the attempt when it drips for ever [SEC7]', async () => {
@@ -382,20 +399,25 @@ describe('redirects', () => {
     expect(seen).toHaveLength(6);
   });
 
-  it('keeps method and body for 307, turns a POST into a GET for 303', async () => {
+  it('keeps method and body for 307, and never makes a GET of a POST [F15]', async () => {
     const { url, seen } = await serve((request, response) => {
       if (request.url === '/end') response.end('ok');
       else response.writeHead(Number(request.url.slice(1)), { location: '/end' }).end();
     });
-    await send({ url: `${url}/307`, method: 'POST', body: 'x' });
-    await send({ url: `${url}/303`, method: 'POST', body: 'x', headers: { 'content-type': 'text/plain' } });
-    expect(seen.map(({ method, url: path, body }) => [method, path, body])).toEqual([
-      ['POST', '/307', 'x'],
-      ['POST', '/end', 'x'],
-      ['POST', '/303', 'x'],
-      ['GET', '/end', ''],
-    ]);
-    expect(seen[3]?.headers['content-type']).toBeUndefined();
+    const post = { method: 'POST', body: 'x' };
+    expect(await send({ url: `${url}/307`, ...post })).toMatchObject({ kind: 'succeeded' });
+    for (const code of [301, 302, 303]) {
+      expect(await send({ url: `${url}/${code}`, ...post })).toMatchObject({
+        kind: 'failed',
+        reason: 'RedirectRefused',
+        effect: 'Unknown',
+      });
+    }
+    expect(await send({ url: `${url}/302`, ...post, successCodes: [302] })).toMatchObject({
+      kind: 'succeeded',
+      outputs: { httpResponse: { statusCode: 302 } },
+    });
+    expect(seen.filter((request) => request.url === '/end')).toMatchObject([{ method: 'POST', body: 'x' }]);
   });
 
   it('does not follow to an address that is not allowed [SEC5]', async () => {
@@ -422,24 +444,71 @@ describe('redirects', () => {
     expect(plain.seen).toEqual([]);
   });
 
-  it('sends secret headers to no other origin [SEC6]', async () => {
+  it('takes no body, header or secret to another origin [F15] [SEC6]', async () => {
     const other = await serve((_request, response) => response.end('ok'));
-    const first = await serve((_request, response) => response.writeHead(307, { location: other.url }).end());
-    await send(
-      {
-        url: first.url,
-        headers: { Authorization: 'Basic abc', 'X-Plain': '1' },
-        headersFrom: [{ name: 'X-Token', prefix: 'Bearer ', secretKeyRef: { name: 's', key: 'token' } }],
-      },
-      { secrets: { s: { token: 'canary-7431\n' } } },
+    const { url } = await serve((_request, response) =>
+      response.writeHead(307, { location: other.url }).end(),
     );
-    expect(first.seen[0]?.headers).toMatchObject({
-      'x-token': 'Bearer canary-7431',
-      authorization: 'Basic abc',
+    const headersFrom = [{ name: 'X-Token', secretKeyRef: { name: 's', key: 'token' } }];
+    for (const part of [{ headersFrom }, { headers: { 'X-Plain': '1' } }, { method: 'POST', body: 'x' }]) {
+      const result = await send({ url, ...part }, { secrets: { s: { token: 'canary-7431' } } });
+      expect(result).toMatchObject({ kind: 'failed', reason: 'RedirectRefused' });
+      expect(JSON.stringify(result)).not.toContain('canary');
+    }
+    expect(other.seen).toEqual([]);
+    expect(await send({ url })).toMatchObject({ kind: 'succeeded' });
+  });
+
+  it('never shows a password that a redirect names [F15]', async () => {
+    const { url } = await serve((_request, response) =>
+      response.writeHead(302, { location: 'http://admin:hunter2@127.0.0.1:1/' }).end(),
+    );
+    const result = await send({ url });
+    expect(result).toMatchObject({ kind: 'failed', reason: 'RedirectRefused' });
+    expect(JSON.stringify(result)).not.toContain('hunter2');
+  });
+});
+
+describe('what is no HTTP', () => {
+  it('is said and final when it is another protocol [F15]', async () => {
+    const url = await listen(
+      createTcpServer((socket) => {
+        socket.on('error', () => undefined);
+        socket.end('SSH-2.0-OpenSSH_9.0\r\n');
+      }),
+    );
+    expect(await send({ url })).toMatchObject({
+      kind: 'failed',
+      reason: 'InvalidResponse',
+      message: expect.stringContaining('"SSH-2.0-OpenSSH_9.0"') as string,
     });
-    expect(other.seen[0]?.headers['x-token']).toBeUndefined();
-    expect(other.seen[0]?.headers.authorization).toBeUndefined();
-    expect(other.seen[0]?.headers['x-plain']).toBe('1');
+  });
+
+  it('is said and final when TLS meets a plain port [F15]', async () => {
+    const { url } = await serve((_request, response) => response.end());
+    const result = await send({ url: url.replace('http:', 'https:') });
+    expect(result).toMatchObject({ kind: 'failed', reason: 'TLSError', effect: 'None' });
+    expect(JSON.stringify(result)).toContain('does not speak TLS');
+  });
+
+  it('is said and final when a plain request meets TLS [F15]', async () => {
+    const url = await serveTls((_request, response) => response.end());
+    const result = await send({ url: url.replace('https:', 'http:'), method: 'POST', body: 'x' });
+    expect(result).toMatchObject({ kind: 'failed', reason: 'InvalidResponse', effect: 'None' });
+    expect(JSON.stringify(result)).toContain('use https');
+  });
+});
+
+describe('where a request goes', () => {
+  it('is not told by a Host of its own [F15]', async () => {
+    const { url, seen } = await serve((_request, response) => response.end());
+    expect(await send({ url, headers: { Host: 'other.example' } })).toMatchObject({
+      kind: 'failed',
+      reason: 'InvalidHeader',
+      effect: 'None',
+    });
+    expect(await send({ url, headers: { Host: new URL(url).host } })).toMatchObject({ kind: 'succeeded' });
+    expect(seen).toHaveLength(1);
   });
 });
 

@@ -1,7 +1,9 @@
+import { withoutUserInfo } from '../api/render.js';
 import type { ActionOutputs } from '../api/types.js';
 import type { EgressPolicy } from './egress.js';
 import type { Attempt, AttemptResult, Handler } from './handler.js';
-import { exchange, single } from './http-exchange.js';
+import { single } from './http-body.js';
+import { exchange } from './http-exchange.js';
 import type { Exchange } from './http-exchange.js';
 import { buildRequest } from './http-request.js';
 import type { HttpRequest } from './http-request.js';
@@ -101,8 +103,9 @@ export async function sendRequest(
       );
     }
     const next = follow(request, answer.status, location);
-    if (typeof next === 'string') {
-      return final('EgressRefused', `${shown} was redirected, but ${redact(next)}`, answer, redact);
+    if ('reason' in next) {
+      const message = `${shown} answered ${answer.status} and was not redirected: ${redact(next.why)}`;
+      return final(next.reason, message, answer, redact);
     }
     request = next;
   }
@@ -177,7 +180,7 @@ function broken(
       return {
         kind: 'failed',
         reason: answer.reason,
-        message: `${shown} gave no valid HTTP: ${detail}`,
+        message: `${shown} got no valid HTTP answer: ${detail}`,
         effect,
         ...outputs,
       };
@@ -185,7 +188,7 @@ function broken(
       return {
         kind: 'failed',
         reason: answer.reason,
-        message: `${shown}: the server's certificate was not accepted: ${detail}; correct the certificate, trust its CA (NODE_EXTRA_CA_CERTS of the worker), or set insecureSkipVerify`,
+        message: `${shown}: ${detail}`,
         effect,
       };
     case 'Unreachable':
@@ -206,37 +209,65 @@ function broken(
   }
 }
 
-/** The request that a redirect asks for, or why it is not followed. */
-function follow(request: HttpRequest, status: number, location: string): HttpRequest | string {
+interface NotFollowed {
+  reason: 'EgressRefused' | 'RedirectRefused';
+  why: string;
+}
+
+/** The request that a redirect asks for, or why it is not followed (plan semantics, §3 HTTP). */
+function follow(request: HttpRequest, status: number, location: string): HttpRequest | NotFollowed {
   let url: URL;
   try {
     url = new URL(location, request.url);
   } catch {
-    return `its Location ${JSON.stringify(location.slice(0, SHOWN_URL_CHARACTERS))} is no URL`;
+    const quoted = JSON.stringify(withoutUserInfo(location).slice(0, SHOWN_URL_CHARACTERS));
+    return { reason: 'RedirectRefused', why: `its Location ${quoted} is no URL` };
   }
   url.hash = '';
+  if (url.username !== '' || url.password !== '') {
+    return {
+      reason: 'RedirectRefused',
+      why: `its Location at ${url.host} carries a user name or a password`,
+    };
+  }
+  const to = cutText(url.href, SHOWN_URL_CHARACTERS, '…');
   if (request.url.protocol === 'https:' && url.protocol === 'http:') {
-    return `${url.origin} is not encrypted while the first request was`;
+    return { reason: 'EgressRefused', why: `${url.origin} is not encrypted while the first request was` };
   }
-  const headers = new Map(request.headers);
-  if (url.origin !== request.url.origin) {
-    for (const name of request.credentials) headers.delete(name);
-    headers.delete('host');
+  // As browsers and most clients do: these would go on as a GET, and what was asked for would never be done.
+  const { method } = request;
+  const asGet = status === 303 ? method !== 'HEAD' && method !== 'GET' : status < 303 && method === 'POST';
+  if (asGet) {
+    return {
+      reason: 'RedirectRefused',
+      why: `following it would send GET ${to} in place of ${method}, so the request would not be carried out; write the URL that answers itself, or list ${status} in successCodes`,
+    };
   }
-  // As browsers and most clients do: only 307 and 308 keep method and body.
-  const asGet = status === 303 ? request.method !== 'HEAD' : status < 303 && request.method === 'POST';
-  if (!asGet) return { ...request, url, headers };
-  for (const name of [...headers.keys()]) if (name.startsWith('content-')) headers.delete(name);
-  return { ...request, url, headers, method: 'GET', body: undefined };
+  if (url.origin === request.url.origin) return { ...request, url };
+  const carried = [
+    ...(request.body === undefined ? [] : ['its body']),
+    ...[...request.ownHeaders].map((name) => `header ${name}`),
+  ];
+  if (carried.length > 0) {
+    return {
+      reason: 'RedirectRefused',
+      why: `${to} is another origin, and would be sent ${carried.join(', ')}; write that URL in the action, or list ${status} in successCodes`,
+    };
+  }
+  return { ...request, url };
 }
 
 function outputsOf(answer: Answered, redact: Redactor): ActionOutputs {
   const body = cutText(withoutControls(redact(answer.text)), KEPT_CHARACTERS);
-  return { httpResponse: { statusCode: answer.status, ...(body !== '' && { body }) } };
+  return { httpResponse: { statusCode: answer.status, body } };
 }
 
+/** Never with a user name or password, whoever wrote them there. */
 function show(request: HttpRequest, redact: Redactor): string {
-  const url = redact(request.url.href);
+  const bare = new URL(request.url);
+  bare.username = '';
+  bare.password = '';
+  const url = redact(bare.href);
   return `${request.method} ${url.length <= SHOWN_URL_CHARACTERS ? url : `${url.slice(0, SHOWN_URL_CHARACTERS)}…`}`;
 }
 

@@ -84,7 +84,7 @@ async function post(
         method: 'POST',
         url,
         headers,
-        credentials: new Set(['authorization', 'cookie', ...own.headers.keys()]),
+        ownHeaders: new Set(own.headers.keys()),
         body,
         insecure: notify.insecureSkipVerify === true,
       },
@@ -136,6 +136,12 @@ async function readUrl(notify: Posted, secrets: Secrets, attempt: Attempt): Prom
   }
   if (url.protocol !== 'https:' && url.protocol !== 'http:') {
     return invalid('InvalidURL', `${where} is no http or https URL`);
+  }
+  if (url.username !== '' || url.password !== '') {
+    return invalid(
+      'InvalidURL',
+      `${where} carries a user name or a password; write them as a header in notify.headersFrom`,
+    );
   }
   secrets.add(read.text.trim());
   hide(url, secrets);

@@ -1,3 +1,4 @@
+import { findPlaceholders } from './placeholders.js';
 import { parseTemplate, RenderError, resolve } from './render-scope.js';
 import type { RenderScope } from './render-scope.js';
 
@@ -17,7 +18,7 @@ export function renderUrl(text: string, scope: RenderScope): string {
       encodedAt.push(url.length);
       url += encode(placeholder.text, value);
     } else if (url !== '' && value.includes('@')) {
-      refuse(placeholder.text, value, 'a value inside the host may not hold "@"');
+      refuse(placeholder.text, withoutUserInfo(value), 'a value inside the host may not hold "@"');
     } else {
       url += value;
     }
@@ -89,14 +90,44 @@ function check(url: string): void {
   if (parsed.protocol !== 'http:' && parsed.protocol !== 'https:') {
     refuseUrl(url, `its scheme is "${parsed.protocol}"`);
   }
+  if (parsed.username !== '' || parsed.password !== '' || /^[^/?#]*\/\/[^/?#]*@/.test(url))
+    refuseUrl(url, USER_INFO);
   // The parser also takes "https:host" and "https:///host".
   if (!/^https?:\/\/[^/?#]/i.test(url)) refuseUrl(url, 'it names no host after "//"');
+}
+
+const USER_INFO =
+  'it carries a user name or a password, which would be seen by whoever sees the URL; keep them in a Secret and send them by headersFrom';
+
+/** Why a URL is refused whose host is not known yet, or undefined: nothing before the host may be written in it. */
+export function userInfoProblem(url: string): string | undefined {
+  const { placeholders } = findPlaceholders(url);
+  let written = url;
+  for (const { start, end } of [...placeholders].reverse()) {
+    written = `${written.slice(0, start)}x${written.slice(end)}`;
+  }
+  return inAuthority(written.split('@', 1)[0] ?? '') && written.includes('@') ? USER_INFO : undefined;
+}
+
+/**
+ * A text with whatever stands before an "@" hidden, for messages. Where a URL is broken nobody knows where its user
+ * information ends, so more is hidden than may be needed.
+ */
+export const withoutUserInfo = (text: string): string =>
+  text.replace(/^([A-Za-z][A-Za-z0-9+.-]*:(?=[/\\]))?([/\\]*)[\s\S]*@/, '$1$2[hidden]@');
+
+/** Whether the value of a `Host` header names the host of a URL, with or without its port. */
+export function isHostOf(header: string, url: string): boolean {
+  const { protocol, host } = new URL(url);
+  const written = header.trim();
+  if (!/^[^\s/?#\\@]+$/.test(written) || !URL.canParse(`${protocol}//${written}`)) return false;
+  return new URL(`${protocol}//${written}`).host === host;
 }
 
 function refuseUrl(url: string, why: string): never {
   throw new RenderError(
     'InvalidURL',
-    `URL ${quote(url)}: ${why}; allowed are http and https URLs such as https://host:port/path`,
+    `URL ${quote(withoutUserInfo(url))}: ${why}; allowed are http and https URLs such as https://host:port/path`,
   );
 }
 

@@ -12,7 +12,7 @@ import type { Scalar } from './types.js';
 export { RenderError } from './render-scope.js';
 export type { RenderReason, RenderScope } from './render-scope.js';
 export { renderBody } from './render-body.js';
-export { renderHeaderValue, renderUrl } from './render-http.js';
+export { isHostOf, renderHeaderValue, renderUrl, userInfoProblem, withoutUserInfo } from './render-http.js';
 export { renderDocuments } from './render-yaml.js';
 
 /** Renders a text that stands alone: a name, a namespace, a method, an operation. */

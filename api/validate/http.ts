@@ -1,5 +1,5 @@
 import type { Problem } from '../problem.js';
-import { renderHeaderValue, renderUrl } from '../render.js';
+import { isHostOf, renderHeaderValue, renderUrl, userInfoProblem } from '../render.js';
 import { findPlaceholders } from '../placeholders.js';
 import type { HTTPAction } from '../types.js';
 import { error, member, show, warning } from './fields.js';
@@ -48,7 +48,9 @@ export function checkHttp(http: HTTPAction, path: string): Problem[] {
 export function checkUrl(url: string, path: string): Problem[] {
   const authorityEnd = /^[^/?#]*:\/\/[^/?#]*/.exec(url)?.[0].length ?? url.length;
   const { placeholders } = findPlaceholders(url);
-  // A value in the authority goes in as it is, so nothing is known before it is there.
+  const userInfo = userInfoProblem(url);
+  if (userInfo !== undefined) return [error(path, 'InvalidURL', userInfo)];
+  // A value in the authority goes in as it is, so nothing else is known before it is there.
   if (!placeholders.some((placeholder) => placeholder.start < authorityEnd)) {
     const sample = trySample(path, [url], (scope) => renderUrl(url, scope));
     if ('problems' in sample) return sample.problems;
@@ -83,12 +85,24 @@ function checkHeaderName(name: string, where: string, seen: Set<string>): Proble
   return isKnown ? [error(where, 'DuplicateName', `header "${name}" is given twice; remove one`)] : [];
 }
 
+/** Another host in `Host` than in the URL is refused; with placeholders it is left to the call. */
+function checkHost(name: string, value: string, url: string, where: string): Problem[] {
+  if (name.toLowerCase() !== 'host' || isTemplated(value) || isTemplated(url) || !URL.canParse(url))
+    return [];
+  if (isHostOf(value, url)) return [];
+  const message = `header "${name}" differs from ${new URL(url).host}, the host of the URL; remove it, and write the host that is meant in the URL`;
+  return [error(where, 'InvalidHeader', message)];
+}
+
 function checkHeaders(http: HTTPAction, path: string): Problem[] {
   const seen = new Set<string>();
   const problems = Object.entries(http.headers ?? {}).flatMap(([name, value]) => {
     const where = member(`${path}.headers`, name);
     const sample = trySample(where, [value], (scope) => renderHeaderValue(value, scope));
-    return [...checkHeaderName(name, where, seen), ...('problems' in sample ? sample.problems : [])];
+    return [
+      ...checkHeaderName(name, where, seen),
+      ...('problems' in sample ? sample.problems : checkHost(name, value, http.url, where)),
+    ];
   });
   return [...problems, ...checkHeaderNames(http.headersFrom ?? [], `${path}.headersFrom`, seen)];
 }

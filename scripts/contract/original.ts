@@ -195,7 +195,7 @@ export const ORIGINAL: readonly Chapter[] = [
         `${ACTS} > a secret in a header > is in no status, event, history, log or object that is kept`,
         `${HTTP} > answers > %i with successCodes %j is %s`,
         `${HTTP} > secrets > appear in nothing that is reported [SEC9]`,
-        `${HTTP} > redirects > sends secret headers to no other origin [SEC6]`,
+        `${HTTP} > redirects > takes no body, header or secret to another origin [F15] [SEC6]`,
       ],
     ],
     [

@@ -66,7 +66,7 @@ export const SECURITY: readonly Chapter[] = [
     [
       'a header from a Secret goes to no other host after a redirect',
       [
-        'activities/http.test.ts > redirects > sends secret headers to no other origin [SEC6]',
+        'activities/http.test.ts > redirects > takes no body, header or secret to another origin [F15] [SEC6]',
         'activities/http.test.ts > secrets > go to no host but those that the Secret allows: %j [SEC6]',
       ],
     ],
@@ -74,8 +74,8 @@ export const SECURITY: readonly Chapter[] = [
       'large, slow, compressed and broken answers are bounded',
       [
         'activities/http.test.ts > answers > reads no more than it keeps use for [SEC7]',
-        'activities/http.test.ts > answers > survives bytes that are no text and shows no compressed ones [SEC7]',
-        'activities/http.test.ts > answers > does not unpack what is compressed, however much that would be [SEC7]',
+        'activities/http.test.ts > answers > survives bytes that are no text and shows none that cannot be decompressed [SEC7]',
+        'activities/http.test.ts > answers > unfold no further than 1 MiB, however much there would be [F15] [SEC7]',
         'activities/http.test.ts > answers > is given up with the attempt when it drips for ever [SEC7]',
         'activities/http.test.ts > answers > counts only from a server whose certificate is good, unless an action says otherwise [SEC7]',
         'activities/http.test.ts > answers > refuses a header bomb for good [SEC7]',
