@@ -4,6 +4,8 @@ import { canMeasure, resetPeak, usageOf } from '../../bench/lib/processes.js';
 import { historyPages } from '../../client/history-pages.js';
 import { readStage } from '../../client/stage-history.js';
 import { stageWorkflowId } from '../../workflows/contract.js';
+import { readEndpoints } from '../../local/endpoints.js';
+import { dataPaths } from '../../local/paths.js';
 import { actionAt, openStack } from '../support/stack.js';
 import type { Stack } from '../support/stack.js';
 
@@ -14,15 +16,17 @@ let stack: Stack;
 beforeAll(async () => {
   stack = await openStack('history');
 });
-afterAll(async () => {
-  const { worker } = inject('endpoints').pids;
-  if (worker !== null) process.kill(worker, 'SIGCONT');
-  await stack.close();
-});
+afterAll(() => stack.close());
+
+/** Bridge and worker as they are now: other tests may have started them anew. */
+async function programs(): Promise<{ bridge: number; worker: number }> {
+  const { bridge, worker } = (await readEndpoints(dataPaths(inject('dataDir')).endpoints))?.pids ?? {};
+  if (typeof bridge !== 'number' || typeof worker !== 'number') throw new Error('bridge and worker must run');
+  return { bridge, worker };
+}
 
 it('[F4] is ended and reverted although one of its stages has 45 MB of history, and the bridge hardly grows', async () => {
-  const { bridge, worker } = inject('endpoints').pids;
-  if (bridge === null || worker === null) throw new Error('bridge and worker must run');
+  const { bridge, worker } = await programs();
   const manifest = `{apiVersion: v1, kind: ConfigMap, metadata: {name: made}}`;
   await stack.simplePlan('long', [
     { name: 'made', type: 'KubernetesResource', resource: { operation: 'Create', manifest } },
@@ -34,15 +38,18 @@ it('[F4] is ended and reverted although one of its stages has 45 MB of history, 
   const stage = stack.temporal.workflow.getHandle(workflowId);
   // What the worker does not take up costs it nothing.
   process.kill(worker, 'SIGSTOP');
-  const padding = 'x'.repeat(MIB);
-  for (let count = 0; count < SIGNALS; count += 1) await stage.signal('nobody-listens', padding);
-  const { historySize = 0 } = await stage.describe();
-  expect(historySize).toBeGreaterThan(SIGNALS * MIB);
-
-  if (canMeasure) await resetPeak(bridge);
-  const before = canMeasure ? await usageOf(bridge) : undefined;
-  await stage.terminate('a test');
-  process.kill(worker, 'SIGCONT');
+  let before: Awaited<ReturnType<typeof usageOf>> | undefined;
+  try {
+    const padding = 'x'.repeat(MIB);
+    for (let count = 0; count < SIGNALS; count += 1) await stage.signal('nobody-listens', padding);
+    const { historySize = 0 } = await stage.describe();
+    expect(historySize).toBeGreaterThan(SIGNALS * MIB);
+    if (canMeasure) await resetPeak(bridge);
+    before = canMeasure ? await usageOf(bridge) : undefined;
+    await stage.terminate('a test');
+  } finally {
+    process.kill(worker, 'SIGCONT');
+  }
   const ended = await stack.ended(execution);
   expect(ended.status).toMatchObject({ phase: 'Failed' });
   expect(actionAt(ended, 0, 0, 1)).toMatchObject({ phase: 'Failed', reason: 'Interrupted' });
