@@ -13,6 +13,7 @@ import type { Attempt, AttemptResult, Handler, RoundAfter } from './handler.js';
 import type { AttemptDeps } from './prepare.js';
 import type { SnapshotStore } from './snapshots.js';
 import { createHeartbeats } from './heartbeats.js';
+import { NO_PRIOR_STORE } from './prior-store.js';
 import { createTargets } from './target.js';
 import { ownSealer } from './testing/own-sealer.js';
 import { createVouching } from './vouching.js';
@@ -41,6 +42,7 @@ const deps: AttemptDeps = {
     },
   },
   // What is sealed and what is not is told apart in vouching.test.ts.
+  priors: NO_PRIOR_STORE,
   vouching: createVouching({ sealer: ownSealer(), acceptUnsealedUntil: new Date('2999-01-01') }),
 };
 

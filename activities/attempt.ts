@@ -206,6 +206,7 @@ export const pulseOf = (series: Series, timeoutMs: number, { heartbeats }: Attem
 /** What earlier attempts of the series leave to this one. */
 export const inherited = (series: Series): Inherited => ({
   round: series.progress.round,
+  attempt: activityInfo().attempt,
   failures: series.progress.failures,
   ...(series.progress.memo !== undefined && { memo: series.progress.memo }),
   remember: (memo) => series.remember(memo),

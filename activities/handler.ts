@@ -8,6 +8,7 @@ import type { Leftover } from './clean-up.js';
 import type { ActionTask, CaptureOutcome, TargetsOutcome } from '../workflows/contract.js';
 import type { Refusal } from './object-action.js';
 import type { ObjectTask } from './object-effect.js';
+import type { PriorStore } from './prior-store.js';
 
 /** What one attempt of an action has to work with. */
 export interface Attempt {
@@ -33,8 +34,12 @@ export interface Attempt {
   kube: KubeClient;
   /** Whom {@link Attempt.kube} acts as, for messages. */
   identity: string;
-  /** The cluster, as the controller: only for what belongs to the run itself (prior state, secrets of the plan). */
+  /** The cluster, as the controller: only for what belongs to the run itself (secrets of the plan). */
   home: KubeClient;
+  /** The state of objects before and after actions. */
+  priors: PriorStore;
+  /** Whether an earlier attempt, or round, may have done a part already. */
+  isRepeated: boolean;
   log: Logger;
   /** Preflight: definitions that earlier actions would have made by then. */
   defined?: readonly KubeObject[];

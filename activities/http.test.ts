@@ -14,6 +14,7 @@ import { createEgressPolicy } from './egress.js';
 import type { EgressOptions } from './egress.js';
 import type { Attempt, AttemptResult } from './handler.js';
 import { createHttpHandler, retryAfter } from './http.js';
+import { NO_PRIOR_STORE } from './prior-store.js';
 
 const closers: (() => void)[] = [];
 afterEach(() => {
@@ -108,6 +109,8 @@ function send(http: HTTPAction, options: Options = {}): Promise<AttemptResult> {
     kube,
     identity: 'the test',
     home: kube,
+    priors: NO_PRIOR_STORE,
+    isRepeated: false,
     policy: policyFor('p', []),
     log: pino({ level: 'silent' }),
     beforeEffect: () => undefined,

@@ -28,6 +28,7 @@ import { createSubscriptionHandler } from './subscription.js';
 import { perCluster } from './subscription-clusters.js';
 import { createTargets } from './target.js';
 import { vouchFor } from './vouch.js';
+import { createPriorStore } from './prior-store.js';
 import { createVouching } from './vouching.js';
 import { createWaitHandler } from './wait.js';
 
@@ -78,6 +79,7 @@ export function createActivities(deps: ActivityDeps): WorkerActivities {
     heartbeats: createHeartbeats(),
     notes: deps.notes,
     vouching: createVouching(deps),
+    priors: createPriorStore(deps),
   };
   const waiting = steadyHeartbeats(WAIT_HEARTBEAT_MS);
   const handlerOf = (type: ActionType): Handler => {

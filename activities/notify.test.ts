@@ -13,6 +13,7 @@ import type { EgressOptions } from './egress.js';
 import type { Attempt, AttemptResult } from './handler.js';
 import { createNotifyHandler } from './notify.js';
 import { signLark } from './notify-message.js';
+import { NO_PRIOR_STORE } from './prior-store.js';
 
 const open: { close(): unknown }[] = [];
 afterEach(() => {
@@ -94,6 +95,8 @@ function notify(block: NotifyAction, options: Options = {}): Promise<AttemptResu
     kube,
     identity: 'the test',
     home: kube,
+    priors: NO_PRIOR_STORE,
+    isRepeated: false,
     policy: policyFor('p', []),
     log: pino({ level: 'silent' }),
     beforeEffect: () => undefined,

@@ -16,7 +16,6 @@ import { afterError } from './object-errors.js';
 import { deleteCreated, restoreObject } from './object-undo.js';
 import type { UndoContext, UndoEffect } from './object-undo.js';
 import { isSameKey, keyIn, lookUp, referenceTo, withoutServerFields } from './objects.js';
-import { createPriorStore } from './prior-store.js';
 import type { AfterDocument, PriorOwner, PriorState } from './prior-store.js';
 
 /** What handlers of objects are made with. */
@@ -72,7 +71,7 @@ export async function performAll(
       began = true;
     },
   };
-  const store = createPriorStore(attempt.home);
+  const store = attempt.priors;
   const owner = forwardOwner(attempt);
   const ref = attempt.task.direction === 'forward' ? attempt.task.prior : undefined;
   const effects: Performed['effects'] = [];
@@ -96,7 +95,7 @@ export async function performAll(
   };
 
   if (ref !== undefined) {
-    const found = await store.find(owner, ref);
+    const found = await store.find(owner, ref, { byDigest: isUnsealed(attempt) });
     if (!found.ok) return performed(refused(found));
     state = found.state;
   }
@@ -133,13 +132,13 @@ export async function performAll(
   return performed();
 
   async function keepAfter(): Promise<void> {
-    if (state === undefined) return;
+    if (state === undefined || ref === undefined) return;
     const after = effects.map(({ reference, stored, exact }): AfterDocument => ({
       key: keyIn(reference) ?? unreachable(reference),
       object: stored === null ? null : withoutServerFields(stored),
       ...(exact === true && { exact }),
     }));
-    if (after.length > 0) await store.addAfter(owner, after);
+    if (after.length > 0) await store.addAfter(owner, ref, after);
   }
 }
 
@@ -148,7 +147,9 @@ export async function captureAll(tasks: ObjectTask[], attempt: Attempt): Promise
   if (tasks.every((task) => task.operation === 'Create')) return { kind: 'none' };
   const documents = await readPrior(tasks, attempt);
   attempt.signal.throwIfAborted();
-  const recorded = await createPriorStore(attempt.home).record(forwardOwner(attempt), documents);
+  const recorded = await attempt.priors.record(forwardOwner(attempt), documents, {
+    isRepeated: attempt.isRepeated,
+  });
   return recorded.ok
     ? { kind: 'captured', prior: recorded.prior }
     : { kind: 'failed', reason: recorded.reason, message: recorded.message };
@@ -189,7 +190,9 @@ export async function undoAll(
   const isCertain = forward?.phase === 'Succeeded';
   let state: PriorState | undefined;
   if (ref !== undefined || !isCertain) {
-    const found = await createPriorStore(attempt.home).find(owner, ref);
+    // The reference is the run's own, or the status's that the bridge keeps: it is vouched for.
+    const keyId = task.run.target?.sealKey ?? task.run.seal?.split('.', 1)[0];
+    const found = await attempt.priors.find(owner, ref, { byDigest: true, keyId });
     if (!found.ok) return refused(found);
     state = found.state;
   }
@@ -274,10 +277,11 @@ export async function settleAll(
   outputsOf: OutputsOf,
 ): Promise<AttemptResult> {
   const { task } = attempt;
-  const store = createPriorStore(attempt.home);
+  const store = attempt.priors;
   const owner = forwardOwner(attempt);
   const ref = task.direction === 'forward' ? task.prior : undefined;
-  const found = ref === undefined ? undefined : await store.find(owner, ref);
+  const found =
+    ref === undefined ? undefined : await store.find(owner, ref, { byDigest: isUnsealed(attempt) });
   const state = found?.ok === true ? found.state : undefined;
 
   const references: ObjectReference[] = [];
@@ -319,7 +323,7 @@ export async function settleAll(
   const isNew = (one: AfterDocument): boolean =>
     state?.after.every((other) => !isSameKey(other.key, one.key)) === true;
   const missing = after.filter(isNew);
-  if (missing.length > 0) await store.addAfter(owner, missing);
+  if (missing.length > 0 && ref !== undefined) await store.addAfter(owner, ref, missing);
 
   const outputs = { ...outputsOf(references, created), ...(ref !== undefined && { priorRef: ref }) };
   if (open.length === 0) {
@@ -333,6 +337,9 @@ export async function settleAll(
     effect: references.length > 0 ? 'Done' : lost ? 'Unknown' : 'None',
   };
 }
+
+/** In a run that a release without seals has begun, what is recorded is known by the digest that the run has. */
+const isUnsealed = ({ task }: Attempt): boolean => task.run.seal === undefined;
 
 /** A settle of an automatic undo: it can be repeated, so nothing has to be found out. */
 export const settleUndo = (): AttemptResult => ({

@@ -31,6 +31,7 @@ import { createForesight, tryWrites, untried, warnUnchecked } from './preflight-
 import type { Foresight } from './preflight-writes.js';
 import { createSubscriptionHandler } from './subscription.js';
 import { createTargets } from './target.js';
+import { NO_PRIOR_STORE } from './prior-store.js';
 
 export type { Finding } from './dry-run.js';
 export { createPolicies } from './policies.js';
@@ -152,6 +153,8 @@ function attemptOf(
     identity,
     policy,
     home: kube,
+    priors: NO_PRIOR_STORE,
+    isRepeated: false,
     log: pino({ level: 'silent' }),
     beforeEffect() {
       throw new Error('a preflight has no effect');

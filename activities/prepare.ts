@@ -24,6 +24,7 @@ import type { Policies } from './policies.js';
 import { cutMessage } from './series.js';
 import { SnapshotError } from './snapshots.js';
 import type { SnapshotStore } from './snapshots.js';
+import type { PriorStore } from './prior-store.js';
 import { NotVouched } from './vouching.js';
 import type { Vouching } from './vouching.js';
 
@@ -41,11 +42,14 @@ export interface AttemptDeps {
   heartbeats: Heartbeats;
   notes: Notes;
   vouching: Vouching;
+  priors: PriorStore;
 }
 
 /** What earlier attempts leave to this one. */
 export interface Inherited {
   round: number;
+  /** Number of this attempt, from 1. */
+  attempt: number;
   /** Attempts of the series that have failed. */
   failures: number;
   memo?: Memo;
@@ -121,6 +125,8 @@ export async function prepare(
     identity: who,
     policy,
     home: deps.kube,
+    priors: deps.priors,
+    isRepeated: inherited.attempt > 1 || inherited.round > 0,
     log: deps.log.child({
       execution: `${run.namespace}/${run.name}`,
       action: task.name,

@@ -77,6 +77,8 @@ export interface Sealer {
   digits: (value: unknown) => [string, ...string[]];
   /** Id of the key that signs now. */
   keyId: () => string;
+  /** Whether the ring has a key. */
+  knows: (keyId: string) => boolean;
 }
 
 /** A ring that cannot be used; says which entry, and what is allowed. */
@@ -158,6 +160,7 @@ export function createSealer(ring: SealRing): Sealer {
       return [of(newest), ...older.map(of)];
     },
     keyId: () => ring.current()[0].id,
+    knows: (keyId) => ring.current().some(({ id }) => id === keyId),
   };
 }
 

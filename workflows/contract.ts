@@ -102,7 +102,13 @@ export interface RunIdentity {
   /** Account in the plan's namespace that actions act as; absent = the controller's own identity. */
   serviceAccountName?: string;
   /** Revert: the execution that is undone. Its uid is part of every undo's key. */
-  target?: { name: string; uid: string; mode?: string };
+  target?: {
+    name: string;
+    uid: string;
+    mode?: string;
+    /** Key that it was sealed under; absent of one that a release without seals has begun. */
+    sealKey?: string;
+  };
   /** The action of another run that this one is part of. */
   nesting?: Nesting;
   snapshot: SnapshotRef;

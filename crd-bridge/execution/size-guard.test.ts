@@ -93,7 +93,7 @@ function applied(at: { stage: number; workflow: number; action: number }, long: 
       resourceRefs: [reference],
       created: [reference],
       priorRef: {
-        name: priorSecretName({ executionName: 'run', uid: 'uid', at }),
+        name: `${priorSecretName({ executionName: 'run', uid: 'uid', at })}-0123456789abcdef`,
         key: 'prior.json',
         digest: 'd'.repeat(64),
       },
@@ -188,4 +188,21 @@ it('goes on saying what was left out earlier', () => {
 it('never calls outputs lost that an action does not have', () => {
   expect(hasLostOutputs({ name: 'a', type: 'HTTP', phase: 'Succeeded' })).toBe(false);
   expect(hasLostOutputs({ name: 'a', type: 'Localization', phase: 'Succeeded', outputs: {} })).toBe(false);
+});
+
+it('[F19] finds the name of prior state again that an earlier release has kept', () => {
+  const at = { stage: 0, workflow: 0, action: 0 };
+  const priorRef = { name: '', key: 'prior.json', digest: 'd' };
+  const outputs = { priorRef };
+  const actionStatuses = [{ name: 'a', phase: 'Succeeded', outputs }];
+  const workflowExecutions = [{ workflowRef: { name: 'w' }, phase: 'Succeeded', actionStatuses }];
+  const [stage] = expandStages({
+    metadata: { name: 'run', uid: 'uid' },
+    spec: { planRef: 'p', operationType: 'Execute' },
+    status: { phase: 'Succeeded', stageStatuses: [{ name: 's', phase: 'Succeeded', workflowExecutions }] },
+  });
+  expect(stage?.workflowExecutions?.[0]?.actionStatuses?.[0]?.outputs?.priorRef).toEqual({
+    ...priorRef,
+    name: priorSecretName({ executionName: 'run', uid: 'uid', at }),
+  });
 });

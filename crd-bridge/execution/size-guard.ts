@@ -72,8 +72,9 @@ export function expandStages({ metadata, status }: DRPlanExecution): StageStatus
       const [only, ...others] = created;
       if (others.length === 0 && only !== undefined) outputs[key] ??= only;
     }
-    if (priorRef?.name === '') {
-      outputs.priorRef = { ...priorRef, name: priorSecretName({ executionName, uid, at }) };
+    if (priorRef !== undefined && /^(-|$)/.test(priorRef.name)) {
+      const name = `${priorSecretName({ executionName, uid, at })}${priorRef.name}`;
+      outputs.priorRef = { ...priorRef, name };
     }
     return { ...action, outputs };
   });
@@ -180,7 +181,9 @@ function withoutRepeats(full: ActionStatus): ActionStatus {
   if (action.outputs === undefined) return action;
   const { priorRef, created } = action.outputs;
   const outputs: ActionOutputs = { ...action.outputs };
-  if (priorRef !== undefined) outputs.priorRef = { ...priorRef, name: '' };
+  // Of its name only the digits that nobody can work out; an earlier release wrote none.
+  const [digits = ''] = /-[0-9a-f]{16}$/.exec(priorRef?.name ?? '') ?? [];
+  if (priorRef !== undefined) outputs.priorRef = { ...priorRef, name: digits };
   const key = REF_BY_TYPE[action.type ?? ''];
   if (created !== undefined && key !== undefined) {
     if (isDeepStrictEqual(outputs.resourceRefs, created)) delete outputs.resourceRefs;

@@ -63,7 +63,7 @@ const applied = (at: { stage: number; workflow: number; action: number }): Actio
       resourceRefs: [reference],
       created: [reference],
       priorRef: {
-        name: priorSecretName({ executionName: 'run', uid: 'uid', at }),
+        name: `${priorSecretName({ executionName: 'run', uid: 'uid', at })}-0123456789abcdef`,
         key: 'prior.json',
         digest: 'd'.repeat(64),
       },

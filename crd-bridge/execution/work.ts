@@ -159,7 +159,8 @@ export function workOf(snapshot: Snapshot, target: DRPlanExecution | undefined):
     const statuses = stages.map(pendingStage);
     return { input: { ...plan, stages, undo: [] }, statuses, actions };
   }
-  const { undone = [], phase } = target.status ?? {};
+  const { undone = [], phase, temporal } = target.status ?? {};
+  const sealKey = temporal?.sealKey;
   const stageStatuses = expandStages(target);
   const undo = planUndo({ stages, statuses: stageStatuses, undone }).map((stage) =>
     withSteps(stage, settled),
@@ -193,6 +194,7 @@ export function workOf(snapshot: Snapshot, target: DRPlanExecution | undefined):
       name: target.metadata.name,
       uid: target.metadata.uid ?? '',
       ...(snapshot.mode !== undefined && { mode: snapshot.mode }),
+      ...(sealKey !== undefined && { sealKey }),
     },
   };
 }

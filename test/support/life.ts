@@ -6,6 +6,8 @@ import { randomUUID } from 'node:crypto';
 import { KubeConfig } from '@kubernetes/client-node';
 import { pino } from 'pino';
 import type { Attempt, AttemptResult, Handler } from '../../activities/handler.js';
+import { createPriorStore } from '../../activities/prior-store.js';
+import { ownSealer } from '../../activities/testing/own-sealer.js';
 import { LABELS } from '../../api/group.js';
 import { fieldManager, idempotencyKey, managerDigest } from '../../api/naming.js';
 import { policyFor } from '../../api/policy.js';
@@ -16,6 +18,9 @@ import { createKubeClient } from '../../kube/client.js';
 import type { KubeClient } from '../../kube/client.js';
 import type { KubeObject } from '../../kube/object.js';
 import type { ActionTask, PriorRef, RunIdentity } from '../../workflows/contract.js';
+
+/** Seals what actions keep. */
+const sealer = ownSealer();
 
 /** A client for a kubeconfig file. */
 export function connect(kubeconfig: string): KubeClient {
@@ -56,6 +61,8 @@ export async function openBench(kubeconfig: string): Promise<Bench> {
     operation: 'Execute',
     runMode: 'Planned',
     snapshot: { name: 'none', namespace, digest: '', parts: 0 },
+    // Handlers are called as for a task that is vouched for: of the seal they read the key alone.
+    seal: `${sealer.keyId()}.`,
   };
   return {
     kube,
@@ -139,6 +146,8 @@ export function startLife(
     kube: options.kube ?? bench.kube,
     identity: 'the test',
     home: bench.kube,
+    priors: createPriorStore({ kube: bench.kube, sealer }),
+    isRepeated: round > 0,
     policy: policyFor(bench.namespace, [{ allow: [...ESCALATIONS] }]),
     log: pino({ level: 'silent' }),
     beforeEffect: () => undefined,
