@@ -122,6 +122,33 @@ const MUTATIONS: readonly Mutation[] = [
       },
     ],
   },
+  {
+    name: 'seal',
+    breaks: 'a seal counts for any value',
+    edits: [
+      {
+        file: 'api/seal.ts',
+        from: "return isRight ? { kind: 'sealed' } : { kind: 'wrong' };",
+        to: "return isRight || text !== '' ? { kind: 'sealed' } : { kind: 'wrong' };",
+      },
+    ],
+    guards: [
+      { kind: 'tests', files: ['api/seal.test.ts'] },
+      { kind: 'tests', files: ['test/fuzz/seals.test.ts', 'activities/vouching.test.ts'] },
+    ],
+  },
+  {
+    name: 'seal-caller',
+    breaks: 'what is sealed for one run is done for any workflow that asks',
+    edits: [
+      {
+        file: 'workflows/sealed.ts',
+        from: 'return caller !== undefined && callers.includes(caller)',
+        to: 'return callers.length > 0',
+      },
+    ],
+    guards: [{ kind: 'tests', files: ['test/fuzz/seals.test.ts', 'activities/vouching.test.ts'] }],
+  },
 ];
 
 /** A copy of all that is versioned or about to be. */

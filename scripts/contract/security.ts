@@ -4,6 +4,8 @@ import type { Chapter } from './rule.js';
 
 const IMPERSONATION = 'test/authority/impersonation.test.ts';
 const POLICY = 'test/authority/policy.test.ts';
+const FORGED = 'test/field/forged-runs.test.ts';
+const PRIOR = 'test/field/prior-state.test.ts';
 const VERBS = 'test/authority/verbs.test.ts';
 
 /** The security tests, by the numbers they are known under. */
@@ -160,6 +162,32 @@ export const SECURITY: readonly Chapter[] = [
         'test/security/supply-chain.test.ts > pods > reach nothing and are reached by nothing that no policy names [SEC14]',
       ],
       'that the steps of audit, signature and attestation are there is shown; what they come to is seen in a release only',
+    ],
+    [
+      'whoever reaches only Temporal starts nothing: forged or late runs, stages, activities and answers have no effect',
+      [
+        `${FORGED} > [F17] [SEC15] a run > that nobody created does nothing, says so, and waits until it is cancelled`,
+        `${FORGED} > [F17] [SEC15] a run > with %s does nothing`,
+        `${FORGED} > [F17] [SEC15] a run > with another body does nothing`,
+        `${FORGED} > [F17] [SEC15] a run > under another id does nothing`,
+        `${FORGED} > [F17] [SEC15] a run > that is repeated after its start deadline does nothing`,
+        `${FORGED} > [F17] [SEC15] a stage > without its run as parent ends at once`,
+        `${FORGED} > [F17] [SEC15] a stage > with another run as parent ends at once, and one with other actions does nothing`,
+        `${FORGED} > [F17] [SEC15] an activity > of a workflow that is not of its run does nothing, nor one of no workflow at all`,
+        `${FORGED} > [F17] [SEC15] an activity > of a true run that was changed in any part does nothing`,
+        `${FORGED} > [F17] [SEC15] an activity > of the bridge does nothing for whom it does not vouch for`,
+        `${FORGED} > [F17] [SEC15] an approval > by a signal does not count, and the status says so`,
+      ],
+    ],
+    [
+      'what a revert restores is what a worker has recorded, not what somebody has put into a Secret',
+      [
+        `${PRIOR} > [F19] [SEC16] a planted Secret > of the name that an earlier release would have given it is not what a revert restores`,
+        `${PRIOR} > [F19] [SEC16] what is kept > is for one action of one run`,
+        `${PRIOR} > [F19] [SEC16] what is kept > is not what somebody else has put there first`,
+        `${PRIOR} > [F19] [SEC16] what is kept > is not what it was changed to`,
+        `${PRIOR} > [F19] [SEC16] what is kept > of the state after an action is not what it was changed to`,
+      ],
     ],
   ]),
 ];

@@ -116,7 +116,6 @@ export const FIELD: readonly FieldItem[] = [
     number: 19,
     fault: 'A planted Secret was replayed by a revert',
     now: 'Prior state is sealed, under a name that nobody can guess',
-    open: 'not whole yet',
   },
   {
     number: 20,

@@ -168,7 +168,7 @@ const taskOf = (more: Partial<ActionTask> = {}): ActionTask => {
 };
 const sealless = ({ seal: _, workflowId: __, inputDigest: ___, ...run }: RunInput['run']) => run;
 
-describe('[F17] a run', () => {
+describe('[F17] [SEC15] a run', () => {
   it('says under which key it is sealed', () => {
     expect(ended.status?.temporal?.sealKey).toMatch(/^\d{8}T\d{6}Z$/);
     expect(input.run.seal?.startsWith(`${ended.status?.temporal?.sealKey}.`)).toBe(true);
@@ -242,7 +242,7 @@ describe('[F17] a run', () => {
   });
 });
 
-describe('[F17] a stage', () => {
+describe('[F17] [SEC15] a stage', () => {
   it('without its run as parent ends at once', async () => {
     expect(await start('drStage', stageWorkflowId(idOf(ended), 0), stage)).toMatchObject({
       failure: 'NotSealed',
@@ -277,7 +277,7 @@ describe('[F17] a stage', () => {
   });
 });
 
-describe('[F17] an activity', () => {
+describe('[F17] [SEC15] an activity', () => {
   const notSealed = { result: { phase: 'Failed', reason: 'NotSealed' } };
 
   it('of a workflow that is not of its run does nothing, nor one of no workflow at all', async () => {
@@ -377,7 +377,7 @@ describe('[F17] an activity', () => {
   });
 });
 
-describe('[F17] an approval', () => {
+describe('[F17] [SEC15] an approval', () => {
   it('by a signal does not count, and the status says so', async () => {
     await stack.simplePlan('asks', [
       { name: 'ask', type: 'Approval', approval: { message: 'go?', approvers: { users: ['boss'] } } },

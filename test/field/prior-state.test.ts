@@ -37,7 +37,7 @@ const planted = (name: string): PriorDocument[] => [
   },
 ];
 
-describe('[F19] a planted Secret', () => {
+describe('[F19] [SEC16] a planted Secret', () => {
   let stack: Stack;
   beforeAll(async () => {
     stack = await openStack('planted');
@@ -81,7 +81,7 @@ describe('[F19] a planted Secret', () => {
   });
 });
 
-describe('[F19] what is kept', () => {
+describe('[F19] [SEC16] what is kept', () => {
   let bench: Bench;
   let last = 0;
   beforeAll(async () => {
