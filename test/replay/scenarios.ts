@@ -147,6 +147,35 @@ const SCENARIOS: Record<string, (scripted: ScriptedWorker) => Promise<ScriptedRu
     });
   },
   /** A batch of two actions per cluster, in three clusters, two at once. */
+  async approved(scripted) {
+    const asks = action('ask', { type: 'Approval', step: { kind: 'approval' } });
+    const run = await scripted.run(
+      { stages: stages({ name: 'one', workflows: [workflow([asks, 'b'])] }) },
+      {
+        'decide ask': {
+          kind: 'approval',
+          message: 'go on?',
+          approvers: { users: ['ann'] },
+          quorum: 1,
+          excludeRequester: false,
+          defaultOutcome: 'Reject',
+        },
+      },
+    );
+    await until(run, 'decide ask');
+    await new Promise((resolve) => setTimeout(resolve, 500));
+    const answer = {
+      id: '1',
+      at: '0/0/0',
+      decision: 'Approve',
+      user: 'ann',
+      groups: [],
+      time: 't',
+      verified: true,
+    };
+    await scripted.signal(`${run.handle.workflowId}/s0`, 'answer', answer);
+    return run;
+  },
   async perCluster(scripted) {
     const clusters = ['a', 'b', 'c'].map((name) => ({ cluster: `ns/${name}`, clusterId: `id-${name}` }));
     const targets = { kind: 'clusters', clusters } as const;
