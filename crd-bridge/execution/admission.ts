@@ -7,7 +7,7 @@ import { errorsOf } from '../../api/problem.js';
 import type { DRPlan, DRPlanExecution } from '../../api/types.js';
 import { validateExecutionSpec } from '../../api/validate.js';
 import type { RunMemo, SignalResult } from '../../client/runs.js';
-import type { RunIdentity, SnapshotRef } from '../../workflows/contract.js';
+import type { RunIdentity } from '../../workflows/contract.js';
 import type { Admission } from '../core/kind.js';
 import { accountOf } from './account.js';
 import { judgeAdmissionStamp } from './admission-stamp.js';
@@ -20,7 +20,6 @@ import {
   checkNameReused,
   checkRequestedAt,
   checkRestored,
-  startDeadline,
 } from './gates.js';
 import type { Refusal } from './gates.js';
 import { isElsewhere } from '../core/temporal-identity.js';
@@ -30,15 +29,14 @@ import { checkPlanPhase, planNotFound } from './plan-gate.js';
 import { createPlanLock } from './plan-lock.js';
 import { holds } from './plan-state.js';
 import type { ExecutionIdentity } from './plan-state.js';
-import { refusedStatus, startedStatus, waitingStatus } from './projection.js';
+import { refusedStatus, waitingStatus } from './projection.js';
 import { resolveValues } from './resolve-values.js';
 import type { ResolveContext } from './resolve-values.js';
-import { memoOf, vouchedMemo } from './run-memo.js';
+import { prepareRun } from './prepared-run.js';
+import { vouchedMemo } from './run-memo.js';
 import { refusalOf, refuse, Refused, throwIf } from './refused.js';
 import type { CachedExecution, DrDeps } from './types.js';
 import { areWorkflowsOutdated, checkInputSize, findWork, workOf } from './work.js';
-import type { Work } from './work.js';
-import { sealInput } from './seal-input.js';
 
 /** Everything between a new execution and the start of its run. */
 export interface ExecutionAdmission {
@@ -52,7 +50,6 @@ export interface ExecutionAdmission {
   refuse(execution: DRPlanExecution, phase: 'Failed' | 'Cancelled', refusal: Refusal): Promise<void>;
 }
 
-const LARGE_RUN_ACTIONS = 1000;
 /** How often it is looked whether the bridge is connected to the right Temporal again. */
 const TEMPORAL_LOOK_MS = 15_000;
 /** How often it is looked whether admission is ready. */
@@ -189,13 +186,13 @@ export function createAdmission(deps: DrDeps): ExecutionAdmission {
     };
     return {
       kind: 'start',
-      prepared: prepare(
+      prepared: prepareRun(deps, {
         execution,
         run,
         work,
-        snapshot.resolved !== undefined,
-        resumed === undefined ? deps.sealer.keyId() : resumed.sealKey,
-      ),
+        isLookedUp: snapshot.resolved !== undefined,
+        sealKey: resumed === undefined ? deps.sealer.keyId() : resumed.sealKey,
+      }),
     };
   }
 
@@ -208,101 +205,6 @@ export function createAdmission(deps: DrDeps): ExecutionAdmission {
       identity: account === undefined ? 'the bridge itself' : user,
       namespace: plan.metadata.namespace ?? namespace,
       executionName: name,
-    };
-  }
-
-  /** With values that are looked up, another replica may have started the run with other ones. */
-  async function startedSnapshot(run: RunIdentity, isLookedUp: boolean): Promise<SnapshotRef> {
-    const { snapshot: own, uid } = run;
-    if (!isLookedUp) return own;
-    const memo = await vouchedMemo(await deps.runs.describe(runWorkflowId(run)), uid, deps.sealer);
-    return memo === undefined || memo.snapshot.digest === own.digest ? own : memo.snapshot;
-  }
-
-  function prepare(
-    execution: CachedExecution,
-    run: RunIdentity,
-    work: Work,
-    isLookedUp: boolean,
-    sealKey: string | undefined,
-  ): Extract<Admission, { kind: 'start' }>['prepared'] {
-    const workflowId = runWorkflowId(run);
-    const memo = memoOf(run, sealKey, deps.sealer);
-    const { searchAttributes } = deps.temporal;
-    const intervalMs =
-      work.actions > LARGE_RUN_ACTIONS
-        ? Math.max(settings.largeMirrorIntervalMs, settings.mirror.intervalMs)
-        : settings.mirror.intervalMs;
-    return {
-      start: () =>
-        deps.runs.start({
-          workflowId,
-          memo,
-          summary: `${run.operation} ${run.plan.name}`.slice(0, 200),
-          ...(searchAttributes && {
-            attributes: {
-              DrCluster: run.cluster,
-              DrNamespace: run.namespace,
-              DrPlan: run.plan.name,
-              DrOperation: run.operation,
-              DrPhase: 'Running',
-            },
-          }),
-          input: sealInput(
-            {
-              run,
-              startDeadline: startDeadline(execution).toISOString(),
-              ...work.input,
-              mirror: { ...settings.mirror, intervalMs, pace: deps.pace() },
-              bounds: settings.bounds,
-              searchAttributes,
-            },
-            workflowId,
-            deps.sealer,
-          ),
-        }),
-      record: async ({ runId }) => {
-        const started = { ...run, snapshot: await startedSnapshot(run, isLookedUp) };
-        const result = await deps.writer.status(caches.executions, refOf(execution), ({ status, metadata }) =>
-          // Another replica was faster: what it wrote is newer.
-          status?.temporal !== undefined || isTerminalExecution(status?.phase)
-            ? undefined
-            : startedStatus(status, {
-                startTime: now(),
-                generation: metadata.generation,
-                stages: work.statuses,
-                run: started,
-                temporal: {
-                  workflowId,
-                  runId,
-                  ...(sealKey !== undefined && { sealKey }),
-                  ...(deps.temporal.clusterId !== undefined && { clusterId: deps.temporal.clusterId }),
-                  namespaceId: deps.temporal.namespaceId,
-                  namespace: deps.temporal.namespace,
-                },
-                message: `run "${workflowId}" was started`,
-              }),
-        );
-        if (result.kind === 'gone' || result.object.metadata.deletionTimestamp !== undefined) {
-          // Another replica may have let it go in the belief that it never started.
-          await deps.runs.signalCancel(workflowId, { via: 'Delete', reason: 'the execution was deleted' });
-        } else if (result.kind === 'unchanged' && result.object.status?.temporal === undefined) {
-          // Another replica has ended the execution while this one started its run.
-          await deps.runs.signalCancel(workflowId, {
-            reason: `the execution is ${result.object.status?.phase ?? ''}`,
-          });
-        }
-        if (result.kind !== 'written') return;
-        deps.events.record(execution, {
-          type: 'Normal',
-          reason: run.operation === 'Execute' ? 'ExecutionStarted' : 'RevertStarted',
-          action: 'Start',
-          message:
-            run.operation === 'Execute'
-              ? `started plan "${run.plan.name}" as Temporal workflow "${workflowId}"`
-              : `started to revert execution "${run.target?.name ?? ''}" as Temporal workflow "${workflowId}"`,
-        });
-      },
     };
   }
 

@@ -4,9 +4,8 @@
  * own; the programs are the stack's.
  */
 import { randomUUID } from 'node:crypto';
-import { fileURLToPath } from 'node:url';
-import { bundleWorkflowCode, DefaultLogger, NativeConnection, Runtime, Worker } from '@temporalio/worker';
-import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
+import fc from 'fast-check';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { clusterId } from '../../api/naming.js';
 import type { DRPlanExecution } from '../../api/types.js';
 import { readClusterUid } from '../../kube/cluster-id.js';
@@ -14,11 +13,15 @@ import type { KubeObject } from '../../kube/object.js';
 import { stageWorkflowId, taskQueues } from '../../workflows/contract.js';
 import type { ActionTask, RunInput, StageRunInput } from '../../workflows/contract.js';
 import { createAccount } from '../support/accounts.js';
-import type { Forged, Forgery, forge } from '../support/forger.js';
+import { openAttacker } from '../support/attacker.js';
+import type { Attacker } from '../support/attacker.js';
+import type { Forged, Forgery } from '../support/forger.js';
 import { actionAt, openStack, poll } from '../support/stack.js';
 import type { Stack } from '../support/stack.js';
 
-const attackers = `attacker-${randomUUID()}`;
+/** Tasks that are made up by chance for the real worker; many more are looked at without one, in test/fuzz. */
+const FORGERIES = 300;
+const AT_ONCE = 100;
 /** No ConfigMap of this name may ever be there. */
 const PLANTED = 'forged-by-temporal';
 /** What the true run makes; taken away before it is attacked. */
@@ -26,9 +29,7 @@ const TRUE = 'made-by-the-plan';
 
 let stack: Stack;
 let queues: ReturnType<typeof taskQueues>;
-let native: NativeConnection;
-let worker: Worker;
-let running: Promise<void>;
+let attacker: Attacker;
 /** A run that has ended, whose start deadline is over. */
 let ended: DRPlanExecution;
 let input: RunInput;
@@ -40,28 +41,10 @@ const find = (name: string): Promise<KubeObject | undefined> =>
   stack.kube.get({ apiVersion: 'v1', kind: 'ConfigMap', namespace: stack.namespace, name });
 const idOf = ({ status }: DRPlanExecution): string => status?.temporal?.workflowId ?? '';
 
-/** The input of a workflow, as everybody may read it in Temporal. */
-async function inputOf<T>(workflowId: string): Promise<T> {
-  const { events } = await stack.temporal.workflow.getHandle(workflowId).fetchHistory();
-  const payload = events?.[0]?.workflowExecutionStartedEventAttributes?.input?.payloads?.[0]?.data;
-  return JSON.parse(Buffer.from(payload ?? []).toString('utf8')) as T;
-}
-
 beforeAll(async () => {
-  Runtime.install({ logger: new DefaultLogger('ERROR') });
   stack = await openStack('forged');
   queues = taskQueues(clusterId(await readClusterUid(stack.kube)));
-  native = await NativeConnection.connect({ address: inject('temporal') });
-  worker = await Worker.create({
-    connection: native,
-    namespace: inject('temporalNamespace'),
-    taskQueue: attackers,
-    workflowBundle: await bundleWorkflowCode({
-      workflowsPath: fileURLToPath(new URL('../support/forger.ts', import.meta.url)),
-      logger: new DefaultLogger('ERROR'),
-    }),
-  });
-  running = worker.run();
+  attacker = await openAttacker(stack.temporal);
   const rules = [{ apiGroups: [''], resources: ['configmaps'], verbs: ['get', 'create', 'patch', 'delete'] }];
   for (const name of ['rich', 'poor'])
     await createAccount(stack.kube, { namespace: stack.namespace, name }, name === 'rich' ? rules : []);
@@ -80,8 +63,8 @@ beforeAll(async () => {
   expect(ended.status).toMatchObject({ phase: 'Succeeded' });
   await stack.kube.delete({ apiVersion: 'v1', kind: 'ConfigMap', namespace: stack.namespace, name: TRUE });
   [input, stage] = await Promise.all([
-    inputOf<RunInput>(idOf(ended)),
-    inputOf<StageRunInput>(stageWorkflowId(idOf(ended), 0)),
+    attacker.inputOf<RunInput>(idOf(ended)),
+    attacker.inputOf<StageRunInput>(stageWorkflowId(idOf(ended), 0)),
   ]);
   await poll(
     () => Promise.resolve(new Date()),
@@ -89,20 +72,11 @@ beforeAll(async () => {
   );
 });
 afterAll(async () => {
-  worker?.shutdown();
-  await running;
-  await native?.close();
+  await attacker?.close();
   await stack.close();
 });
 
-/** Asks for something from a workflow of the attacker's under this id. */
-async function forgeFrom(workflowId: string, ...forgeries: Forgery[]): Promise<Forged[]> {
-  return stack.temporal.workflow.execute<typeof forge>('forge', {
-    taskQueue: attackers,
-    workflowId,
-    args: [forgeries],
-  });
-}
+const forgeFrom: Attacker['forgeFrom'] = (...asked) => attacker.forgeFrom(...asked);
 
 const activity = (name: string, task: unknown, queue = queues.worker): Forgery => ({
   kind: 'activity',
@@ -112,22 +86,8 @@ const activity = (name: string, task: unknown, queue = queues.worker): Forgery =
 });
 
 /** Starts a workflow of Drover's; how it ended. */
-async function start(type: string, workflowId: string, argument: unknown): Promise<Forged> {
-  const handle = await stack.temporal.workflow.start(type, {
-    taskQueue: queues.worker,
-    workflowId,
-    args: [argument],
-  });
-  return handle.result().then(
-    (result: unknown) => ({ result }),
-    (error: Error) => {
-      // The failure of a workflow holds that of its activity.
-      let cause = error as Error & { type?: string };
-      while (cause.cause instanceof Error) cause = cause.cause;
-      return { failure: cause.type ?? '', message: cause.message };
-    },
-  );
-}
+const start = (type: string, workflowId: string, argument: unknown): Promise<Forged> =>
+  attacker.start(type, { taskQueue: queues.worker, workflowId }, argument);
 
 async function nothingHappened(): Promise<void> {
   expect(await find(PLANTED)).toBeUndefined();
@@ -167,6 +127,30 @@ const taskOf = (more: Partial<ActionTask> = {}): ActionTask => {
   };
 };
 const sealless = ({ seal: _, workflowId: __, inputDigest: ___, ...run }: RunInput['run']) => run;
+
+/** A task with one covered place of it changed, or taken away. */
+const forgeryOf = (task: ActionTask): fc.Arbitrary<ActionTask> => {
+  const { round: _, timeoutMs: __, retry: ___, outputs: ____, phases: _____, ...covered } = task;
+  const paths = pathsIn(covered);
+  const values = fc.constantFrom<unknown>(undefined, null, '', 'x', 7, true, {}, []);
+  return fc
+    .tuple(fc.constantFrom(...paths), values)
+    .map(([path, value]) => replaced(task, path, value) as ActionTask)
+    .filter((forged) => JSON.stringify(forged) !== JSON.stringify(task) && forged.body !== undefined);
+};
+
+const pathsIn = (value: unknown): string[][] =>
+  typeof value !== 'object' || value === null
+    ? []
+    : Object.entries(value).flatMap(([key, inner]) => [
+        [key],
+        ...pathsIn(inner).map((path) => [key, ...path]),
+      ]);
+
+const replaced = (value: unknown, [key = '', ...rest]: string[], by: unknown): unknown => ({
+  ...(value as object),
+  [key]: rest.length === 0 ? by : replaced((value as Record<string, unknown>)[key], rest, by),
+});
 
 describe('[F17] [SEC15] a run', () => {
   it('says under which key it is sealed', () => {
@@ -347,6 +331,22 @@ describe('[F17] [SEC15] an activity', () => {
       expect(forged).toMatchObject({ result: expect.objectContaining({ reason: 'NotSealed' }) });
     }
     expect((await find('victim'))?.metadata.uid).toBe(victim.metadata.uid);
+    await nothingHappened();
+  });
+
+  it('that was changed by chance does nothing', async () => {
+    const random = fc.sample(forgeryOf(taskOf()), { numRuns: FORGERIES, seed: 17 });
+    for (let from = 0; from < random.length; from += AT_ONCE) {
+      const told = await forgeFrom(
+        idOf(ended),
+        ...random.slice(from, from + AT_ONCE).map((task) => activity('kubernetesResource', task)),
+      );
+      told.forEach((forged, index) => {
+        expect(forged, JSON.stringify(random[from + index])).not.toMatchObject({
+          result: { phase: 'Succeeded' },
+        });
+      });
+    }
     await nothingHappened();
   });
 

@@ -1,48 +1,33 @@
 /** The keys of seals are changed under live runs [F17]: with the stack's own programs and their file. */
 import { randomUUID } from 'node:crypto';
 import { readFile, rename, writeFile } from 'node:fs/promises';
-import { fileURLToPath } from 'node:url';
-import { bundleWorkflowCode, DefaultLogger, NativeConnection, Runtime, Worker } from '@temporalio/worker';
-import { afterAll, beforeAll, expect, inject, it } from 'vitest';
+import { afterAll, beforeAll, expect, it } from 'vitest';
 import { clusterId } from '../../api/naming.js';
 import { createSealer, newSealKey, parseSealKeys } from '../../api/seal.js';
 import type { Action, DRPlanExecution } from '../../api/types.js';
 import { readClusterUid } from '../../kube/cluster-id.js';
 import { taskQueues } from '../../workflows/contract.js';
 import type { RunIdentity } from '../../workflows/contract.js';
-import type { forge } from '../support/forger.js';
+import { openAttacker } from '../support/attacker.js';
+import type { Attacker } from '../support/attacker.js';
 import { sealRun, stackRingFile } from '../support/seals.js';
 import { actionAt, condition, http, openStack } from '../support/stack.js';
 import type { Stack } from '../support/stack.js';
 import { startRecorder } from '../support/recorder.js';
 import type { Recorder } from '../support/recorder.js';
 
-const own = `rotation-${randomUUID()}`;
 let stack: Stack;
 let recorder: Recorder;
-let native: NativeConnection;
-let worker: Worker;
-let running: Promise<void>;
+let outside: Attacker;
 let queues: ReturnType<typeof taskQueues>;
 /** As the stack has begun with it. */
 let first: Record<string, string>;
 let made = 0;
 
 beforeAll(async () => {
-  Runtime.install({ logger: new DefaultLogger('ERROR') });
   [stack, recorder] = await Promise.all([openStack('rotation'), startRecorder()]);
   queues = taskQueues(clusterId(await readClusterUid(stack.kube)));
-  native = await NativeConnection.connect({ address: inject('temporal') });
-  worker = await Worker.create({
-    connection: native,
-    namespace: inject('temporalNamespace'),
-    taskQueue: own,
-    workflowBundle: await bundleWorkflowCode({
-      workflowsPath: fileURLToPath(new URL('../support/forger.ts', import.meta.url)),
-      logger: new DefaultLogger('ERROR'),
-    }),
-  });
-  running = worker.run();
+  outside = await openAttacker(stack.temporal);
   first = JSON.parse(await readFile(stackRingFile(), 'utf8')) as Record<string, string>;
   // The middle one waits until it is let go on.
   const wait: Action = {
@@ -64,9 +49,7 @@ beforeAll(async () => {
 afterAll(async () => {
   // Runs of other tests are sealed by what is there now.
   if (first !== undefined) await addKeys(first);
-  worker?.shutdown();
-  await running;
-  await native?.close();
+  await outside?.close();
   await recorder.close();
   await stack.close();
 });
@@ -104,21 +87,16 @@ async function meet(key: Record<string, string>): Promise<void> {
   };
   const run = sealRun(sealer, identity, workflowId);
   const evaluate = { run, stage: 0, expression: 'true', params: {}, phases: {} };
-  const [answered, evaluated] = await stack.temporal.workflow.execute<typeof forge>('forge', {
-    taskQueue: own,
+  const [answered, evaluated] = await outside.forgeFrom(
     workflowId,
-    args: [
-      [
-        {
-          kind: 'activity',
-          queue: queues.bridge,
-          name: 'mirror',
-          input: { run, from: 'run', sequence: 1, stages: [] },
-        },
-        { kind: 'activity', queue: queues.worker, name: 'evaluate', input: evaluate },
-      ],
-    ],
-  });
+    {
+      kind: 'activity',
+      queue: queues.bridge,
+      name: 'mirror',
+      input: { run, from: 'run', sequence: 1, stages: [] },
+    },
+    { kind: 'activity', queue: queues.worker, name: 'evaluate', input: evaluate },
+  );
   expect(answered).toHaveProperty('result');
   expect(evaluated).toMatchObject({ result: { value: true } });
 }

@@ -16,10 +16,8 @@ export type Forgery =
 /** What became of it. */
 export type Forged = { result: unknown } | { failure: string; message: string };
 
-export async function forge(forgeries: readonly Forgery[]): Promise<Forged[]> {
-  const told: Forged[] = [];
-  for (const forgery of forgeries) told.push(await ask(forgery));
-  return told;
+export function forge(forgeries: readonly Forgery[]): Promise<Forged[]> {
+  return Promise.all(forgeries.map(ask));
 }
 
 async function ask(forgery: Forgery): Promise<Forged> {

@@ -1,0 +1,60 @@
+/** Somebody who reaches only Temporal: reads what is there, starts workflows, and runs a worker of his own. */
+import { randomUUID } from 'node:crypto';
+import { fileURLToPath } from 'node:url';
+import { bundleWorkflowCode, DefaultLogger, NativeConnection, Runtime, Worker } from '@temporalio/worker';
+import type { Client } from '@temporalio/client';
+import { inject } from 'vitest';
+import type { Forged, Forgery, forge } from './forger.js';
+
+export interface Attacker {
+  /** Asks for things from a workflow of his own under this id. */
+  forgeFrom(workflowId: string, ...forgeries: Forgery[]): Promise<Forged[]>;
+  /** Starts a workflow of somebody else's code; how it ended. */
+  start(type: string, at: { taskQueue: string; workflowId: string }, argument: unknown): Promise<Forged>;
+  /** The input of a workflow, as everybody may read it in Temporal. */
+  inputOf<T>(workflowId: string): Promise<T>;
+  close(): Promise<void>;
+}
+
+export async function openAttacker(temporal: Client): Promise<Attacker> {
+  const logger = new DefaultLogger('ERROR');
+  Runtime.install({ logger });
+  const taskQueue = `attacker-${randomUUID()}`;
+  const connection = await NativeConnection.connect({ address: inject('temporal') });
+  const worker = await Worker.create({
+    connection,
+    namespace: inject('temporalNamespace'),
+    taskQueue,
+    workflowBundle: await bundleWorkflowCode({
+      workflowsPath: fileURLToPath(new URL('./forger.ts', import.meta.url)),
+      logger,
+    }),
+  });
+  const running = worker.run();
+  return {
+    forgeFrom: (workflowId, ...forgeries) =>
+      temporal.workflow.execute<typeof forge>('forge', { taskQueue, workflowId, args: [forgeries] }),
+    async start(type, at, argument) {
+      const handle = await temporal.workflow.start(type, { ...at, args: [argument] });
+      return handle.result().then(
+        (result: unknown) => ({ result }),
+        (error: Error) => {
+          // The failure of a workflow holds that of its activity.
+          let cause = error as Error & { type?: string };
+          while (cause.cause instanceof Error) cause = cause.cause;
+          return { failure: cause.type ?? '', message: cause.message };
+        },
+      );
+    },
+    async inputOf<T>(workflowId: string) {
+      const { events } = await temporal.workflow.getHandle(workflowId).fetchHistory();
+      const payload = events?.[0]?.workflowExecutionStartedEventAttributes?.input?.payloads?.[0]?.data;
+      return JSON.parse(Buffer.from(payload ?? []).toString('utf8')) as T;
+    },
+    async close() {
+      worker.shutdown();
+      await running;
+      await connection.close();
+    },
+  };
+}
