@@ -74,6 +74,7 @@ export async function openBench(kubeconfig: string): Promise<Bench> {
   };
 }
 
+const SILENT = pino({ level: 'silent' });
 const ORDINARY_TIMEOUT_MS = 30_000;
 let lastAction = 0;
 
@@ -149,7 +150,7 @@ export function startLife(
     priors: createPriorStore({ kube: bench.kube, sealer }),
     isRepeated: round > 0,
     policy: policyFor(bench.namespace, [{ allow: [...ESCALATIONS] }]),
-    log: pino({ level: 'silent' }),
+    log: SILENT,
     beforeEffect: () => undefined,
     say: () => undefined,
     remember: () => undefined,
