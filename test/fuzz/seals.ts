@@ -49,7 +49,7 @@ const forwardOf = fc.record({
 });
 
 /** One run: what it is to do, and what its actions have left behind. */
-interface Drawn {
+export interface Drawn {
   uid: string;
   operation: 'Execute' | 'Revert';
   rollsBack: boolean;
@@ -195,7 +195,12 @@ function forwardTasks(
     caller: rollbackWorkflowId(workflowId, 0),
     task: { ...common(input, action, at), direction: 'undo', forward, seals: { ...seals, effects } },
   };
-  return [done, ...parts, undone];
+  // Of a part nothing is known but where it was: its undo looks for what carries its marks.
+  const undoneParts = parts.map(({ task }): Asked => ({
+    caller: undone.caller,
+    task: { ...task, direction: 'undo', forward: { name: action.name, phase: 'Failed' } },
+  }));
+  return [done, ...parts, undone, ...undoneParts];
 }
 
 function revertTasks(input: RunInput, step: UndoStep): Asked[] {
