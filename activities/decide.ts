@@ -19,8 +19,7 @@ export async function decideStep(
   deps: Pick<AttemptDeps, 'snapshots' | 'vouching'>,
 ): Promise<Decision> {
   try {
-    const task = await deps.vouching.task(given);
-    const { action, scope } = await readAction(task, deps);
+    const { task, action, scope } = await readAction(await deps.vouching.task(given), deps);
     const verdict = action.when === undefined ? undefined : judge(action.when, task, scope);
     if (verdict !== undefined)
       return { kind: verdict.kind, reason: verdict.reason, message: verdict.message };

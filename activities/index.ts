@@ -105,7 +105,7 @@ export function createActivities(deps: ActivityDeps): WorkerActivities {
     capture: (task) => captureAction(task, handlerOf(task.type), frame),
     cleanUp: (task) => cleanUpAction(task, handlerOf(task.type), frame),
     settle: (task) => settleAction(task, handlerOf(task.type), frame),
-    evaluate: (task) => evaluateStage(task, frame.vouching),
+    evaluate: (task) => evaluateStage(task, frame),
     vouch: (task) => vouchFor(task, frame.vouching),
   };
 }

@@ -3,6 +3,7 @@ import { managesFields } from '../api/action-defaults.js';
 import { actionInScope, judgeWhen } from '../api/action-scope.js';
 import type { ActionInScope } from '../api/action-scope.js';
 import { FIELD_MANAGER } from '../api/group.js';
+import { withNamedPhases } from '../api/named-phases.js';
 import { fieldManager, idempotencyKey } from '../api/naming.js';
 import { RenderError } from '../api/render.js';
 import type { RenderScope } from '../api/render.js';
@@ -75,8 +76,7 @@ export async function prepare(
   inherited: Inherited,
   deps: AttemptDeps,
 ): Promise<{ attempt: Attempt } | Final> {
-  const task = await deps.vouching.task(given);
-  const { action, scope, custom, manager } = await readAction(task, deps);
+  const { task, action, scope, custom, manager } = await readAction(await deps.vouching.task(given), deps);
   const { run } = task;
   const conditional = method !== 'settle' && (task.direction === 'forward' || custom);
   if (conditional && action.when !== undefined) {
@@ -168,15 +168,19 @@ const policyRefused = (message: string): Final => ({
 
 /**
  * The action that a task carries out, its rollback where the task undoes by one, the values for its placeholders, and the
- * field manager of both.
+ * field manager of both; and the task with everything by name that it carries by position.
  */
 export async function readAction(
-  task: ActionTask,
+  given: ActionTask,
   { snapshots, vouching }: Pick<AttemptDeps, 'snapshots' | 'vouching'>,
-): Promise<ActionInScope & { manager: string }> {
+): Promise<ActionInScope & { task: ActionTask; manager: string }> {
+  const task =
+    given.packedPhases === undefined
+      ? given
+      : withNamedPhases(given, await snapshots.read(given.run.snapshot));
   const body = task.body ?? (await readBody(task, snapshots));
   vouching.action(task, body);
-  return { ...actionInScope(task, body), manager: await managerOf(body, task, snapshots) };
+  return { task, ...actionInScope(task, body), manager: await managerOf(body, task, snapshots) };
 }
 
 async function managerOf(body: ActionBody, task: ActionTask, snapshots: SnapshotStore): Promise<string> {

@@ -300,7 +300,18 @@ describe('bodies', () => {
     const carried = (limit: number) =>
       actionsOf(compiled({ plan: spec }, limit)).map((action) => action.body !== undefined);
     expect(carried(4000)).toEqual([true]);
-    expect(carried(3000)).toEqual([false]);
+    expect(carried(3050)).toEqual([false]);
+  });
+
+  it('[F3] do not make way for conditions that are too large by themselves: these are read from the snapshot', () => {
+    const spec = {
+      globalParams: [{ name: 'big', value: 'x'.repeat(3000) }],
+      stages: [{ name: 'one', when: "params.big != ''", workflows: [{ workflowRef: { name: 'w' } }] }],
+    };
+    const result = compiled({ plan: spec }, 3000);
+    expect(actionsOf(result)[0]?.body).toBeDefined();
+    expect(result.stages[0]).toMatchObject({ when: "params.big != ''" });
+    expect(result.stages[0]?.whenParams).toBeUndefined();
   });
 
   it('stay out when they carry a secret', () => {

@@ -15,7 +15,6 @@ import {
 } from './action-defaults.js';
 import { parseDuration } from './duration.js';
 import { hookOf, modeText, runsIn } from './hooks.js';
-import { mergeParameters } from './parameters.js';
 import type { MergedParameters } from './parameters.js';
 import { findPlaceholders } from './placeholders.js';
 import { dedupeProblems, errorsOf } from './problem.js';
@@ -24,6 +23,7 @@ import {
   checkOutputs,
   mentionsOf,
   outputsUsed,
+  readsOf,
   rollbackTypeOf,
   valuesUsed,
   whenMention,
@@ -33,7 +33,7 @@ import { RenderError, renderString } from './render.js';
 import type { ActionBody, ActionInput, StageInput, WorkflowInput } from './run.js';
 import { BLOCK_BY_TYPE } from './schema/actions/action.js';
 import { carriesSecret } from './secrecy.js';
-import { bodyOf, parametersAt, workflowAt, workflowKey } from './snapshot.js';
+import { bodyOf, parametersAt, stageParameters, workflowAt, workflowKey } from './snapshot.js';
 import type { Snapshot } from './snapshot.js';
 import type { Action, ActionType, Scalar, Stage } from './types.js';
 
@@ -95,28 +95,34 @@ function compileStage(snapshot: Snapshot, stage: Stage, index: number, problems:
     parallel: stage.parallel ?? false,
     ...(stage.maxConcurrency !== undefined && { maxConcurrency: stage.maxConcurrency }),
     dependsOn: stage.dependsOn ?? [],
-    ...(stage.when !== undefined && {
-      when: stage.when,
-      whenParams: whenParams(snapshot, stage.when, `spec.stages[${index}].when`, problems),
-    }),
+    ...(stage.when !== undefined &&
+      compileWhen(snapshot, stage.when, `spec.stages[${index}].when`, problems)),
     failurePolicy: stage.failurePolicy ?? spec.failurePolicy ?? 'Stop',
     workflows: stage.workflows.flatMap((_, workflow) => compileUse(snapshot, index, workflow, problems)),
   };
 }
 
-function whenParams(
+function compileWhen(
   snapshot: Snapshot,
-  expression: string,
+  when: string,
   path: string,
   problems: Problem[],
-): Record<string, Scalar> {
-  const merged = mergeParameters(
-    { workflow: [], plan: snapshot.plan.spec.globalParams ?? [], execution: snapshot.params },
-    { at: 'start', paths: { plan: 'plan.spec.globalParams', execution: 'execution.spec.params' } },
-  );
-  problems.push(...merged.problems);
-  const mention = whenMention(expression, path);
-  problems.push(...undefinedParams(mention, merged, new Set()));
+): Pick<StageInput, 'when' | 'whenParams' | 'whenReads'> {
+  const mention = whenMention(when, path);
+  const { phases, dynamic } = mention;
+  return {
+    when,
+    whenParams: whenParams(snapshot, mention, problems),
+    whenReads: {
+      ...(phases.size > 0 && { phases: [...phases] }),
+      ...(dynamic.has('phases') && { every: [] }),
+    },
+  };
+}
+
+function whenParams(snapshot: Snapshot, mention: Mention, problems: Problem[]): Record<string, Scalar> {
+  const merged = stageParameters(snapshot);
+  problems.push(...merged.problems, ...undefinedParams(mention, merged, new Set()));
   return valuesUsed([mention], merged.values);
 }
 
@@ -167,9 +173,11 @@ function compileUse(
           );
           problems.push(...checkDuration(action, merged.values, `${where}[${index}]`));
         }
-        const uses = outputsUsed(own, action, actions);
+        const reads = readsOf(own, action);
+        const uses = outputsUsed(reads, action, actions);
+        const used = { ...(uses !== undefined && { uses }), ...reads };
         const body = bodyOf(snapshot, { stage, workflow }, action, merged.values, own);
-        const compiled = compileAction(action, action.type, uses, body);
+        const compiled = compileAction(action, action.type, used, body);
         const skip = skips[index];
         return [{ ...compiled, ...(skip !== undefined && { skip }) }];
       }),
@@ -262,7 +270,12 @@ function renderOperation(
   }
 }
 
-function compileAction(action: Action, type: ActionType, uses: string[], body: ActionBody): ActionInput {
+function compileAction(
+  action: Action,
+  type: ActionType,
+  used: Pick<ActionInput, 'uses' | 'reads' | 'undoReads'>,
+  body: ActionBody,
+): ActionInput {
   const totalTimeoutMs = parseDuration(action.totalTimeout ?? '');
   const hook = hookOf(action);
   return {
@@ -275,7 +288,7 @@ function compileAction(action: Action, type: ActionType, uses: string[], body: A
     retry: retryOf(action, type),
     capture: needsCapture(action),
     interruptible: action.interruptible ?? true,
-    uses,
+    ...used,
     body,
     ...compileStep(action, body.params),
     ...compilePerCluster(action),
@@ -378,21 +391,23 @@ function checkSize(stages: number, actions: number): Problem[] {
   return problems;
 }
 
-/** Drops the bodies that may not travel inside the run: secret ones, and all of them when they are too large in sum. */
+/**
+ * Drops what may not travel inside the run: secret bodies, all bodies when they are too large in sum, and what conditions of
+ * stages use when that alone is too large. Activities find it in the snapshot.
+ */
 function limitBodies(stages: StageInput[], limit: number): StageInput[] {
-  // What `when` of a stage uses travels too, and cannot be read from anywhere else.
-  let size = stages.reduce(
-    (sum, { whenParams = {} }) => sum + Buffer.byteLength(JSON.stringify(whenParams)),
-    0,
-  );
+  const sizeOf = (value: unknown): number => Buffer.byteLength(JSON.stringify(value));
+  const used = stages.reduce((sum, { whenParams = {} }) => sum + sizeOf(whenParams), 0);
+  let size = used > limit ? 0 : used;
   const keep = (action: ActionInput): ActionInput => {
     const { body, ...rest } = action;
     if (body === undefined || carriesSecret(body)) return rest;
-    size += Buffer.byteLength(JSON.stringify(body));
+    size += sizeOf(body);
     return action;
   };
-  const withBodies = mapActions(stages, keep);
-  return size <= limit ? withBodies : mapActions(stages, ({ body: _, ...rest }) => rest);
+  const lean = used > limit ? stages.map(({ whenParams: _, ...stage }) => stage) : stages;
+  const withBodies = mapActions(lean, keep);
+  return size <= limit ? withBodies : mapActions(lean, ({ body: _, ...rest }) => rest);
 }
 
 function mapActions(stages: StageInput[], change: (action: ActionInput) => ActionInput): StageInput[] {

@@ -109,6 +109,8 @@ export interface References {
   requiredParams: Set<string>;
   /** Actions whose outputs are named. */
   outputs: Set<string>;
+  /** Which of their outputs, as paths such as `httpResponse.statusCode`. */
+  outputPaths: Map<string, Set<string>>;
   /** Problems of the placeholders, each with the path of its string. */
   problems: Problem[];
 }
@@ -122,6 +124,7 @@ export function referencesOf(value: unknown, path = ''): References {
     params: new Set(),
     requiredParams: new Set(),
     outputs: new Set(),
+    outputPaths: new Map(),
     problems: [],
   };
   collect(value, path, references);
@@ -141,7 +144,11 @@ function collect(value: unknown, path: string, into: References): void {
   if (typeof value === 'string') {
     const { placeholders, problems } = findPlaceholders(value);
     for (const { reference, fallback } of placeholders) {
-      if (reference.kind === 'output') into.outputs.add(reference.action);
+      if (reference.kind === 'output') {
+        into.outputs.add(reference.action);
+        const paths = into.outputPaths.get(reference.action) ?? new Set();
+        into.outputPaths.set(reference.action, paths.add(reference.path.join('.')));
+      }
       if (reference.kind !== 'param') continue;
       into.params.add(reference.name);
       if (fallback === undefined) into.requiredParams.add(reference.name);

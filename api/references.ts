@@ -1,11 +1,14 @@
 /** What actions refer to, and whether it can be there when they run (plan semantics, §2). */
 import { isActionType, rollbackOf } from './action-defaults.js';
 import { hookOf, rankOf, sequenceOf, waitsOf } from './hooks.js';
+import { arePacked } from './packed-phases.js';
 import { referencesOf } from './placeholders.js';
 import type { Problem } from './problem.js';
+import type { ActionInput, Reads } from './run.js';
 import { BLOCK_BY_TYPE } from './schema/actions/action.js';
 import type { Action, ActionType, Scalar } from './types.js';
 import { whenReferences } from './when.js';
+import type { OutputReads } from './when-outputs.js';
 
 /** A place that names parameters and outputs. */
 export interface Mention {
@@ -14,6 +17,8 @@ export interface Mention {
   /** Those that must have a value: named at least once without a default. */
   requiredParams: ReadonlySet<string>;
   outputs: ReadonlySet<string>;
+  /** What of them. */
+  outputReads: OutputReads;
   /** Actions (in an action) or stages (in a stage) whose phase is read. */
   phases: ReadonlySet<string>;
   /** Roots that are read as a whole. */
@@ -21,6 +26,8 @@ export interface Mention {
   problems: Problem[];
   /** A rollback runs after everything, so it may read what comes later, and the action itself. */
   isRollback: boolean;
+  /** Asked before the action, and not when it is undone. */
+  isCondition?: true;
 }
 
 /** The places of an action that may hold placeholders: the block of its type, `target`, `when`, and its custom rollback. */
@@ -38,13 +45,11 @@ function blockMentions(action: Action, path: string, isRollback: boolean): Menti
   if (!isActionType(action.type)) return [];
   const field = BLOCK_BY_TYPE[action.type];
   const where = `${path}.${field}`;
-  const mention = (value: unknown, at: string): Mention => ({
-    path: at,
-    ...referencesOf(value, at),
-    phases: NONE,
-    dynamic: NONE,
-    isRollback,
-  });
+  const mention = (value: unknown, at: string): Mention => {
+    const { outputPaths, ...found } = referencesOf(value, at);
+    const outputReads = { named: outputPaths, any: new Set<string>() };
+    return { path: at, ...found, outputReads, phases: NONE, dynamic: NONE, isRollback };
+  };
   const own = mention(action[field], where);
   return action.target === undefined ? [own] : [own, mention(action.target, `${path}.target`)];
 }
@@ -59,6 +64,7 @@ export function whenMention(expression: string, path: string): Mention {
     requiredParams: new Set([...found.params].filter((name) => !guarded.has(name))),
     problems: [],
     isRollback: false,
+    isCondition: true,
   };
 }
 
@@ -78,16 +84,70 @@ export function valuesUsed(
   return used;
 }
 
-/** Other actions of the workflow whose outputs or phases are read by one that has these mentions. */
-export function outputsUsed(
+/**
+ * What an action reads of the others of its workflow when it is carried out, and when it is undone. An undo renders what it
+ * goes by anew: the custom rollback where there is one, else the action itself, without its `when`.
+ */
+export function readsOf(
   mentions: readonly Mention[],
   action: Action,
+): Pick<ActionInput, 'reads' | 'undoReads'> {
+  const rollback = mentions.filter(({ isRollback }) => isRollback);
+  const own = mentions.filter(({ isRollback }) => !isRollback);
+  const undone = rollbackOf(action) === undefined ? own.filter(({ isCondition }) => !isCondition) : rollback;
+  const reads = joinReads(own, action.name);
+  const undoReads = joinReads(undone);
+  return { ...(reads !== undefined && { reads }), ...(undoReads !== undefined && { undoReads }) };
+}
+
+/** @param self an action that has not ended puts nothing out, and does not go by its own phase */
+function joinReads(mentions: readonly Mention[], self?: string): Reads | undefined {
+  const outputs = new Map<string, Set<string>>();
+  const phases = new Set<string>();
+  const every = new Set<string>();
+  let isAny = false;
+  for (const { outputs: names, outputReads, phases: conditions, dynamic } of mentions) {
+    for (const name of names) {
+      const paths = outputs.get(name) ?? new Set();
+      for (const path of outputReads.named.get(name) ?? []) paths.add(path);
+      outputs.set(name, paths);
+    }
+    for (const name of conditions) phases.add(name);
+    for (const path of outputReads.any) every.add(path);
+    isAny ||= dynamic.has('outputs') || dynamic.has('phases');
+  }
+  if (self !== undefined) {
+    outputs.delete(self);
+    phases.delete(self);
+  }
+  if (outputs.size + phases.size === 0 && !isAny) return undefined;
+  return {
+    ...(outputs.size > 0 && {
+      outputs: Object.fromEntries([...outputs].map(([name, paths]) => [name, [...paths]])),
+    }),
+    ...(phases.size > 0 && { phases: [...phases] }),
+    ...(isAny && { every: [...every] }),
+  };
+}
+
+/**
+ * Names of the other actions of the workflow that an action reads, for workers of an earlier release, which send all of
+ * what these have put out. Undefined where that would be too many: such a worker fails its task until one of this release
+ * takes it up.
+ */
+export function outputsUsed(
+  { reads, undoReads }: Pick<ActionInput, 'reads' | 'undoReads'>,
+  action: Action,
   actions: readonly Action[],
-): string[] {
-  const isAny = mentions.some(({ dynamic }) => dynamic.has('outputs') || dynamic.has('phases'));
-  const names = isAny
-    ? new Set(actions.map((other) => other.name))
-    : new Set(mentions.flatMap((mention) => [...mention.outputs, ...mention.phases]));
+): string[] | undefined {
+  const isAny = reads?.every !== undefined;
+  const all = actions.map(({ name }) => name);
+  if (isAny && arePacked(all)) return undefined;
+  const read = [reads, undoReads].flatMap((one) => [
+    ...Object.keys(one?.outputs ?? {}),
+    ...(one?.phases ?? []),
+  ]);
+  const names = new Set(isAny ? all : read);
   names.delete(action.name);
   return [...names];
 }

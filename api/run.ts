@@ -72,6 +72,19 @@ export interface RollbackInput {
   perCluster?: PerCluster;
 }
 
+/** What an action reads of the others of its workflow; what is read of no action is absent. */
+export interface Reads {
+  /**
+   * Paths into what `outputs.<action>` shows, such as `httpResponse.statusCode`, by name of the action; `''` is all of it.
+   * None: its phase alone, which is always there.
+   */
+  outputs?: Record<string, string[]>;
+  /** Actions whose phase a condition asks for. */
+  phases?: string[];
+  /** A condition goes through all actions: it has their phases, and these paths of each. */
+  every?: string[];
+}
+
 /** An action as workflow code sees it: what decides order, time and retries. */
 export interface ActionInput {
   name: string;
@@ -83,8 +96,16 @@ export interface ActionInput {
   /** Whether prior state is recorded before the effect (Apply, Patch, Replace, Delete, or a templated operation). */
   capture: boolean;
   interruptible: boolean;
-  /** Other actions of the same workflow whose outputs are read, by the action, its `when` or its custom rollback. */
-  uses: string[];
+  /**
+   * Other actions of the same workflow that are read, by the action, its `when` or its custom rollback. Of runs begun by
+   * earlier releases all that these put out is carried; others go by `reads` and `undoReads`, and leave it out where it
+   * would be too long.
+   */
+  uses?: string[];
+  /** What is read when the action is carried out. */
+  reads?: Reads;
+  /** What is read when it is undone: by the custom rollback, which may read the action itself, or else by the action. */
+  undoReads?: Reads;
   /** Absent when the run is too large to carry bodies; then the activity reads the snapshot. */
   body?: ActionBody;
   /** The bridge's seal of the body, for the direction that it is carried out in. */
@@ -124,8 +145,10 @@ export interface StageInput {
   dependsOn: string[];
   /** CEL condition over global parameters, modes and the phases of other stages. */
   when?: string;
-  /** Merged global parameters that `when` uses. */
+  /** Merged global parameters that `when` uses; absent where they are too large to travel: then they are in the snapshot. */
   whenParams?: Record<string, Scalar>;
+  /** Stages whose phases `when` asks for; absent in runs begun by earlier releases, which carry all. */
+  whenReads?: Pick<Reads, 'phases' | 'every'>;
   /** Own value, else the plan's. */
   failurePolicy: 'Stop' | 'Continue' | 'FailFast';
   workflows: WorkflowInput[];
@@ -137,10 +160,13 @@ export interface UndoStep {
   input: ActionInput;
   /** What the forward run recorded. */
   forward: ActionStatus;
-  /** Recorded outputs of actions of the same workflow that the rollback reads. */
+  /** What the rollback reads of the recorded outputs of actions of the same workflow. */
   outputs: OutputViews;
   /** A rollback hook: the action is carried out, not undone. */
   hook?: true;
+  /** Of a hook: recorded phases that its `when` asks for, as a task has them. */
+  phases?: Record<string, string>;
+  packedPhases?: string;
   /** Of a revert: the bridge's seal of what is undone, and by what. */
   seal?: string;
   /** The same for the part in each cluster, by `namespace/name` of its ManagedCluster. */

@@ -257,6 +257,13 @@ export function bodyOf(
   };
 }
 
+/** Merges the parameters that conditions of stages see: those of the plan and of the execution. */
+export const stageParameters = (snapshot: Snapshot): MergedParameters =>
+  mergeParameters(
+    { workflow: [], plan: snapshot.plan.spec.globalParams ?? [], execution: snapshot.params },
+    { at: 'start', paths: { plan: 'plan.spec.globalParams', execution: 'execution.spec.params' } },
+  );
+
 /** What the field manager of an action ends in: names, not positions, so that it outlives changes around the action. */
 export function managerAt(
   snapshot: Snapshot,

@@ -2,6 +2,7 @@ import { isRollbackHook, topologicalOrder } from './hooks.js';
 import type { HookPosition } from './hooks.js';
 import type { ActionInput, StageInput, UndoStageInput, UndoStep } from './run.js';
 import type { ActionOutputs, ActionStatus, ClusterActionStatus, StageStatus } from './types.js';
+import { undoViewsOf, viewsOf } from './views.js';
 
 /** Position of an action as `stage/workflow/action`, as `undone` and `unreverted` list it. */
 export const positionOf = (at: { stage: number; workflow: number; action: number }): string =>
@@ -53,20 +54,8 @@ function planStage(
   const hooks = new Map<number, UndoStep[]>();
   const workflowExecutions = (status.workflowExecutions ?? []).map((workflow, w) => {
     const input = stage.workflows[w];
-    const outputs = Object.fromEntries(
-      (workflow.actionStatuses ?? []).map((action) => [
-        action.name,
-        { phase: action.phase, ...action.outputs },
-      ]),
-    );
-    const outputsOf = (names: readonly string[]): UndoStep['outputs'] =>
-      Object.fromEntries(
-        names.flatMap((name) => {
-          const view = outputs[name];
-          return view === undefined ? [] : [[name, view]];
-        }),
-      );
-    const actionStatuses = (workflow.actionStatuses ?? []).map((forward, a): ActionStatus => {
+    const done = workflow.actionStatuses ?? [];
+    const actionStatuses = done.map((forward, a): ActionStatus => {
       const initial = { name: forward.name, ...(forward.type !== undefined && { type: forward.type }) };
       const action = input?.actions[a];
       const at = { stage: index, workflow: w, action: a };
@@ -83,30 +72,27 @@ function planStage(
           message: 'an HTTP action without a rollback cannot be undone; add a rollback to the action',
         };
       }
-      // A custom rollback may read the outputs of its own action too.
-      const read = action.rollback === undefined ? action.uses : [...new Set([...action.uses, forward.name])];
-      steps.push({
-        at,
-        input: action,
-        forward: recordOf(forward),
-        outputs: outputsOf(read),
-      });
+      const { outputs } = undoViewsOf(action, done, a);
+      steps.push({ at, input: forUndo(action), forward: recordOf(forward), outputs });
       return { ...initial, phase: 'Pending' };
     });
     if (input !== undefined && actionStatuses.some(wasDone)) {
-      const around = rollbackHooks(input.actions, workflow.actionStatuses ?? []);
+      const around = rollbackHooks(input.actions, done);
       for (const a of around) {
-        const [action, forward] = [input.actions[a], workflow.actionStatuses?.[a]];
+        const [action, forward] = [input.actions[a], done[a]];
         if (action === undefined || forward === undefined) continue;
         const { name, type, hookType = '' } = action;
         actionStatuses[a] = { name, type, hookType, phase: 'Pending' };
         const at = { stage: index, workflow: w, action: a };
-        const step = {
+        const { outputs, phases, packedPhases } = viewsOf(action, done, a);
+        const step: UndoStep = {
           at,
-          input: action,
+          input: forUndo(action),
           forward: recordOf(forward),
-          outputs: outputsOf(action.uses),
-          hook: true as const,
+          outputs,
+          phases,
+          ...(packedPhases !== undefined && { packedPhases }),
+          hook: true,
         };
         hooks.set(w, [...(hooks.get(w) ?? []), step]);
       }
@@ -135,6 +121,12 @@ function planStage(
       workflowExecutions,
     },
   };
+}
+
+/** An action without what decides when it runs: steps have an order already. */
+function forUndo(action: ActionInput): ActionInput {
+  const { uses: _u, reads: _r, undoReads: _d, skip: _s, ...rest } = action;
+  return { ...rest, dependsOn: [] };
 }
 
 /** Whether there is something to undo, whoever can. */

@@ -4,7 +4,8 @@ import type { ASTNode } from '@marcbachmann/cel-js';
 const MODES = new Set(['install', 'upgrade', 'delete', 'rollback']);
 const COMPARISONS = new Set(['==', '!=', '<', '<=', '>', '>=', 'in']);
 
-function children(node: ASTNode): ASTNode[] {
+/** The operands of a node, in order. */
+export function childrenOf(node: ASTNode): ASTNode[] {
   switch (node.op) {
     case 'value':
     case 'id':
@@ -36,7 +37,7 @@ export function nodesOf(ast: ASTNode): ASTNode[] {
   const open = [ast];
   for (let node = open.pop(); node !== undefined; node = open.pop()) {
     nodes.push(node);
-    open.push(...children(node));
+    open.push(...childrenOf(node));
   }
   return nodes;
 }
@@ -67,7 +68,7 @@ const COMPOUND = new Set(['||', '&&', '?:', '+', '-', '*', '/', '%', '!_', '-_',
 export function adaptMode(ast: ASTNode, unset: boolean): string {
   const write = (node: ASTNode, compared: boolean): string => {
     const legacy = isLegacyMode(node);
-    const onMode = legacy || (COMPARISONS.has(node.op) && children(node).some(isMode));
+    const onMode = legacy || (COMPARISONS.has(node.op) && childrenOf(node).some(isMode));
     if (onMode && unset) return 'true';
     const plain = (child: ASTNode): string =>
       legacy && child.op === 'id' ? 'mode' : write(child, onMode || (compared && node.op === 'list'));

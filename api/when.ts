@@ -13,6 +13,8 @@ import type { Problem } from './problem.js';
 import type { OutputViews } from './run.js';
 import type { Scalar } from './types.js';
 import { adaptMode, knownMode, nodesOf, usesMode } from './when-ast.js';
+import { outputReadsOf } from './when-outputs.js';
+import type { OutputReads } from './when-outputs.js';
 import { normaliseWhen } from './when-syntax.js';
 
 /** What a condition is evaluated over. */
@@ -40,6 +42,8 @@ export interface WhenReferences {
   /** Those of `params` that are not asked for with `has(params.x)` or `"x" in params`: they must have a value. */
   requiredParams: Set<string>;
   outputs: Set<string>;
+  /** What of them. */
+  outputReads: OutputReads;
   phases: Set<string>;
   /** Roots that are used as a whole or with a computed name, so that every entry may be read. */
   dynamic: Set<'params' | 'outputs' | 'phases'>;
@@ -98,11 +102,15 @@ export function whenReferences(expression: string): WhenReferences {
     params: new Set(),
     requiredParams: new Set(),
     outputs: new Set(),
+    outputReads: { named: new Map(), any: new Set() },
     phases: new Set(),
     dynamic: new Set(),
   };
   const compiled = compile(expression);
-  if ('ast' in compiled) collect(compiled.ast, references);
+  if ('ast' in compiled) {
+    collect(compiled.ast, references);
+    references.outputReads = outputReadsOf(compiled.ast);
+  }
   return references;
 }
 

@@ -177,8 +177,10 @@ export interface RunBounds {
 export interface StageRunInput {
   run: RunIdentity;
   stage: StageInput;
-  /** Phases of the other stages so far, by name, for `when`. */
+  /** Phases of stages so far that `when` asks for, by name. */
   phases: Record<string, string>;
+  /** Phases of all stages so far, by position, as {@link ActionTask.packedPhases}. */
+  packedPhases?: string;
   /** Whether a failure that would stop the plan waits for a person. */
   pauseOnFailure: boolean;
   mirror: MirrorOptions;
@@ -222,10 +224,15 @@ export interface ActionTask {
   totalTimeoutMs?: number;
   retry: Retry;
   body?: ActionBody;
-  /** Outputs that the action reads, by action name. */
+  /** What the action reads of the outputs of others, by action name. */
   outputs: OutputViews;
-  /** Phases of all actions of the workflow so far, by name, for `when`. */
+  /** Phases that its `when` asks for, by action name. */
   phases: Record<string, string>;
+  /**
+   * Phases of all actions of the workflow, by position, where `when` goes through them and they are too many to be named
+   * (see `packPhases`): names are in the snapshot.
+   */
+  packedPhases?: string;
   /** What `capture` recorded. */
   prior?: PriorRef;
   /** Undo: what the forward run recorded. */
@@ -361,8 +368,12 @@ export interface EvaluateTask {
   /** Index of the stage; absent in what an earlier release has asked for. */
   stage?: number;
   expression: string;
-  params: Record<string, Scalar>;
+  /** Absent where they are too large to travel: then they are in the snapshot. */
+  params?: Record<string, Scalar>;
+  /** Phases of stages that the condition asks for, by name. */
   phases: Record<string, string>;
+  /** Phases of all stages, by position, as {@link ActionTask.packedPhases}. */
+  packedPhases?: string;
 }
 
 /** How `evaluate` ended. */

@@ -188,7 +188,7 @@ function undoStep(input: StageRollbackInput, step: UndoStep, shown: Shown): Prom
     ...(step.input.body !== undefined && { body: step.input.body }),
     seals: sealsOf(step.at),
     outputs: step.outputs,
-    phases: Object.fromEntries(Object.entries(step.outputs).map(([name, view]) => [name, view.phase])),
+    phases: {},
     forward,
     ...(forward.outputs?.priorRef !== undefined && { prior: forward.outputs.priorRef }),
   };
@@ -215,7 +215,7 @@ async function runHook(
   step: UndoStep,
   { status, changed, vouchers: _, ...hooks }: Shown,
 ): Promise<ActionOutcome> {
-  const { input: action, at, outputs } = step;
+  const { input: action, at, outputs, phases, packedPhases } = step;
   const { bounds } = input;
   const part = taskPart(action);
   const task: ActionTask = {
@@ -227,7 +227,8 @@ async function runHook(
     ...part,
     ...(step.seal !== undefined && { seals: { ...part.seals, step: step.seal } }),
     outputs,
-    phases: Object.fromEntries(Object.entries(outputs).map(([name, view]) => [name, view.phase])),
+    phases: phases ?? Object.fromEntries(Object.entries(outputs).map(([name, view]) => [name, view.phase])),
+    ...(packedPhases !== undefined && { packedPhases }),
   };
   if (action.perCluster === undefined) {
     return executeAction({ input: action, task, bounds, totalMs: bounds.undoStepMs, ...hooks });

@@ -3,6 +3,7 @@ import { dependencies, isGraph } from '../api/graph.js';
 import { isTerminalItem } from '../api/phase.js';
 import { between } from '../api/progress.js';
 import type { StageStatus } from '../api/types.js';
+import { stageViewsOf } from '../api/views.js';
 import { stageWorkflowId, WORKFLOW_TYPES } from './contract.js';
 import type { RunInput } from './contract.js';
 import type { RunContext } from './run-context.js';
@@ -78,7 +79,7 @@ async function runStage(context: RunContext, index: number): Promise<void> {
       input: {
         run: input.run,
         stage,
-        phases: Object.fromEntries(stages.map((other) => [other.name, other.phase])),
+        ...stageViewsOf(stage, stages),
         pauseOnFailure: input.onFailure === 'Pause',
         mirror: context.mirrorOptions(),
         bounds: input.bounds,

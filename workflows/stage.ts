@@ -201,8 +201,9 @@ async function checkCondition(
         run: input.run,
         stage: input.stage.index,
         expression: when,
-        params: input.stage.whenParams ?? {},
+        ...(input.stage.whenParams !== undefined && { params: input.stage.whenParams }),
         phases: input.phases,
+        ...(input.packedPhases !== undefined && { packedPhases: input.packedPhases }),
       }),
     );
     if ('error' in outcome) {

@@ -2,8 +2,9 @@ import { CancellationScope } from '@temporalio/workflow';
 import { rankOf, waitsOf } from '../api/hooks.js';
 import { isTerminalItem } from '../api/phase.js';
 import { between, progressOf } from '../api/progress.js';
-import type { ActionInput, OutputViews, WorkflowInput } from '../api/run.js';
+import type { ActionInput, WorkflowInput } from '../api/run.js';
 import type { ActionStatus, WorkflowExecutionStatus } from '../api/types.js';
+import { readsAny, viewsOf } from '../api/views.js';
 import { executeAction, taskPart } from './action.js';
 import type { Approvals } from './approvals.js';
 import { runClusterBatch } from './cluster-batch.js';
@@ -155,7 +156,7 @@ function batchFrom({ input, status }: WorkflowRunner, index: number, graph: bool
     if (action?.perCluster === undefined || own?.phase !== 'Pending') break;
     // Hooks come all before what they are hooks of, or all after it.
     if (rankOf(action) !== rankOf(input.actions[index] ?? action)) break;
-    if (action.uses.some((name) => names.has(name))) break;
+    if (readsAny(action, names)) break;
     batch.push(next);
     names.add(action.name);
     if (graph) break;
@@ -242,7 +243,6 @@ function finish(
 }
 
 function taskOf(runner: WorkflowRunner, index: number, action: ActionInput, own: ActionStatus): ActionTask {
-  const seen = (runner.status.actionStatuses ?? []).filter((other) => action.uses.includes(other.name));
   return {
     run: runner.run,
     at: { stage: runner.stage, workflow: runner.index, action: index },
@@ -250,13 +250,9 @@ function taskOf(runner: WorkflowRunner, index: number, action: ActionInput, own:
     // A person's retry comes after a definite failure: it is a new round (plan semantics, §3 identity).
     round: own.round === undefined ? 0 : own.round + 1,
     ...taskPart(action),
-    outputs: viewsOf(seen),
-    phases: Object.fromEntries(seen.map((other) => [other.name, other.phase])),
+    ...viewsOf(action, runner.status.actionStatuses ?? [], index),
   };
 }
-
-const viewsOf = (actions: readonly ActionStatus[]): OutputViews =>
-  Object.fromEntries(actions.map((action) => [action.name, { phase: action.phase, ...action.outputs }]));
 
 /** Writes an outcome into an action's status. */
 export function applyOutcome(status: ActionStatus, outcome: ActionOutcome): void {

@@ -1,4 +1,5 @@
 import { actionInScope, judgeWhen } from '../../api/action-scope.js';
+import { withNamedPhases } from '../../api/named-phases.js';
 import { RenderError } from '../../api/render.js';
 import type { ActionBody } from '../../api/run.js';
 import { resolveBody } from '../../api/snapshot.js';
@@ -18,10 +19,15 @@ import { failed } from './outcome.js';
 export function createNestedPlans(deps: NestedDeps): Pick<BridgeActivities, 'nestedPlan'> {
   const objects = createNestedObjects(deps);
 
-  async function bodyOf(task: ActionTask): Promise<ActionBody | { unreadable: string }> {
-    if (task.body !== undefined) return task.body;
+  /** What a task is carried out by, and the task with everything by name that it carries by position. */
+  async function read(
+    task: ActionTask,
+  ): Promise<{ body: ActionBody; task: ActionTask } | { unreadable: string }> {
+    if (task.body !== undefined && task.packedPhases === undefined) return { body: task.body, task };
     try {
-      return resolveBody(await deps.snapshots.read(task.run.snapshot), task.at);
+      const snapshot = await deps.snapshots.read(task.run.snapshot);
+      const body = task.body ?? resolveBody(snapshot, task.at);
+      return { body, task: withNamedPhases(task, snapshot) };
     } catch (error) {
       if (error instanceof Error && error.name !== 'KubeError') return { unreadable: error.message };
       throw error;
@@ -32,11 +38,11 @@ export function createNestedPlans(deps: NestedDeps): Pick<BridgeActivities, 'nes
     async nestedPlan(asked) {
       const vouched = await deps.vouching.task(asked.task);
       if ('reason' in vouched) return failed(vouched);
-      const { task } = vouched;
+      const found = await read(vouched.task);
+      if ('unreadable' in found)
+        return failed({ reason: 'SnapshotLost', message: found.unreadable }, 'Unknown');
+      const { task, body } = found;
       const look = { ...asked, task };
-      const body = await bodyOf(task);
-      if ('unreadable' in body)
-        return failed({ reason: 'SnapshotLost', message: body.unreadable }, 'Unknown');
       const stranger = deps.vouching.action(task, body);
       if (stranger !== undefined) return failed(stranger);
       const { action, scope, custom } = actionInScope(task, body);
