@@ -6,6 +6,7 @@ import type { Action } from '../api/types.js';
 import { policyFor } from '../api/policy.js';
 import type { Impersonation, KubeClient } from '../kube/client.js';
 import { KubeError } from '../kube/error.js';
+import { DEFAULT_RETRY } from '../api/default-retry.js';
 import type { ActionOutcome, ActionTask, AttemptNote } from '../workflows/contract.js';
 import { captureAction, runAction, settleAction } from './attempt.js';
 import { createEgressPolicy } from './egress.js';
@@ -107,7 +108,7 @@ async function series(
   const failures: unknown[] = [];
   let heartbeatDetails: unknown;
   const scheduledTimestampMs = Date.now();
-  for (let attempt = 1; attempt < task.retry.limit + 20; attempt += 1) {
+  for (let attempt = 1; attempt < (task.retry ?? DEFAULT_RETRY).limit + 20; attempt += 1) {
     const { environment, beats } = attemptOn({ attempt, heartbeatDetails, scheduledTimestampMs });
     try {
       return { outcome: await environment.run(runAction, task, handler, deps), failures };
@@ -200,7 +201,7 @@ describe('counting', () => {
   });
 
   it('makes one attempt for limit 0', async () => {
-    const task = taskOf({ retry: { ...taskOf().retry, limit: 0 } });
+    const task = taskOf({ retry: { ...DEFAULT_RETRY, limit: 0 } });
     const { outcome, failures } = await series(
       task,
       handlerOf(() => retry()),

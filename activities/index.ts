@@ -1,10 +1,11 @@
 import type { Logger } from 'pino';
+import { leanOutputs } from '../api/lean-outputs.js';
 import type { Sealer } from '../api/seal.js';
 import type { ActionType } from '../api/types.js';
 import type { KubeClient } from '../kube/client.js';
 import { createWatchPool } from '../kube/watch-pool.js';
 import { isStepType } from '../workflows/contract.js';
-import type { ActionTask, StepType, WorkerActivities } from '../workflows/contract.js';
+import type { ActionOutcome, ActionTask, StepType, WorkerActivities } from '../workflows/contract.js';
 import { captureAction, runAction, settleAction, targetsAction } from './attempt.js';
 import { cleanUpAction } from './clean-up.js';
 import { decideStep } from './decide.js';
@@ -89,7 +90,8 @@ export function createActivities(deps: ActivityDeps): WorkerActivities {
     return handlers[type];
   };
   // What is done is up to the task alone: by which name it was called is for the Web UI.
-  const act = (task: ActionTask) => runAction(task, handlerOf(task.type), frame);
+  const act = async (task: ActionTask): Promise<ActionOutcome> =>
+    lean(task, await runAction(task, handlerOf(task.type), frame));
   return {
     http: act,
     job: act,
@@ -98,14 +100,21 @@ export function createActivities(deps: ActivityDeps): WorkerActivities {
     helmChart: act,
     subscription: act,
     kubernetesResource: act,
-    wait: (task) => runAction(task, handlerOf(task.type), { ...frame, heartbeats: waiting }),
+    wait: async (task) =>
+      lean(task, await runAction(task, handlerOf(task.type), { ...frame, heartbeats: waiting })),
     notify: act,
     decide: (task) => decideStep(task, frame),
     targets: (task) => targetsAction(task, handlerOf(task.type), frame),
     capture: (task) => captureAction(task, handlerOf(task.type), frame),
     cleanUp: (task) => cleanUpAction(task, handlerOf(task.type), frame),
-    settle: (task) => settleAction(task, handlerOf(task.type), frame),
+    settle: async (task) => lean(task, await settleAction(task, handlerOf(task.type), frame)),
     evaluate: (task) => evaluateStage(task, frame),
     vouch: (task) => vouchFor(task, frame.vouching),
   };
 }
+
+/** An outcome as it travels to a workflow that takes it so. */
+const lean = (task: ActionTask, outcome: ActionOutcome): ActionOutcome =>
+  task.lean !== true || outcome.phase === 'Skipped' || outcome.outputs === undefined
+    ? outcome
+    : { ...outcome, ...leanOutputs(outcome.outputs) };

@@ -156,7 +156,7 @@ async function conclude(
     outputs,
     effect: 'Done',
   } as const;
-  return attempt.task.retry.rerunJob === true
+  return attempt.task.retry?.rerunJob === true
     ? { kind: 'retry', ...failure, round: 'Settled' }
     : { kind: 'failed', ...failure };
 }

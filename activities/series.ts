@@ -1,5 +1,7 @@
 import { activityInfo, ApplicationFailure, CancelledFailure, heartbeat } from '@temporalio/activity';
+import { DEFAULT_RETRY } from '../api/default-retry.js';
 import { formatDuration } from '../api/duration.js';
+import type { Retry } from '../api/run.js';
 import type { ActionOutputs } from '../api/types.js';
 import type { ActionOutcome, ActionTask } from '../workflows/contract.js';
 import type { AbortReason, AttemptResult, Memo } from './handler.js';
@@ -57,6 +59,7 @@ export interface Series {
  * @param notes shows what the action waits for between two attempts
  */
 export function resumeSeries(task: ActionTask, notes: Notes): Series {
+  const { retry = DEFAULT_RETRY } = task;
   const info = activityInfo();
   const kept = info.heartbeatDetails as Progress | undefined;
   const progress: Progress = kept === undefined ? { failures: 0, round: task.round } : { ...kept };
@@ -124,13 +127,13 @@ export function resumeSeries(task: ActionTask, notes: Notes): Series {
 
     if (Date.now() >= total) return totalTimeout();
     const { failures } = progress;
-    if (failures > task.retry.limit) {
+    if (failures > retry.limit) {
       const message =
         failures === 1 ? result.message : `failed after ${failures} attempts (last: ${result.message})`;
       return failed({ reason: result.reason, message, effect: 'None' }, failures - 1);
     }
-    const asked = Math.min(result.afterMs ?? 0, task.retry.maxIntervalMs);
-    const delay = Math.max(policyDelay(task, failures), asked);
+    const asked = Math.min(result.afterMs ?? 0, retry.maxIntervalMs);
+    const delay = Math.max(policyDelay(retry, failures), asked);
     if (Date.now() + delay >= total) return totalTimeout();
 
     if (isClearAfter(result)) {
@@ -150,7 +153,7 @@ export function resumeSeries(task: ActionTask, notes: Notes): Series {
     notes.send({
       at: task.at,
       message: cutMessage(
-        `attempt ${failures} of ${task.retry.limit + 1} failed, the next one comes at ${next}: ${message}`,
+        `attempt ${failures} of ${retry.limit + 1} failed, the next one comes at ${next}: ${message}`,
       ),
       retryCount: failures,
     });
@@ -262,7 +265,7 @@ function stronger(a: Effect, b: Effect): Effect {
 }
 
 /** The wait that the retry policy gives after so many failures. */
-function policyDelay({ retry }: ActionTask, failures: number): number {
+function policyDelay(retry: Readonly<Retry>, failures: number): number {
   const delay = retry.intervalMs * retry.backoffMultiplier ** (failures - 1);
   return Math.min(delay, Math.max(retry.maxIntervalMs, retry.intervalMs));
 }

@@ -1,4 +1,5 @@
 /** Defaults of actions, filled in once when a run is compiled (seed: Action, RetryPolicy; plan semantics, §3). */
+import { DEFAULT_RETRY, isDefaultRetry } from './default-retry.js';
 import { parseDuration } from './duration.js';
 import { isObject } from './json.js';
 import type { PerCluster, Retry } from './run.js';
@@ -10,11 +11,7 @@ export const DEFAULT_TIMEOUT_MS = 300_000;
 /** The same for a Notify, 15 seconds: a failover does not wait for a chat server. */
 export const NOTIFY_TIMEOUT_MS = 15_000;
 /** No wait between two attempts is longer. */
-export const MAX_RETRY_INTERVAL_MS = 300_000;
-
-const DEFAULT_LIMIT = 3;
-const DEFAULT_INTERVAL_MS = 5000;
-const DEFAULT_MULTIPLIER = 2;
+export const MAX_RETRY_INTERVAL_MS = DEFAULT_RETRY.maxIntervalMs;
 
 /** Longest time of one attempt, in milliseconds (default 5 minutes; Notify 15 seconds). */
 export function timeoutOf(action: Pick<Action, 'timeout' | 'type'>): number {
@@ -25,8 +22,8 @@ export function timeoutOf(action: Pick<Action, 'timeout' | 'type'>): number {
 
 /** Factor between two waits: at least 1, default 2. */
 export function multiplierOf(policy: RetryPolicy | undefined): number {
-  const value = Number(policy?.backoffMultiplier ?? DEFAULT_MULTIPLIER);
-  return Number.isFinite(value) ? Math.max(1, value) : DEFAULT_MULTIPLIER;
+  const value = Number(policy?.backoffMultiplier ?? DEFAULT_RETRY.backoffMultiplier);
+  return Number.isFinite(value) ? Math.max(1, value) : DEFAULT_RETRY.backoffMultiplier;
 }
 
 /**
@@ -39,17 +36,13 @@ export function multiplierOf(policy: RetryPolicy | undefined): number {
 export function retryOf(action: Pick<Action, 'retryPolicy'>, type: ActionType): Retry {
   const policy = action.retryPolicy;
   const retry: Retry = {
-    limit: policy?.limit ?? DEFAULT_LIMIT,
-    intervalMs: parseDuration(policy?.interval ?? '') ?? DEFAULT_INTERVAL_MS,
+    limit: policy?.limit ?? DEFAULT_RETRY.limit,
+    intervalMs: parseDuration(policy?.interval ?? '') ?? DEFAULT_RETRY.intervalMs,
     backoffMultiplier: multiplierOf(policy),
     maxIntervalMs: MAX_RETRY_INTERVAL_MS,
   };
   if (type !== 'Job') return retry;
-  const isStoredDefault =
-    retry.limit === DEFAULT_LIMIT &&
-    retry.intervalMs === DEFAULT_INTERVAL_MS &&
-    retry.backoffMultiplier === DEFAULT_MULTIPLIER;
-  return isStoredDefault ? retry : { ...retry, rerunJob: true };
+  return isDefaultRetry(retry) ? retry : { ...retry, rerunJob: true };
 }
 
 /**

@@ -267,7 +267,7 @@ describe('[F3] a condition says the same', () => {
       fc.property(condition, fc.array(status, { minLength: 3, maxLength: 3 }), (when, found) => {
         const statuses = found.map((one, index): ActionStatus => {
           const { phase, outputs: put } = one;
-          return { name: 'abc'[index] ?? '', phase, ...(put && { outputs: put as ActionStatus['outputs'] }) };
+          return { name: 'abc'[index] ?? '', phase, ...(put && { outputs: put }) };
         });
         const carried = JSON.parse(JSON.stringify(seen(http('r', { when }), statuses))) as ReturnType<
           typeof seen

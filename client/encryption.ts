@@ -46,16 +46,15 @@ export function keySourceOf(
 }
 
 /**
- * The data converter of the command line; undefined when no keys are given.
+ * The data converter of the command line.
  *
  * @throws CliError saying what is wrong with the keys
  */
 export async function clientDataConverter(
   context: Pick<CommandContext, 'options' | 'environment' | 'terminal'>,
   kube: () => Promise<KubeClient>,
-): Promise<DataConverter | undefined> {
+): Promise<DataConverter> {
   const keys = keySourceOf(context, kube);
-  if (keys === undefined) return undefined;
   const { createDataConverter } = await import('../runtime/encryption/data-converter.js');
   try {
     return await createDataConverter({

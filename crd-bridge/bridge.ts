@@ -1,5 +1,6 @@
 import { setMaxListeners } from 'node:events';
 import { activityInfo } from '@temporalio/activity';
+import type { DataConverter } from '@temporalio/common';
 import { Worker } from '@temporalio/worker';
 import type { NativeConnection } from '@temporalio/worker';
 import { ANNOTATIONS, API_VERSION, FINALIZERS, LABELS } from '../api/group.js';
@@ -13,7 +14,6 @@ import type { KubeClient } from '../kube/client.js';
 import { KubeError } from '../kube/error.js';
 import { createInformer } from '../kube/informer.js';
 import type { Cacheable, Informer, InformerOptions } from '../kube/informer.js';
-import type { Encryption } from '../runtime/encryption/data-converter.js';
 import { runWorker } from '../runtime/run-worker.js';
 import { taskQueues } from '../workflows/contract.js';
 import type { BridgeConfig } from './config.js';
@@ -56,7 +56,7 @@ export interface BridgeOptions {
   /** Vouches for what passes through Temporal. */
   sealer: Sealer;
   connection: NativeConnection;
-  temporal: DrDeps['temporal'] & { dataConverter?: Encryption };
+  temporal: DrDeps['temporal'] & { dataConverter?: DataConverter };
   cluster: string;
   config: BridgeConfig;
   log: Log;

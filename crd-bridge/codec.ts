@@ -1,9 +1,10 @@
 import type { Server } from 'node:http';
+import type { DataConverter } from '@temporalio/common';
 import { GROUP } from '../api/group.js';
 import type { KubeClient } from '../kube/client.js';
 import { createCodecEndpoint } from '../runtime/encryption/codec-endpoint.js';
 import type { Authorize } from '../runtime/encryption/codec-endpoint.js';
-import type { Encryption } from '../runtime/encryption/data-converter.js';
+import { isEncrypted } from '../runtime/encryption/data-converter.js';
 import type { BridgeConfig } from './config.js';
 import type { Log } from './core/log.js';
 
@@ -19,15 +20,15 @@ const VERB = 'decode';
  */
 export async function serveCodec(options: {
   config: Pick<BridgeConfig, 'codec-port' | 'codec-host' | 'codec-origins'>;
-  dataConverter: Encryption;
+  dataConverter: DataConverter;
   kube: KubeClient;
   log: Log;
 }): Promise<Server | undefined> {
   const { config, dataConverter, kube, log } = options;
   const port = config['codec-port'];
   if (port === undefined) return undefined;
-  const [codec] = dataConverter?.payloadCodecs ?? [];
-  if (codec === undefined)
+  const [codec] = dataConverter.payloadCodecs ?? [];
+  if (codec === undefined || !isEncrypted(dataConverter))
     throw new Error('--codec-port needs --encryption-keys: there is nothing to decode');
   const server = createCodecEndpoint({
     codec,

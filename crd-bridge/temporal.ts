@@ -1,7 +1,7 @@
 import { Client } from '@temporalio/client';
+import type { DataConverter } from '@temporalio/common';
 import { NativeConnection } from '@temporalio/worker';
 import { loadClientConnectConfig } from '@temporalio/envconfig';
-import type { Encryption } from '../runtime/encryption/data-converter.js';
 import { SEARCH_ATTRIBUTES } from '../workflows/contract.js';
 import { isRefusedByTemporal, readTemporalIdentity } from '../client/temporal-identity.js';
 import type { TemporalIdentity } from '../client/temporal-identity.js';
@@ -12,8 +12,7 @@ import { isElsewhere } from './core/temporal-identity.js';
 export interface TemporalLink {
   connection: NativeConnection;
   client: Client;
-  /** Undefined: payloads are in the clear. */
-  dataConverter: Encryption;
+  dataConverter: DataConverter;
   namespace: string;
   /** Kept up to date by {@link TemporalLink.look}. */
   namespaceId: string;
@@ -38,7 +37,7 @@ const KEYWORD = 2;
  *
  * @throws Error when the server cannot be reached or does not know the namespace
  */
-export async function connectTemporal(log: Log, dataConverter?: Encryption): Promise<TemporalLink> {
+export async function connectTemporal(log: Log, dataConverter: DataConverter): Promise<TemporalLink> {
   const { connectionOptions, namespace = 'default' } = loadClientConnectConfig();
   const connection = await NativeConnection.connect(connectionOptions);
   const read = (): ReturnType<typeof readTemporalIdentity> =>

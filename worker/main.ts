@@ -15,7 +15,7 @@ import { readClusterUid } from '../kube/cluster-id.js';
 import { loadKubeConfig } from '../kube/config.js';
 import { ownNamespace } from '../kube/own-namespace.js';
 import { sealSecret } from '../kube/seal-secret.js';
-import { createDataConverter } from '../runtime/encryption/data-converter.js';
+import { createDataConverter, isEncrypted } from '../runtime/encryption/data-converter.js';
 import { serveHealth } from '../runtime/health-server.js';
 import { createLog } from '../runtime/log.js';
 import { runWorkers } from '../runtime/run-worker.js';
@@ -81,7 +81,7 @@ async function main(): Promise<void> {
   const client = new Client({
     connection,
     namespace: namespace ?? 'default',
-    ...(dataConverter !== undefined && { dataConverter }),
+    dataConverter,
   });
   const workers = await createWorkers({
     cluster,
@@ -106,7 +106,7 @@ async function main(): Promise<void> {
     },
     workflows: {
       workflowBundle: await readBundle({
-        path: config.workflowBundle ?? bundlePath({ encrypted: dataConverter !== undefined }),
+        path: config.workflowBundle ?? bundlePath({ encrypted: isEncrypted(dataConverter) }),
         stackFrames: config.workflowStackFrames,
       }),
       maxCachedWorkflows: config.maxCachedWorkflows,

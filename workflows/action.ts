@@ -6,6 +6,8 @@ import {
   patched,
   TimeoutFailure,
 } from '@temporalio/workflow';
+import { isDefaultRetry } from '../api/default-retry.js';
+import { wholeOutputs } from '../api/lean-outputs.js';
 import type { ActionInput } from '../api/run.js';
 import type { ActionOutputs, ActionType } from '../api/types.js';
 import type { Approvals } from './approvals.js';
@@ -53,7 +55,7 @@ export const taskPart = ({
   type,
   timeoutMs,
   ...(totalTimeoutMs !== undefined && { totalTimeoutMs }),
-  retry,
+  ...(isDefaultRetry(retry) ? {} : { retry }),
   ...(body !== undefined && { body }),
   ...(bodySeal !== undefined && { seals: { body: bodySeal } }),
 });
@@ -139,7 +141,7 @@ async function carryOut(series: Series): Promise<ActionOutcome> {
   const letsGo = task.type === 'Wait' && patched(WAIT_LETS_GO);
   const options = { scheduleToCloseMs: series.totalMs ?? serverTotal(input), letsGo };
   try {
-    return await shielded(() => actionActivities(input, withPrior, options)[activity](withPrior));
+    return whole(await shielded(() => actionActivities(input, withPrior, options)[activity](withPrior)));
   } catch (error) {
     if (!(error instanceof ActivityFailure) && !(error instanceof CancelledFailure)) throw error;
     return letsGo && isCancellation(error) ? abandonWait(task) : settle(series, withPrior, error);
@@ -194,9 +196,10 @@ async function settle(series: Series, task: ActionTask, cause: Error): Promise<A
         message: `ended without an answer: ${innermost(cause)}`,
       };
   try {
-    const outcome = await CancellationScope.nonCancellable(() =>
+    const settled = await CancellationScope.nonCancellable(() =>
       helperActivities(`settle: ${task.name}`, { run: task.run, bounds: series.bounds }).settle(task),
     );
+    const outcome = whole(settled);
     if (outcome.phase !== 'Failed') return outcome;
     return { ...outcome, ...why, message: `${why.message}; ${outcome.message}` };
   } catch (error) {
@@ -213,3 +216,10 @@ async function settle(series: Series, task: ActionTask, cause: Error): Promise<A
 }
 
 const isTimeout = (error: Error): boolean => error.cause instanceof TimeoutFailure;
+
+/** An outcome of an activity with all that its outputs leave out on their way here. */
+export function whole(outcome: ActionOutcome): ActionOutcome {
+  if (outcome.phase === 'Skipped' || outcome.outputs === undefined) return outcome;
+  const { same, outputs, ...rest } = outcome;
+  return { ...rest, outputs: wholeOutputs({ outputs, ...(same !== undefined && { same }) }) };
+}

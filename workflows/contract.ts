@@ -3,6 +3,7 @@
  * that all of them import; it must stay free of anything that cannot run in Temporal's sandbox.
  */
 import type { ApprovalAnswer } from '../api/approval.js';
+import type { SameOutput } from '../api/lean-outputs.js';
 import type { Nesting } from '../api/nesting.js';
 import type {
   ActionAddress,
@@ -222,7 +223,8 @@ export interface ActionTask {
   type: ActionType;
   timeoutMs: number;
   totalTimeoutMs?: number;
-  retry: Retry;
+  /** Absent: the default (see `DEFAULT_RETRY`). */
+  retry?: Retry;
   body?: ActionBody;
   /** What the action reads of the outputs of others, by action name. */
   outputs: OutputViews;
@@ -233,6 +235,8 @@ export interface ActionTask {
    * (see `packPhases`): names are in the snapshot.
    */
   packedPhases?: string;
+  /** The outcome may say its objects once (see `leanOutputs`): a workflow of an earlier release does not take it so. */
+  lean?: true;
   /** What `capture` recorded. */
   prior?: PriorRef;
   /** Undo: what the forward run recorded. */
@@ -308,6 +312,8 @@ export type ActionOutcome =
       phase: 'Succeeded';
       message?: string;
       outputs?: ActionOutputs;
+      /** Fields that the outputs leave out on their way here (see `leanOutputs`). */
+      same?: SameOutput[];
       /** Of what the outputs say was left behind. */
       seal?: string;
       round: number;
@@ -319,6 +325,7 @@ export type ActionOutcome =
       reason: string;
       message: string;
       outputs?: ActionOutputs;
+      same?: SameOutput[];
       seal?: string;
       /** Whether the effect may be there. */
       effect: 'Done' | 'None' | 'Unknown';

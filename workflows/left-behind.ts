@@ -1,4 +1,5 @@
 import { ActivityFailure, CancellationScope, sleep } from '@temporalio/workflow';
+import { whole } from './action.js';
 import type { ActionOutcome, ActionTask, RunBounds, RunIdentity, Settled } from './contract.js';
 import { bridgeActivities } from './mirror.js';
 import { HEARTBEAT_TIMEOUT_MS, helperActivities } from './options.js';
@@ -39,7 +40,7 @@ const settledOf = ({ at }: ActionTask, outcome: ActionOutcome | undefined): Sett
 
 async function settle(task: ActionTask, bounds: RunBounds): Promise<ActionOutcome | undefined> {
   try {
-    return await helperActivities(`settle: ${task.name}`, { run: task.run, bounds }).settle(task);
+    return whole(await helperActivities(`settle: ${task.name}`, { run: task.run, bounds }).settle(task));
   } catch (error) {
     // It stays what it is taken for without this: interrupted, of unknown effect.
     if (error instanceof ActivityFailure) return undefined;

@@ -1,4 +1,5 @@
 import { CancellationScope } from '@temporalio/workflow';
+import { isDefaultRetry } from '../api/default-retry.js';
 import { between, progressOf } from '../api/progress.js';
 import type { ActionAddress, UndoStep } from '../api/run.js';
 import type { ActionStatus } from '../api/types.js';
@@ -184,7 +185,7 @@ function undoStep(input: StageRollbackInput, step: UndoStep, shown: Shown): Prom
     type: rule.type,
     timeoutMs: rule.timeoutMs,
     ...(rule.totalTimeoutMs !== undefined && { totalTimeoutMs: rule.totalTimeoutMs }),
-    retry: rule.retry,
+    ...(isDefaultRetry(rule.retry) ? {} : { retry: rule.retry }),
     ...(step.input.body !== undefined && { body: step.input.body }),
     seals: sealsOf(step.at),
     outputs: step.outputs,

@@ -251,6 +251,7 @@ function taskOf(runner: WorkflowRunner, index: number, action: ActionInput, own:
     round: own.round === undefined ? 0 : own.round + 1,
     ...taskPart(action),
     ...viewsOf(action, runner.status.actionStatuses ?? [], index),
+    lean: true,
   };
 }
 

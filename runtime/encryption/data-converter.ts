@@ -1,5 +1,6 @@
 import { fileURLToPath } from 'node:url';
 import type { DataConverter } from '@temporalio/common';
+import { chainCodecs, createCompressionCodec } from '../compression.js';
 import { keyFolder } from './key-folder.js';
 import { openKeyRing } from './key-ring.js';
 import { createEncryptionCodec } from './payload-codec.js';
@@ -8,11 +9,13 @@ import type { KeySource } from './key-ring.js';
 /** Module that the encrypted workflow bundle converts failures with. */
 export const FAILURE_CONVERTER_PATH = fileURLToPath(new URL('./failure-converter.js', import.meta.url));
 
-/** How payloads are written; undefined: in the clear, as Temporal's own programs read them. */
-export type Encryption = DataConverter | undefined;
+/** Whether what a converter writes can be read by those alone who hold the keys. */
+export const isEncrypted = (converter: DataConverter): boolean =>
+  converter.failureConverterPath !== undefined;
 
 /**
- * The data converter of an installation.
+ * The data converter of an installation: large payloads are compressed, and with keys all are encrypted. Its one codec does
+ * both.
  *
  * @param options.keys a folder of keys or a source of them; absent: payloads stay in the clear
  * @throws KeyRingError when the keys cannot be used: never falls back to the clear
@@ -20,9 +23,13 @@ export type Encryption = DataConverter | undefined;
 export async function createDataConverter(options: {
   keys: string | KeySource | undefined;
   onFault: (error: unknown) => void;
-}): Promise<Encryption> {
+}): Promise<DataConverter> {
   const { keys, onFault } = options;
-  if (keys === undefined) return undefined;
+  const compression = createCompressionCodec();
+  if (keys === undefined) return { payloadCodecs: [compression] };
   const ring = await openKeyRing({ source: typeof keys === 'string' ? keyFolder(keys) : keys, onFault });
-  return { payloadCodecs: [createEncryptionCodec(ring)], failureConverterPath: FAILURE_CONVERTER_PATH };
+  return {
+    payloadCodecs: [chainCodecs(compression, createEncryptionCodec(ring))],
+    failureConverterPath: FAILURE_CONVERTER_PATH,
+  };
 }

@@ -1,3 +1,4 @@
+import { DEFAULT_RETRY } from '../../api/default-retry.js';
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
 import type { AbortReason, Attempt, AttemptResult, Memo } from '../../activities/handler.js';
 import { jobHandler } from '../../activities/job.js';
@@ -131,7 +132,7 @@ describe('a Job', () => {
   it('that fails runs again in a new round where the policy asks for it', async () => {
     const action = life({ annotations: { [podAnnotations.exitCode]: '1' } });
     const { attempt } = controlled(action);
-    const task = { ...attempt.task, retry: { ...attempt.task.retry, limit: 2, rerunJob: true } };
+    const task = { ...attempt.task, retry: { ...DEFAULT_RETRY, limit: 2, rerunJob: true } };
     expect(await jobHandler.run({ ...attempt, task })).toMatchObject({ kind: 'retry', round: 'Settled' });
   });
 

@@ -116,7 +116,7 @@ describe('search attributes', () => {
     process.env.TEMPORAL_ADDRESS = inject('temporal');
     process.env.TEMPORAL_NAMESPACE = namespace;
     try {
-      const link = await connectTemporal(pino({}, { write: (line: string) => lines.push(line) }));
+      const link = await connectTemporal(pino({}, { write: (line: string) => lines.push(line) }), {});
       expect(link).toMatchObject({ namespace, searchAttributes: false });
       await link.close();
     } finally {
