@@ -132,7 +132,6 @@ describe('planUndo', () => {
       name: 'plain',
       phase: 'Succeeded',
       effect: 'Done',
-      order: 1,
       round: 1,
       outputs: { created: [resource] },
     });

@@ -50,7 +50,7 @@ function planStage(
   status: StageStatus,
   undone: ReadonlySet<string>,
 ): UndoStageInput {
-  const steps: UndoStep[] = [];
+  const ranked: { order?: number; step: UndoStep }[] = [];
   const hooks = new Map<number, UndoStep[]>();
   const workflowExecutions = (status.workflowExecutions ?? []).map((workflow, w) => {
     const input = stage.workflows[w];
@@ -73,7 +73,8 @@ function planStage(
         };
       }
       const { outputs } = undoViewsOf(action, done, a);
-      steps.push({ at, input: forUndo(action), forward: recordOf(forward), outputs });
+      const step = { at, input: forUndo(action), forward: recordOf(forward), outputs };
+      ranked.push({ ...(forward.order !== undefined && { order: forward.order }), step });
       return { ...initial, phase: 'Pending' };
     });
     if (input !== undefined && actionStatuses.some(wasDone)) {
@@ -105,10 +106,14 @@ function planStage(
       actionStatuses,
     };
   });
-  steps.sort(
-    (a, b) => newestFirst(a.forward, b.forward) || b.at.workflow - a.at.workflow || b.at.action - a.at.action,
+  ranked.sort(
+    (a, b) =>
+      newestFirst(a, b) || b.step.at.workflow - a.step.at.workflow || b.step.at.action - a.step.at.action,
   );
-  const all = withHooks(steps, hooks);
+  const all = withHooks(
+    ranked.map(({ step }) => step),
+    hooks,
+  );
   return {
     index,
     name: stage.name,
@@ -168,14 +173,12 @@ function withHooks(steps: readonly UndoStep[], hooks: ReadonlyMap<number, readon
 
 /** Of what an action recorded, what its undo goes by: a large run has thousands of these in one input. */
 function recordOf(forward: ActionStatus): ActionStatus {
-  const { name, type, phase, effect, order, round, outputs, clusterStatuses } = forward;
+  const { name, phase, effect, round, outputs, clusterStatuses } = forward;
   const trace = traceOf(outputs);
   return {
     name,
-    ...(type !== undefined && { type }),
     phase,
     ...(effect !== undefined && { effect }),
-    ...(order !== undefined && { order }),
     ...(round !== undefined && { round }),
     ...(clusterStatuses !== undefined && {
       clusterStatuses: clusterStatuses.map(

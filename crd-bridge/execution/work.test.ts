@@ -136,9 +136,13 @@ it('keeps the outcome of what can be told', () => {
 });
 
 it('is refused before anything is taken when Temporal would not take it', () => {
-  const value = 'x'.repeat(150_000);
-  const snapshot = snapshotOf(20, 1, { globalParams: [{ name: 'big', value }] });
-  for (const stage of snapshot.plan.spec.stages) stage.when = "params.big == 'x'";
+  const snapshot = snapshotOf(1, 2000);
+  const actions = snapshot.workflows['ns/restore']?.spec.actions ?? [];
+  const nameOf = (index: number): string => `${'n'.repeat(240)}-${index}`;
+  for (const [index, action] of actions.entries()) {
+    action.name = nameOf(index);
+    action.dependsOn = [1, 2, 3, 4].filter((back) => back <= index).map((back) => nameOf(index - back));
+  }
   expect(checkInputSize(workOf(snapshot, undefined))).toMatchObject({
     reason: 'PlanTooLarge',
     message: expect.stringContaining('split the plan') as string,

@@ -204,7 +204,8 @@ const withSteps = (stage: UndoStageInput, change: (step: UndoStep) => UndoStep):
   steps: stage.steps.map(change),
 });
 
-const settled = (step: UndoStep): UndoStep => (hasLostOutputs(step.forward) ? unsettled(step) : step);
+const settled = (step: UndoStep): UndoStep =>
+  hasLostOutputs({ ...step.forward, type: step.input.type }) ? unsettled(step) : step;
 
 /** An action whose outputs are not known is undone like one that ended without an answer: by its marks. */
 function unsettled(step: UndoStep): UndoStep {

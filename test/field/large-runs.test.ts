@@ -49,17 +49,25 @@ async function runAndRevert(plan: string, timeoutMs: number): Promise<void> {
   expect(left.items).toEqual([]);
 }
 
-const SIZES = (process.env.DROVER_DEEP ?? '100,450').split(',').map(Number);
+/** Natural, and asks for the phases of all. */
+const WHEN = "!phases.exists(n, phases[n] == 'Failed')";
 
-it.each(SIZES)(
-  '[F3] %i actions, each on the condition that nothing has failed so far, run and are reverted',
-  async (count) => {
-    const when = "!phases.exists(n, phases[n] == 'Failed')";
-    const actions = Array.from({ length: count }, (_, index) => create(`deep-${index}`, { when }));
-    await stack.simplePlan(`deep-${count}`, actions);
-    await runAndRevert(`deep-${count}`, 60_000 + count * 500);
-  },
-);
+it('[F3] 100 actions in order, each on the condition that nothing has failed so far, run and are reverted', async () => {
+  const actions = Array.from({ length: 100 }, (_, index) => create(`deep-${index}`, { when: WHEN }));
+  await stack.simplePlan('deep', actions);
+  await runAndRevert('deep', 60_000);
+});
+
+it('[F3] 450 actions at once, each on that condition, run, and those that changed something are reverted', async () => {
+  const wait = (name: string): Action => ({ name, type: 'Wait', wait: { duration: '1ms' } });
+  const actions = Array.from({ length: 450 }, (_, index): Action => {
+    const name = `deep-${index}`;
+    const after = index === 0 ? {} : { dependsOn: ['deep-0'] };
+    return { ...(index % 10 === 0 ? create(name) : wait(name)), when: WHEN, ...after };
+  });
+  await stack.simplePlan('deeper', actions);
+  await runAndRevert('deeper', 60_000);
+});
 
 it('[F3] 250 objects of one action and 120 readers of its phase at once run and are reverted', async () => {
   const name = (index: number): string => `wide-${index}-${'x'.repeat(80)}`;
