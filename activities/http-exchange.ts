@@ -1,5 +1,6 @@
 import { Client } from 'undici';
 import type { Dispatcher } from 'undici';
+import { boundedSignal } from './bounded-signal.js';
 import type { EgressPolicy } from './egress.js';
 import { readText } from './http-body.js';
 import { faultOf, isSilentEnd, SPEAKS_TLS } from './http-faults.js';
@@ -72,8 +73,11 @@ function speaksTls(url: URL, egress: EgressPolicy, signal: AbortSignal): Promise
   const connect = egress.connector({ insecure: true, onConnect: () => undefined });
   const { hostname, port } = url;
   return new Promise((resolve) => {
-    // eslint-disable-next-line no-restricted-syntax -- held by the exchange until it ends
-    const stop = AbortSignal.any([signal, AbortSignal.timeout(PROBE_MS)]);
+    const stop = boundedSignal(signal, PROBE_MS);
+    if (stop.aborted) {
+      resolve(false);
+      return;
+    }
     stop.addEventListener('abort', () => resolve(false), { once: true });
     connect(
       { hostname, host: url.host, protocol: 'https:', port: port === '' ? '80' : port },

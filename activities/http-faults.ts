@@ -1,4 +1,5 @@
 import { EgressRefused } from './egress.js';
+import { printable } from './text.js';
 
 /** Why there is no usable answer. */
 export type BrokenReason =
@@ -78,12 +79,7 @@ function notHttp(error: Error): Fault {
   const text = Buffer.isBuffer(data) ? data.toString('latin1') : typeof data === 'string' ? data : '';
   // A TLS alert record: what a TLS server says to a request in the clear.
   if (text.startsWith('\x15\x03')) return SPEAKS_TLS;
-
-  const quoted = text
-    .slice(0, QUOTED_CHARACTERS)
-    // eslint-disable-next-line no-control-regex -- held by the exchange until it ends
-    .replace(/[\x00-\x1f\x7f-\x9f]+/g, ' ')
-    .trim();
+  const quoted = printable(text.slice(0, QUOTED_CHARACTERS));
   return {
     reason: 'InvalidResponse',
     detail:
