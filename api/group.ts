@@ -78,6 +78,8 @@ export const ANNOTATIONS = {
   approvals: `${GROUP}/approvals`,
   /** On Secrets: hosts that their values may be sent to, by commas; absent = any. */
   allowedHosts: `${GROUP}/allowed-hosts`,
+  /** On executions, by the bridge: uid of the revert that the finalizer was put back for. */
+  heldFor: `${GROUP}/held-for`,
   /** On executions, by the bridge: the action of another execution that this one is part of, JSON. */
   nestedIn: `${GROUP}/nested-in`,
   /** On snapshot revisions, by the bridge: when a run was last started from them, RFC 3339. */

@@ -17,21 +17,25 @@ type Deps = Pick<DrDeps, 'writer' | 'caches'>;
 
 /**
  * Takes the finalizer off an execution that has ended, and sets the uid stamp by which a copy of it is told. One write, none
- * where both are as they should be. Leaves alone what a revert still needs.
+ * where both are as they should be. Leaves alone what a revert still needs: one that has just begun may not be in this
+ * replica's cache yet, but it has left its uid on the object.
  *
  * @param execution as it was read or written last
+ * @param options.after uid of the revert that has ended, where it is let go for that
  * @param options.isForeign its marks are evidence of where it came from: only the finalizer goes
  */
 export async function letGo(
   { writer, caches }: Deps,
   execution: CachedExecution,
-  { isForeign = false }: { isForeign?: boolean } = {},
+  { isForeign = false, after }: { isForeign?: boolean; after?: string } = {},
 ): Promise<void> {
   await writer.metadata(
     caches.executions,
     refOf(execution),
     (current) => {
       if (!isTerminalExecution(current.status?.phase)) return undefined;
+      const heldFor = current.metadata.annotations?.[ANNOTATIONS.heldFor];
+      if (heldFor !== undefined && heldFor !== after) return undefined;
       if (openRevertsOf(current, caches.executions.list()).length > 0) return undefined;
       return released(current, isForeign);
     },
@@ -43,9 +47,10 @@ function released({ metadata, spec }: CachedExecution, isForeign: boolean): Meta
   const finalizers = metadata.finalizers ?? [];
   const kept = finalizers.filter((name) => !isOurs(name));
   if (isForeign) return kept.length === finalizers.length ? undefined : { finalizers: kept };
+  const { [ANNOTATIONS.heldFor]: _, ...annotations } = metadata.annotations ?? {};
   return {
     labels: { ...metadata.labels, [LABELS.plan]: labelValue(spec.planRef) },
-    annotations: { ...metadata.annotations, [ANNOTATIONS.stamp]: metadata.uid ?? '' },
+    annotations: { ...annotations, [ANNOTATIONS.stamp]: metadata.uid ?? '' },
     ...(kept.length !== finalizers.length && { finalizers: kept }),
   };
 }
@@ -55,7 +60,8 @@ const isOurs = (name: string): boolean =>
 
 /**
  * Puts the finalizer back on the target of a revert, before the revert takes the plan: what the target has kept must not
- * go while it is needed.
+ * go while it is needed. Always a write: the end of the target's own run may be about to take the finalizer off, and one of
+ * the two writes then finds another resourceVersion and looks again.
  *
  * @returns why the target cannot be held, if it cannot
  */
@@ -70,9 +76,14 @@ export async function holdTarget(
     refOf(target),
     (current) => {
       going = checkStays(current);
-      const { finalizers = [] } = current.metadata;
-      if (going !== undefined || finalizers.includes(FINALIZERS.execution)) return undefined;
-      return { finalizers: [...finalizers, FINALIZERS.execution] };
+      const { finalizers = [], annotations } = current.metadata;
+      if (going !== undefined) return undefined;
+      return {
+        annotations: { ...annotations, [ANNOTATIONS.heldFor]: revert.metadata.uid ?? '' },
+        ...(!finalizers.includes(FINALIZERS.execution) && {
+          finalizers: [...finalizers, FINALIZERS.execution],
+        }),
+      };
     },
     { known: target },
   );
@@ -106,20 +117,30 @@ export function createFinalizerSweep(
     isTerminalExecution(status?.phase) &&
     !(Date.now() - Date.parse(status?.completionTime ?? '') < FRESH_MS);
 
+  // A revert that this cache does not show yet may have just begun: only what stays so is left over.
+  let unheld = new Set<string>();
+
   async function sweep(signal: AbortSignal): Promise<void> {
-    const left = caches.executions.list().filter(isLeft);
-    const needed = new Set(
-      caches.executions
-        .list()
-        .filter(({ spec, status }) => spec.operationType === 'Revert' && !isTerminalExecution(status?.phase))
-        .map(({ metadata, spec }) => `${metadata.namespace ?? ''}/${spec.revertExecutionRef ?? ''}`),
+    const all = caches.executions.list();
+    const open = all.filter(
+      ({ spec, status }) => spec.operationType === 'Revert' && !isTerminalExecution(status?.phase),
     );
-    for (const execution of left) {
+    const needed = new Set(
+      open.map(({ metadata, spec }) => `${metadata.namespace ?? ''}/${spec.revertExecutionRef ?? ''}`),
+    );
+    const seen = unheld;
+    unheld = new Set();
+    for (const execution of all.filter(isLeft)) {
       if (signal.aborted) return;
-      const { namespace = '', name } = execution.metadata;
+      const { namespace = '', name, uid = '', annotations } = execution.metadata;
       if (needed.has(`${namespace}/${name}`)) continue;
+      const after = annotations?.[ANNOTATIONS.heldFor];
+      if (after !== undefined && !seen.has(uid)) {
+        unheld.add(uid);
+        continue;
+      }
       try {
-        await letGo(deps, execution);
+        await letGo(deps, execution, { ...(after !== undefined && { after }) });
       } catch (error) {
         log.warn({ execution: refOf(execution), err: error }, 'could not let an ended execution go');
       }

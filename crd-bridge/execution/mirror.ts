@@ -235,7 +235,8 @@ export function createMirror(deps: MirrorDeps): Pick<BridgeActivities, 'mirror' 
     const { target, namespace } = run;
     if (run.operation !== 'Revert' || target === undefined) return;
     const found = caches.executions.get(namespace, target.name);
-    if (found !== undefined && found.metadata.uid === target.uid) await letGo(deps, found);
+    if (found !== undefined && found.metadata.uid === target.uid)
+      await letGo(deps, found, { after: run.uid });
   }
 }
 

@@ -10,7 +10,11 @@ import { STOP_UNCONFIRMED } from './stop-unconfirmed.js';
 import type { CachedExecution, KeptFor } from './types.js';
 
 const LAST_APPLIED = 'kubectl.kubernetes.io/last-applied-configuration';
-const KEPT_ANNOTATIONS: ReadonlySet<string> = new Set([ANNOTATIONS.nestedIn, ANNOTATIONS.forceDelete]);
+const KEPT_ANNOTATIONS: ReadonlySet<string> = new Set([
+  ANNOTATIONS.nestedIn,
+  ANNOTATIONS.forceDelete,
+  ANNOTATIONS.heldFor,
+]);
 /** One array for thousands of executions. */
 const OWN_FINALIZER = [FINALIZERS.execution];
 

@@ -1,7 +1,7 @@
 /** What is there already is not touched by accident, and what an action did is undone to the last byte. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { Action } from '../../api/types.js';
-import type { KubeObject } from '../../kube/object.js';
+import type { KubeObject, ObjectKey } from '../../kube/object.js';
 import { actionAt, condition, openStack, poll, unique } from '../support/stack.js';
 import type { Stack } from '../support/stack.js';
 
@@ -9,7 +9,12 @@ let stack: Stack;
 beforeAll(async () => {
   stack = await openStack('objects');
 });
-afterAll(() => stack.close());
+/** Policies have no namespace that would take them along. */
+const policies: ObjectKey[] = [];
+afterAll(async () => {
+  for (const policy of policies) await stack.kube.delete(policy);
+  await stack.close();
+});
 
 type Resource = NonNullable<Action['resource']>;
 const act = (
@@ -197,10 +202,12 @@ describe('a manifest', () => {
         ],
       },
     };
+    const policy = { apiVersion: 'dr.bkbcs.tencent.com/v1alpha1', kind: 'DRPolicy', name: unique('p') };
+    policies.push(policy);
     await stack.create({
-      apiVersion: 'dr.bkbcs.tencent.com/v1alpha1',
-      kind: 'DRPolicy',
-      metadata: { name: unique('p') },
+      apiVersion: policy.apiVersion,
+      kind: policy.kind,
+      metadata: { name: policy.name },
       spec: { namespaces: [stack.namespace], allow: ['APIExtensions'] },
     });
     await stack.simplePlan('widget', [act('both', 'Apply', [widget, definition])]);

@@ -1,0 +1,58 @@
+import { describe, expect, it } from 'vitest';
+import { ANNOTATIONS, FINALIZERS } from '../../api/group.js';
+import type { MetadataFields, StatusWriter } from '../core/status-writer.js';
+import { holdTarget, letGo } from './finalizer.js';
+import type { CachedExecution, DrDeps } from './types.js';
+
+/** A target that has ended, a writer that looks again after a conflict, and a cache that knows no revert yet. */
+function setup() {
+  let version = 1;
+  let live: CachedExecution = {
+    metadata: {
+      name: 'target',
+      namespace: 'ns',
+      uid: 't',
+      resourceVersion: '1',
+      finalizers: [FINALIZERS.execution],
+    },
+    spec: { planRef: 'p', operationType: 'Execute' },
+    status: { phase: 'Succeeded' },
+  };
+  const write = (
+    project: (object: CachedExecution) => MetadataFields | undefined,
+    known: CachedExecution,
+  ) => {
+    const isStale = known.metadata.resourceVersion !== live.metadata.resourceVersion;
+    const fields = project(isStale ? live : known);
+    if (fields === undefined) return { kind: 'unchanged' as const, object: live };
+    version += 1;
+    live = { ...live, metadata: { ...live.metadata, ...fields, resourceVersion: String(version) } };
+    return { kind: 'written' as const, object: live };
+  };
+  const writer = {
+    metadata: (_: unknown, __: unknown, project: never, options: { known: CachedExecution }) =>
+      Promise.resolve(write(project, options.known)),
+  } as unknown as StatusWriter;
+  const caches = { executions: { list: () => [] } } as unknown as DrDeps['caches'];
+  return { deps: { writer, caches }, now: () => live };
+}
+
+const revert: CachedExecution = {
+  metadata: { name: 'revert', namespace: 'ns', uid: 'r' },
+  spec: { planRef: 'p', operationType: 'Revert', revertExecutionRef: 'target' },
+};
+
+describe('the target of a revert that begins as its own run ends [F11]', () => {
+  it.each(['the revert', 'the end'] as const)('keeps its finalizer when %s writes first', async (first) => {
+    const { deps, now } = setup();
+    const seen = now();
+    const steps = [() => holdTarget(deps, revert, seen), () => letGo(deps, seen)];
+    for (const step of first === 'the revert' ? steps : steps.reverse()) await step();
+    expect(now().metadata.finalizers).toEqual([FINALIZERS.execution]);
+    await letGo(deps, now(), { after: 'another revert' });
+    expect(now().metadata.finalizers).toEqual([FINALIZERS.execution]);
+    await letGo(deps, now(), { after: 'r' });
+    expect(now().metadata.finalizers).toEqual([]);
+    expect(now().metadata.annotations).toEqual({ [ANNOTATIONS.stamp]: 't' });
+  });
+});
