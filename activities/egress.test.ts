@@ -1,7 +1,8 @@
 import { createServer } from 'node:http';
+import { networkInterfaces } from 'node:os';
 import type { AddressInfo } from 'node:net';
 import { Client } from 'undici';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
 import { createEgressPolicy } from './egress.js';
 import type { EgressOptions, Resolve } from './egress.js';
 
@@ -13,6 +14,9 @@ beforeAll(async () => {
   port = (server.address() as AddressInfo).port;
 });
 afterAll(() => server.close());
+afterEach(() => {
+  vi.useRealTimers();
+});
 
 const refusal = (url: string, options: EgressOptions = {}): string | undefined =>
   createEgressPolicy(options).refuse(new URL(url));
@@ -148,6 +152,17 @@ describe('connections', () => {
     expect(calls).toBe(1);
   });
 
+  it('says what would help only where it would', () => {
+    const hint = "in the worker's egress allow list";
+    expect(refusal('http://127.0.0.1/')).toContain(`list the address ${hint}`);
+    expect(refusal('http://x.example/', { allow: ['y.example'] })).toContain(`list it ${hint}`);
+    expect(refusal('http://x.example/', { deny: ['x.example'] })).not.toContain(hint);
+    expect(refusal('ftp://x.example/')).not.toContain(hint);
+    expect(refusal('http://u:p@x.example/')).not.toContain(hint);
+    const never = [{ host: 'x.example', port: 80, what: 'ours' }];
+    expect(refusal('http://x.example/', { never })).not.toContain(hint);
+  });
+
   it("refuses the cluster's own API under any loopback address, even where loopback is allowed [SEC5]", async () => {
     const options = { allowLoopback: true, apiServers: [`https://127.0.0.1:${port}`] };
     expect(await reach('127.0.0.1', loopback, options)).toContain("cluster's own API");
@@ -158,5 +173,118 @@ describe('connections', () => {
   it("refuses the cluster's own API when its URL holds a name [SEC5]", async () => {
     const options = { allowLoopback: true, apiServers: [`https://api.internal:${port}`] };
     expect(await reach('innocent.example', loopback, options)).toContain("cluster's own API");
+  });
+});
+
+describe("Drover's own endpoints", () => {
+  const everything = ['0.0.0.0/0', '::/0', '*.example', 'temporal', 'localhost'];
+  /** Here, elsewhere by address, by name, by block. */
+  const never = [
+    { host: '127.0.0.1', port: 7233, what: "Temporal's frontend" },
+    { host: '10.1.2.3', port: 8233, what: "Temporal's Web UI" },
+    { host: 'Temporal.example.', port: 8080, what: "Temporal's Web UI" },
+    { host: '*.internal.example', port: 9090, what: 'metrics' },
+    { host: '10.244.0.0/16', port: 7243, what: "Temporal's HTTP API" },
+    { host: 'fd00::/8', port: 7243, what: "Temporal's HTTP API" },
+  ];
+  const options: EgressOptions = { allow: everything, allowLoopback: true, never };
+  const own = Object.values(networkInterfaces())
+    .flatMap((list) => list ?? [])
+    .map(({ address, family }) => (family === 'IPv6' ? `[${address.split('%')[0]}]` : address));
+
+  it.each([
+    'http://127.0.0.1:7233/',
+    'http://127.0.0.1:7233',
+    'https://127.0.0.1:7233/api/v1/namespaces',
+    'http://127.255.0.9:7233/',
+    'http://2130706433:7233/',
+    'http://0x7f000001:7233/',
+    'http://0x7F.1:7233/',
+    'http://0177.0.0.1:7233/',
+    'http://0177.0x0.1:7233/',
+    'http://127.1:7233/',
+    'http://１２７.0.0.1:7233/',
+    'http://127。0。0。1:7233/',
+    'http://0.0.0.0:7233/',
+    'http://0:7233/',
+    'http://[::]:7233/',
+    'http://[::1]:7233/',
+    'http://[0:0:0:0:0:0:0:1]:7233/',
+    'http://[::ffff:127.0.0.1]:7233/',
+    'http://[::ffff:7f00:1]:7233/',
+    'http://[::ffff:0:0]:7233/',
+    'http://[::127.0.0.1]:7233/',
+    'http://[64:ff9b::7f00:1]:7233/',
+    'http://[64:ff9b:1::7f00:1]:7233/',
+    'http://[2002:7f00:1::]:7233/',
+    'http://[::ffff:0:7f00:1]:7233/',
+    'http://10.1.2.3:8233/',
+    'http://167838211:8233/',
+    'http://012.1.2.3:8233/',
+    'http://[::ffff:10.1.2.3]:8233/',
+    'http://[64:ff9b::a01:203]:8233/',
+    'http://temporal.example:8080/',
+    'http://TEMPORAL.example:8080/',
+    'http://temporal.example.:8080/',
+    'http://%74emporal.example:8080/',
+    'http://a.internal.example:9090/',
+    'http://A.B.internal.example.:9090/',
+    'http://10.244.7.7:7243/',
+    'http://[fd12::1]:7243/',
+    ...own.map((address) => `http://${address}:7233/`),
+  ])('%s is refused whatever is allowed [SEC5] [F18]', (url) => {
+    expect(refusal(url, options)).toContain('no action reaches what belongs to Drover itself');
+  });
+
+  it.each([
+    'http://127.0.0.1:7234/',
+    'http://10.1.2.4:8233/',
+    'http://temporal.example/',
+    'http://internal.example:9090/',
+    'http://10.245.0.1:7243/',
+  ])('%s is none of them [F18]', (url) => expect(refusal(url, options)).toBeUndefined());
+
+  it('are known by the addresses that their names have now, and had a while ago [SEC5] [F18]', async () => {
+    vi.useFakeTimers({ toFake: ['Date'] });
+    let answers = true;
+    const names: Resolve = (host) => {
+      if (host !== 'temporal.example') return Promise.resolve([{ address: '127.0.0.1', family: 4 }]);
+      return answers
+        ? Promise.resolve([{ address: '::ffff:127.0.0.1', family: 6 }])
+        : Promise.reject(new Error('no answer'));
+    };
+    const policy = createEgressPolicy(
+      { allow: everything, never: [{ host: 'temporal.example', port, what: "Temporal's frontend" }] },
+      names,
+    );
+    const signal = new AbortController().signal;
+    for (const host of ['innocent.example', 'other.example', '127.0.0.2', '0x7f.1', 'localhost', '0']) {
+      await expect(policy.connect({ host, port, signal })).rejects.toThrow(/is Temporal's frontend/);
+    }
+    expect(policy.refuse(new URL(`http://[::1]:${port}`))).toContain("Temporal's frontend");
+    answers = false;
+    vi.setSystemTime(Date.now() + 60_000);
+    await expect(policy.connect({ host: 'late.example', port, signal })).rejects.toThrow(/frontend/);
+  });
+
+  it('do not hold anything up while their names cannot be looked up [F18]', async () => {
+    const names: Resolve = (host) =>
+      host === 'temporal.example'
+        ? new Promise(() => undefined)
+        : Promise.resolve([{ address: '127.0.0.1', family: 4 }]);
+    const before = Date.now();
+    const never = [{ host: 'temporal.example', port: 7233, what: "Temporal's frontend" }];
+    expect(await reach('site.example', names, { allowLoopback: true, never })).toBe('here');
+    expect(Date.now() - before).toBeLessThan(3000);
+  });
+
+  it('are refused to mail, which may name a host in ways that no URL can [F18]', async () => {
+    const policy = createEgressPolicy({ allow: everything, never });
+    const { signal } = new AbortController();
+    for (const host of ['127.0.0.1', '[::1]', '2130706433', '0x7f.1', '::ffff:127.0.0.1', 'LOCALHOST.']) {
+      await expect(policy.connect({ host, port: 7233, signal }), host).rejects.toThrow(
+        /belongs to Drover itself/,
+      );
+    }
   });
 });

@@ -3,10 +3,14 @@
  * address that was checked, so that a name cannot be made to mean something else in between.
  */
 import { lookup } from 'node:dns/promises';
-import { connect as connectSocket } from 'node:net';
+import { connect as connectSocket, isIP } from 'node:net';
 import type { LookupFunction, Socket } from 'node:net';
 import ipaddr from 'ipaddr.js';
 import { buildConnector } from 'undici';
+import { hostOf, matchesHost, normalHost, portOf, readAddress } from './addresses.js';
+import type { Address } from './addresses.js';
+import { createPlaces } from './places.js';
+import type { Place } from './places.js';
 
 /** How the policy is set; hosts are names, `*.example.org`, addresses or CIDRs. */
 export interface EgressOptions {
@@ -18,11 +22,13 @@ export interface EgressOptions {
   allowLoopback?: boolean;
   /** URLs of API servers of the cluster itself; refused unless listed in `allow` by address. */
   apiServers?: readonly string[];
+  /** Endpoints of Drover itself: never reached, whatever else says, under no name, address or spelling. */
+  never?: readonly Place[];
 }
 
 /** Decides about hosts, and connects to those that are allowed. */
 export interface EgressPolicy {
-  /** Why a URL may not be requested, or undefined. Names are not resolved here. */
+  /** Why a URL may not be requested, and what would change that, or undefined. Names are not resolved here. */
   refuse(url: URL): string | undefined;
   /**
    * A connector for one request. It fails with {@link EgressRefused} when the host resolves to an address that is not
@@ -54,7 +60,6 @@ export class EgressRefused extends Error {
 /** Resolves a host name to all its addresses. */
 export type Resolve = (host: string) => Promise<{ address: string; family: number }[]>;
 
-type Address = ipaddr.IPv4 | ipaddr.IPv6;
 type Cidr = [Address, number];
 
 interface HostList {
@@ -81,8 +86,11 @@ const REFUSED_RANGES: Record<string, string> = {
   reserved: 'a reserved address',
   discard: 'a discard address',
 };
-/** etcd, kubelet, controller-manager and scheduler: nothing else has a reason to listen there on a private address. */
-const CONTROL_PLANE_PORTS = new Set([2379, 2380, 10250, 10255, 10257, 10259]);
+/** etcd, kubelet, controller-manager, scheduler, Temporal: nothing else has a reason to listen there on a private address. */
+const CONTROL_PLANE_PORTS = new Set([2379, 2380, 10250, 10255, 10257, 10259, 7233, 7243]);
+/** Said only where it would help. */
+const LISTING = "; an administrator can list it in the worker's egress allow list";
+const LISTING_ADDRESS = "; an administrator can list the address in the worker's egress allow list";
 const API_SERVER_NAMES = new Set([
   'kubernetes',
   'kubernetes.default',
@@ -101,74 +109,72 @@ export function createEgressPolicy(options: EgressOptions = {}, resolve: Resolve
   const allow = parseList('allow', options.allow ?? []);
   const deny = parseList('deny', options.deny ?? []);
   const limited = allow.names.length + allow.cidrs.length > 0;
-  const apiServers = (options.apiServers ?? []).map((server) => new URL(server));
+  const never = createPlaces(options.never ?? [], resolve);
+  const apiServers = createPlaces(
+    (options.apiServers ?? []).map((server) => {
+      const url = new URL(server);
+      return { host: hostOf(url), port: portOf(url), what: "the cluster's own API" };
+    }),
+    resolve,
+  );
 
   const listed = (list: HostList, host: string): boolean =>
     list.names.some((name) => matchesHost(name, host));
   const covered = (list: HostList, address: Address): boolean =>
     list.cidrs.some((cidr) => cidr[0].kind() === address.kind() && address.match(cidr));
 
-  function refuseAddress(
-    host: string,
-    literal: string,
-    port: number,
-    own: ReadonlySet<string>,
-  ): string | undefined {
-    const address = unwrap(ipaddr.parse(withoutZone(literal)));
-    const shown = host === literal ? host : `${host} (${address.toString()})`;
+  /** Why an address that a host has is not reached. */
+  function refuseAddress(host: string, address: Address, port: number): string | undefined {
+    const shown = readAddress(host) === undefined ? `${host} (${address.toString()})` : host;
+    const own = never.at(host, port, address);
+    if (own !== undefined) return offLimits(`${shown}:${port}`, own);
     if (covered(deny, address)) return `${shown} is on the deny list`;
     if (covered(allow, address)) return undefined;
-    if (own.has(socketKey(address, port))) return `${shown}:${port} is the cluster's own API`;
+    if (apiServers.at(host, port, address) !== undefined) {
+      return `${shown}:${port} is the cluster's own API${LISTING_ADDRESS}`;
+    }
     const range = address.range();
-    if (METADATA.includes(address.toNormalizedString())) return `${shown} serves cloud metadata`;
-    if (!REACHED_RANGES.has(range) && !(range === 'loopback' && options.allowLoopback === true))
-      return `${shown} is ${REFUSED_RANGES[range] ?? `an address of a special range (${range})`}`;
-    if (limited && !listed(allow, host)) return `${shown} is not on the allow list`;
+    if (METADATA.includes(address.toNormalizedString())) {
+      return `${shown} serves cloud metadata${LISTING_ADDRESS}`;
+    }
+    if (!REACHED_RANGES.has(range) && !(range === 'loopback' && options.allowLoopback === true)) {
+      const what = REFUSED_RANGES[range] ?? `an address of a special range (${range})`;
+      return `${shown} is ${what}${LISTING_ADDRESS}`;
+    }
+    if (limited && !listed(allow, host)) return `${shown} is not on the allow list${LISTING}`;
     if (CONTROL_PLANE_PORTS.has(port) && isPrivate(range) && !listed(allow, host)) {
-      return `${shown}:${port} is a port of a cluster's control plane`;
+      return `${shown}:${port} is a port of a control plane${LISTING}`;
     }
     return undefined;
   }
 
-  /** Addresses of the cluster's API servers, with port. A name among them is resolved each time: it may move. */
-  async function ownAddresses(): Promise<Set<string>> {
-    const all = await Promise.all(
-      apiServers.map(async (server) => {
-        const host = hostOf(server);
-        const found = ipaddr.isValid(host)
-          ? [{ address: host }]
-          : await resolve(host).catch(() => [] as { address: string }[]);
-        return found.map(({ address }) =>
-          socketKey(unwrap(ipaddr.parse(withoutZone(address))), portOf(server)),
-        );
-      }),
-    );
-    return new Set(all.flat());
+  /** What can be said about a host before its name is resolved. */
+  function refuseHost(host: string, port: number): string | undefined {
+    const address = readAddress(host);
+    if (address !== undefined) return refuseAddress(host, address, port);
+    const own = never.at(host, port);
+    if (own !== undefined) return offLimits(`${host}:${port}`, own);
+    if (listed(deny, host)) return `${host} is on the deny list`;
+    if (API_SERVER_NAMES.has(host) && !listed(allow, host)) {
+      return `${host} is the cluster's own API${LISTING}`;
+    }
+    return limited && allow.cidrs.length === 0 && !listed(allow, host)
+      ? `${host} is not on the allow list${LISTING}`
+      : undefined;
   }
 
   async function permitted(host: string, port: number): Promise<{ address: string; family: number }[]> {
-    const found = ipaddr.isValid(host)
-      ? [{ address: host, family: ipaddr.parse(host).kind() === 'ipv6' ? 6 : 4 }]
-      : await resolve(host);
-    const own = await ownAddresses();
-    for (const { address } of found) {
+    const refused = refuseHost(host, port);
+    if (refused !== undefined) throw new EgressRefused(refused);
+    const found = readAddress(host) === undefined ? resolve(host) : [asSystemsWriteIt(host)];
+    const [addresses] = await Promise.all([found, never.refresh(), apiServers.refresh()]);
+    for (const { address: text } of addresses) {
+      const address = readAddress(text);
       // One bad address refuses the name: mixed answers are how DNS is turned against a caller.
-      const why = refuseAddress(host, address, port, own);
+      const why = address === undefined ? `${host} has no valid address` : refuseAddress(host, address, port);
       if (why !== undefined) throw new EgressRefused(why);
     }
-    return found;
-  }
-
-  /** What can be said about a host before its name is resolved. */
-  function refuseHost(host: string, port: number): string | undefined {
-    if (listed(deny, host)) return `${host} is on the deny list`;
-    if (API_SERVER_NAMES.has(host) && !listed(allow, host)) return `${host} is the cluster's own API`;
-    if (!ipaddr.isValid(host)) {
-      return limited && allow.cidrs.length === 0 && !listed(allow, host)
-        ? `${host} is not on the allow list`
-        : undefined;
-    }
-    return refuseAddress(host, host, port, new Set());
+    return addresses;
   }
 
   return {
@@ -184,7 +190,7 @@ export function createEgressPolicy(options: EgressOptions = {}, resolve: Resolve
     },
     connector({ insecure, onConnect, tls }) {
       return (target, callback) => {
-        const host = normal(target.hostname);
+        const host = normalHost(target.hostname);
         const port = Number(target.port) || (target.protocol === 'https:' ? 443 : 80);
         permitted(host, port).then(
           (addresses) => {
@@ -204,10 +210,8 @@ export function createEgressPolicy(options: EgressOptions = {}, resolve: Resolve
       };
     },
     async connect(target) {
-      const host = normal(target.host);
+      const host = normalHost(target.host);
       const { port, signal } = target;
-      const refused = refuseHost(host, port);
-      if (refused !== undefined) throw new EgressRefused(refused);
       const lookup = pinned(await permitted(host, port));
       signal.throwIfAborted();
       return new Promise<Socket>((resolve, reject) => {
@@ -244,62 +248,22 @@ function pinned(addresses: { address: string; family: number }[]): LookupFunctio
   };
 }
 
-/** Networks may translate addresses of this one as they like (RFC 8215): what one of them means is not known here. */
-const LOCAL_NAT64 = ipaddr.parseCIDR('64:ff9b:1::/48');
+const offLimits = (shown: string, { what }: Place): string =>
+  `${shown} is ${what}: no action reaches what belongs to Drover itself, whatever the allow list says`;
 
-/** The IPv4 address inside an IPv6 one that only wraps it: mapped, compatible, translated, 6to4. */
-function unwrap(address: Address): Address {
-  if (address.kind() === 'ipv4') return address;
-  const v6 = address as ipaddr.IPv6;
-  const bytes = v6.toByteArray();
-  const embedded = (offset: number): ipaddr.IPv4 => new ipaddr.IPv4(bytes.slice(offset, offset + 4));
-  switch (v6.range()) {
-    case 'ipv4Mapped':
-    case 'rfc6145':
-      return embedded(12);
-    case 'rfc6052':
-      return v6.match(LOCAL_NAT64) ? v6 : embedded(12);
-    case '6to4':
-      return embedded(2);
-    default: {
-      const compatible =
-        bytes.slice(0, 12).every((byte) => byte === 0) && bytes.slice(12, 15).some((byte) => byte > 0);
-      return compatible ? embedded(12) : v6;
-    }
-  }
+/** What `0x7f.1` and the like stand for. */
+function asSystemsWriteIt(address: string): { address: string; family: number } {
+  const family = isIP(address);
+  return family === 0 ? { address: ipaddr.parse(address).toString(), family: 4 } : { address, family };
 }
-
-/** All loopback addresses are one machine, so they share their ports. */
-const socketKey = (address: Address, port: number): string =>
-  `${address.range() === 'loopback' ? 'loopback' : address.toNormalizedString()}:${port}`;
 
 const isPrivate = (range: string): boolean =>
   range === 'private' || range === 'uniqueLocal' || range === 'carrierGradeNat' || range === 'loopback';
 
-const withoutZone = (address: string): string => address.split('%', 1)[0] ?? address;
-
-/** Lower case, without brackets and the dot of a fully qualified name. */
-const normal = (host: string): string =>
-  host
-    .toLowerCase()
-    .replace(/^\[|\]$/g, '')
-    .replace(/\.$/, '');
-
-const hostOf = (url: URL): string => normal(url.hostname);
-
-const portOf = (url: URL): number => Number(url.port) || (url.protocol === 'https:' ? 443 : 80);
-
-/** Whether a host is the named one, or, for `*.domain`, below it. Both in lower case. */
-export function matchesHost(name: string, host: string): boolean {
-  return name.startsWith('*.')
-    ? host.endsWith(name.slice(1)) && host.length > name.length - 1
-    : host === name;
-}
-
 function parseList(what: string, entries: readonly string[]): HostList {
   const list: HostList = { names: [], cidrs: [] };
   for (const written of entries) {
-    const entry = normal(written.trim());
+    const entry = normalHost(written.trim());
     if (ipaddr.isValidCIDR(entry)) {
       const [address, bits] = ipaddr.parseCIDR(entry);
       list.cidrs.push([address, bits]);

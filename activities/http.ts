@@ -150,7 +150,7 @@ function refuse(shown: string, why: string, redirected: boolean): AttemptResult 
   return {
     kind: 'failed',
     reason: 'EgressRefused',
-    message: `${shown} is not allowed: ${why}; an administrator can list the host in the worker's egress allow list`,
+    message: `${shown} is not allowed: ${why}`,
     effect: redirected ? 'Unknown' : 'None',
   };
 }

@@ -115,7 +115,7 @@ function explain(error: unknown, shown: string, redact: Redactor): AttemptResult
     return {
       kind: 'failed',
       reason: 'EgressRefused',
-      message: `${shown} is not allowed: ${detail}; an administrator can list the host in the worker's egress allow list`,
+      message: `${shown} is not allowed: ${detail}`,
       effect: 'None',
     };
   }

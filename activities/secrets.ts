@@ -1,7 +1,7 @@
 import { ANNOTATIONS } from '../api/group.js';
 import type { KubeClient } from '../kube/client.js';
 import type { KubeObject } from '../kube/object.js';
-import { matchesHost } from './egress.js';
+import { matchesHost } from './addresses.js';
 import type { AttemptResult } from './handler.js';
 
 /** A key of a Secret in the plan's namespace. */

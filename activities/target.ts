@@ -104,7 +104,7 @@ function connect(cluster: TargetCluster, where: string, egress: EgressPolicy): O
 }
 
 const refusal = (cluster: TargetCluster, where: string, why: string): string =>
-  `cluster "${cluster.name}" from ${where} at ${cluster.server.origin} is not allowed: ${why}; an administrator can list the host in the worker's egress allow list`;
+  `cluster "${cluster.name}" from ${where} at ${cluster.server.origin} is not allowed: ${why}`;
 
 const failed = (reason: string, message: string): Failed => ({
   kind: 'failed',

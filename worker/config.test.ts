@@ -25,6 +25,25 @@ describe('loadConfig', () => {
     });
   });
 
+  it('reads the endpoints that no action reaches, and says which one it cannot read [F18]', () => {
+    expect(
+      loadConfig({
+        DROVER_EGRESS_NEVER: 'drover-webhook.drover-system:443, [::1]:8234,',
+        DROVER_TEMPORAL_UI: 'https://temporal.example.com',
+      }),
+    ).toMatchObject({
+      never: [
+        { host: 'drover-webhook.drover-system', port: 443 },
+        { host: '::1', port: 8234 },
+      ],
+      temporalUi: { host: 'temporal.example.com', port: 443 },
+    });
+    expect(loadConfig({ DROVER_EGRESS_NEVER: '', DROVER_TEMPORAL_UI: '' })).toMatchObject({ never: [] });
+    expect(() => loadConfig({ DROVER_EGRESS_NEVER: 'temporal:7233,codec' })).toThrow(
+      /DROVER_EGRESS_NEVER=.*"codec": expected HOST:PORT/,
+    );
+  });
+
   it('names every variable that is wrong, with its value', () => {
     expect(() => loadConfig({ DROVER_METRICS_PORT: '99999', DROVER_CONTROLLER_IDENTITY: 'maybe' })).toThrow(
       /DROVER_METRICS_PORT="99999".*DROVER_CONTROLLER_IDENTITY="maybe"|DROVER_CONTROLLER_IDENTITY="maybe".*DROVER_METRICS_PORT="99999"/,

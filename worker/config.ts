@@ -1,4 +1,6 @@
 import { z } from 'zod';
+import { readPlace } from '../activities/places.js';
+import type { Place } from '../activities/places.js';
 import { readUnsealedUntil } from '../runtime/unsealed-until.js';
 
 const flag = z
@@ -13,6 +15,27 @@ const list = z
   .transform((value) =>
     (value ?? '').split(',').flatMap((item) => (item.trim() === '' ? [] : [item.trim()])),
   );
+
+const PLACE_FORM = 'expected HOST:PORT, where HOST may be a name, *.domain, an address or a CIDR, or a URL';
+const place = z
+  .string()
+  .optional()
+  .transform((text, context) => {
+    if (text === undefined || text.trim() === '') return undefined;
+    const read = readPlace(text.trim());
+    if (read !== undefined) return read;
+    context.addIssue({ code: 'custom', message: PLACE_FORM });
+    return z.NEVER;
+  });
+const places = list.transform((items, context) =>
+  items.flatMap((item) => {
+    const read = readPlace(item);
+    if (read === undefined) {
+      context.addIssue({ code: 'custom', message: `${JSON.stringify(item)}: ${PLACE_FORM}` });
+    }
+    return read ?? [];
+  }),
+);
 
 const unsealedUntil = z
   .string()
@@ -34,6 +57,8 @@ const schema = z.object({
   DROVER_EGRESS_ALLOW_LOOPBACK: flag,
   DROVER_EGRESS_ALLOW: list,
   DROVER_EGRESS_DENY: list,
+  DROVER_EGRESS_NEVER: places,
+  DROVER_TEMPORAL_UI: place,
   DROVER_SHUTDOWN_GRACE_SECONDS: z.coerce.number().int().min(0).max(3600).default(30),
   DROVER_MAX_CACHED_WORKFLOWS: count(500),
   DROVER_MAX_WORKFLOW_TASKS: count(40),
@@ -61,6 +86,10 @@ export interface WorkerConfig {
   /** Whether a plan without a service account acts as the controller. */
   controllerIdentity: boolean;
   egress: { allowLoopback: boolean; allow: string[]; deny: string[] };
+  /** Endpoints of Drover that no action reaches, beside those that the worker knows of itself. */
+  never: Pick<Place, 'host' | 'port'>[];
+  /** Where Temporal's Web UI is, which no action reaches; absent = at its usual ports on Temporal's host. */
+  temporalUi?: Pick<Place, 'host' | 'port'>;
   /** How long running actions may go on after SIGTERM, in milliseconds (default 30 s). */
   shutdownGraceMs: number;
   maxCachedWorkflows: number;
@@ -110,6 +139,8 @@ export function loadConfig(env: NodeJS.ProcessEnv): WorkerConfig {
       allow: value.DROVER_EGRESS_ALLOW,
       deny: value.DROVER_EGRESS_DENY,
     },
+    never: value.DROVER_EGRESS_NEVER,
+    ...(value.DROVER_TEMPORAL_UI !== undefined && { temporalUi: value.DROVER_TEMPORAL_UI }),
     shutdownGraceMs: value.DROVER_SHUTDOWN_GRACE_SECONDS * 1000,
     maxCachedWorkflows: value.DROVER_MAX_CACHED_WORKFLOWS,
     maxWorkflowTasks: value.DROVER_MAX_WORKFLOW_TASKS,

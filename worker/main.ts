@@ -23,7 +23,11 @@ import { sdkLog } from '../runtime/sdk-log.js';
 import { openSealRing } from '../runtime/seal-ring.js';
 import { bundlePath, readBundle } from './bundle.js';
 import { loadConfig } from './config.js';
+import { ownPlaces } from './own-places.js';
 import { createWorkers } from './workers.js';
+
+/** Where the SDK looks for Temporal that was not told. */
+const DEFAULT_TEMPORAL = 'localhost:7233';
 
 async function main(): Promise<void> {
   const config = loadConfig(process.env);
@@ -87,7 +91,16 @@ async function main(): Promise<void> {
     cluster,
     activities: createActivities({
       kube,
-      egress: createEgressPolicy({ ...config.egress, apiServers: [kube.server] }),
+      egress: createEgressPolicy({
+        ...config.egress,
+        apiServers: [kube.server],
+        never: ownPlaces({
+          temporal: connectionOptions.address ?? DEFAULT_TEMPORAL,
+          temporalUi: config.temporalUi,
+          workerPorts: [...health.ports, sdkMetricsPort],
+          never: config.never,
+        }),
+      }),
       log,
       sealer: createSealer(sealRing),
       notes: createNotes(client),

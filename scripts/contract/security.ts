@@ -189,5 +189,11 @@ export const SECURITY: readonly Chapter[] = [
         `${PRIOR} > [F19] [SEC16] what is kept > of the state after an action is not what it was changed to`,
       ],
     ],
+    [
+      'no action reaches Temporal, its Web UI, a codec endpoint or Drover’s own ports, in any spelling, whatever is allowed',
+      [
+        "test/field/own-endpoints.test.ts > Drover's own endpoints > are reached by no action, in whatever way it writes them, redirects and mail included [SEC17] [F18]",
+      ],
+    ],
   ]),
 ];

@@ -109,8 +109,7 @@ export const FIELD: readonly FieldItem[] = [
   {
     number: 18,
     fault: 'An HTTP action reached Temporal',
-    now: "Drover's own endpoints are refused whatever the allow-list says",
-    open: 'not whole yet',
+    now: "Drover's own endpoints are refused whatever the allow-list says, by name, address and in every spelling",
   },
   {
     number: 19,
