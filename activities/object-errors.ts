@@ -20,11 +20,9 @@ export function afterError(
   if (attempt.signal.aborted) return { kind: 'interrupted', effect: soFar };
   if (!(error instanceof KubeError)) throw error;
   // A refused write had no effect; a refused look after an accepted delete says nothing about the delete.
-  const isCertain =
-    soFar === 'Unknown' &&
-    task?.operation !== 'Delete' &&
-    task?.operation !== 'Replace' &&
-    (!isUnanswered(error) || isSchemaFault(error));
+  const deletes = task?.operation === 'Delete' || task?.operation === 'Replace';
+  const isRefused = isSchemaFault(error) || (!deletes && !isUnanswered(error));
+  const isCertain = soFar === 'Unknown' && isRefused;
   const effect = isCertain ? 'None' : soFar;
   const told = task === undefined ? error : aboutObject(error, task.object);
   return fromKubeError(told, { identity: attempt.identity, effect });

@@ -57,14 +57,21 @@ export async function awaitServed(
 interface Kind {
   apiVersion: string;
   kind: string;
+  plural: string;
 }
 
 function servedKinds({ spec }: KubeObject): Kind[] {
   if (!isObject(spec) || !isObject(spec.names) || !Array.isArray(spec.versions)) return [];
-  const kind = String(spec.names.kind);
+  const { kind, plural } = spec.names;
   return (spec.versions as unknown[]).flatMap((version) =>
     isObject(version) && version.served === true
-      ? [{ apiVersion: `${String(spec.group)}/${String(version.name)}`, kind }]
+      ? [
+          {
+            apiVersion: `${String(spec.group)}/${String(version.name)}`,
+            kind: String(kind),
+            plural: String(plural),
+          },
+        ]
       : [],
   );
 }
@@ -73,7 +80,9 @@ async function notServed(kinds: Kind[], { kube }: Attempt): Promise<Kind[]> {
   const left: Kind[] = [];
   for (const one of kinds) {
     try {
-      await kube.resolve(one.apiVersion, one.kind, { anew: true });
+      const served = await kube.resolve(one.apiVersion, one.kind, { anew: true });
+      // Another definition may serve a kind of the same name.
+      if (served.plural !== one.plural) left.push(one);
     } catch (error) {
       if (!isKindNotFound(error)) throw error;
       left.push(one);

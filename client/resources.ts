@@ -2,7 +2,7 @@ import { API_VERSION, type Kind, PLURALS } from '../api/group.js';
 import type { DRPlan, DRPlanExecution, DRWorkflow } from '../api/types.js';
 import type { KubeClient } from '../kube/client.js';
 import { CliError } from './cli-error.js';
-import { nearNames } from './near.js';
+import { nearNames } from '../api/near.js';
 
 /** Types of the three kinds, by name. */
 export interface ObjectOf {

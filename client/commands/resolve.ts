@@ -5,7 +5,7 @@ import { CliError } from '../cli-error.js';
 import { confirmIntent } from '../confirm.js';
 import type { CommandContext } from '../context.js';
 import { EXIT } from '../exit-codes.js';
-import { nearNames } from '../near.js';
+import { nearNames } from '../../api/near.js';
 import { getObject } from '../resources.js';
 import { openTemporal, workflowIdOf } from '../temporal.js';
 import { addExamples, executionArgument, type Perform, yesOption } from './shared.js';

@@ -8,7 +8,7 @@ import { confirmIntent } from '../confirm.js';
 import type { CommandContext } from '../context.js';
 import { EXIT } from '../exit-codes.js';
 import { executionName } from '../execution-name.js';
-import { nearNames } from '../near.js';
+import { nearNames } from '../../api/near.js';
 import type { OutputFormat } from '../output.js';
 import { parseParams } from '../params.js';
 import { preflightPlan } from '../preflight.js';

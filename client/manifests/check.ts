@@ -50,6 +50,8 @@ export interface CheckedObject {
 export interface Surroundings {
   workflow(namespace: string, name: string): DRWorkflow | undefined;
   plan(namespace: string, name: string): DRPlan | undefined;
+  /** What the cluster's definitions say against what a workflow writes; absent: they are not known. */
+  fields?: (workflow: unknown) => readonly Problem[];
   /** What is known about the feeds of overrides; absent: nothing is said about their paths. */
   overrides?: SourcesOf;
   /** Whether what is not found does not exist: false where only files were read. */
@@ -152,9 +154,12 @@ export function checkObjects(objects: readonly DrObject[], around: Surroundings)
       case 'DRWorkflow': {
         const problems = workflowProblems(object as unknown as DRWorkflow);
         const isUsed = used.has(`${namespace}/${name}`);
-        return errorsOf(problems).length > 0 || isUsed
-          ? [...problems]
-          : [...problems, ...ownOverrides(object as unknown as DRWorkflow)];
+        if (errorsOf(problems).length > 0) return [...problems];
+        return [
+          ...problems,
+          ...(around.fields?.(object) ?? []),
+          ...(isUsed ? [] : ownOverrides(object as unknown as DRWorkflow)),
+        ];
       }
       case 'DRPlan': {
         const problems = validatePlan(object, workflow, { workflowProblems, plan }).map(asAdmitted);

@@ -5,12 +5,16 @@ import type { WorkflowSpecLookup } from '../../api/nested-plans.js';
 import type { DRPlan, DRWorkflow } from '../../api/types.js';
 import { feedKey, needsTarget } from '../../api/override-effect.js';
 import type { OverrideSources } from '../../api/override-effect.js';
-import { validatePlan, writtenOverrides } from '../../api/validate.js';
+import { shapesIn } from '../../api/shape.js';
+import { validatePlan, validateWorkflow, writtenOverrides } from '../../api/validate.js';
 import type { WrittenOverride } from '../../api/validate.js';
 import { errorsOf } from '../../api/problem.js';
+import type { Problem } from '../../api/problem.js';
 import type { KubeClient } from '../../kube/client.js';
 import { KubeError } from '../../kube/error.js';
+import { createOpenApi } from '../../kube/openapi.js';
 import { readOverrideSources } from '../../kube/override-sources.js';
+import { problemsByDefinitions } from '../known-definitions.js';
 import { keyFor } from '../resources.js';
 import type { DrObject, Surroundings } from './check.js';
 import { referencesOf } from './references.js';
@@ -52,12 +56,26 @@ export async function surroundingsIn(kube: KubeClient, objects: readonly DrObjec
       ?.object as T | undefined;
   await findNested();
   const sources = await findOverrides();
+  const fields = await findFieldProblems();
   return {
+    fields: (object) => fields.get(object) ?? [],
     overrides: (override) => sources.get(sourceKey(override)),
     workflow: (namespace, name) => workflows.get(`${namespace}/${name}`),
     plan: (namespace, name) => plans.get(`${namespace}/${name}`),
     complete: true,
   };
+
+  /** What the definitions of the cluster say against what the workflows write. */
+  async function findFieldProblems(): Promise<Map<unknown, Problem[]>> {
+    const openApi = createOpenApi(kube, shapesIn);
+    const found = new Map<unknown, Problem[]>();
+    for (const { kind, object } of objects) {
+      if (kind !== 'DRWorkflow' || errorsOf(validateWorkflow(object)).length > 0) continue;
+      const workflow = object as unknown as DRWorkflow;
+      found.set(object, await problemsByDefinitions(workflow, openApi, FEED_TIMEOUT_MS));
+    }
+    return found;
+  }
 
   /** What is there about the feeds of the overrides that the plans write. */
   async function findOverrides(): Promise<Map<string, OverrideSources>> {

@@ -1,9 +1,13 @@
 /** Reviews of workflows and plans that are created or changed. */
+import { isDeepStrictEqual } from 'node:util';
 import { isAccountName } from '../../api/authority.js';
 import { errorsOf } from '../../api/problem.js';
 import type { Problem } from '../../api/problem.js';
+import type { Shape } from '../../api/shape.js';
 import type { DRPlan, DRWorkflow } from '../../api/types.js';
 import { validatePlan, validateWorkflow } from '../../api/validate.js';
+import { problemsByDefinitions } from '../../client/known-definitions.js';
+import type { OpenApi } from '../../kube/openapi.js';
 import type { Refusal } from '../execution/gates.js';
 import { references } from '../kinds/dr-plan.js';
 import type { PlanKind } from '../kinds/dr-plan.js';
@@ -26,6 +30,8 @@ export interface DefinitionDeps {
   settings: Pick<DrSettings, 'defaultServiceAccount' | 'controllerIdentity'>;
   lookups: Lookups;
   authority: Authority;
+  /** The fields of the cluster's kinds. */
+  openApi: OpenApi<Map<string, Shape>>;
 }
 
 /**
@@ -48,15 +54,32 @@ const ABOUT_PLANS: ReadonlySet<string> = new Set([
 /** Plans of a changed workflow are looked at for so long, for warnings only. */
 const PLANS_BUDGET_MS = 50;
 
-/** Reviews a workflow by what the bridge itself will say about it. */
-export function reviewWorkflow(
+/** The definitions of what a workflow writes are looked at for so long. */
+const DEFINITIONS_BUDGET_MS = 500;
+
+/** Reviews a workflow by what the bridge itself will say about it, and by the definitions of what it writes. */
+export async function reviewWorkflow(
   deps: DefinitionDeps,
   request: ReviewRequest,
   object: ReviewedObject,
-): Verdict {
-  const verdict = verdictOn(validateWorkflow(object));
+): Promise<Verdict> {
+  const problems = validateWorkflow(object);
+  // What is stored is not judged anew by definitions that have changed since.
+  const isJudged =
+    errorsOf(problems).length === 0 && !isDeepStrictEqual(request.oldObject?.spec, object.spec);
+  const verdict = verdictOn(isJudged ? [...problems, ...(await checkFields(deps, object))] : problems);
   if (!verdict.allowed || request.operation !== 'UPDATE') return verdict;
   return { ...verdict, warnings: [...warnUsers(deps, object as unknown as DRWorkflow), ...verdict.warnings] };
+}
+
+/** Late, or of a cluster that does not tell, definitions say nothing: then the action itself is refused when it runs. */
+async function checkFields({ openApi, log }: DefinitionDeps, object: ReviewedObject): Promise<Problem[]> {
+  try {
+    return await problemsByDefinitions(object as unknown as DRWorkflow, openApi, DEFINITIONS_BUDGET_MS);
+  } catch (error) {
+    log.warn({ err: error }, 'could not look at the definitions of what a workflow writes');
+    return [];
+  }
 }
 
 /** Reviews a plan, with the workflows that are there. */

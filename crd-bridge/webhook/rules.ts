@@ -1,3 +1,5 @@
+import { shapesIn } from '../../api/shape.js';
+import { createOpenApi } from '../../kube/openapi.js';
 import type { PlanKind } from '../kinds/dr-plan.js';
 import type { WorkflowKind } from '../kinds/dr-workflow.js';
 import type { DrDeps } from '../execution/types.js';
@@ -19,7 +21,8 @@ export function createRules(dr: DrDeps, kinds: { workflows: WorkflowKind; plans:
   const lookups = createLookups(dr);
   const authority = createAuthority(dr.kube, dr.settings.authorization);
   const { kube, caches, settings, log } = dr;
-  const definitions = { ...kinds, kube, caches, settings, log, lookups, authority };
+  const openApi = createOpenApi(kube, shapesIn);
+  const definitions = { ...kinds, kube, caches, settings, log, lookups, authority, openApi };
 
   function validate(request: ReviewRequest): Promise<Verdict> | Verdict {
     const { kind, operation, object, oldObject } = request;

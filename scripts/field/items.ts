@@ -50,12 +50,12 @@ export const FIELD: readonly FieldItem[] = [
   {
     number: 7,
     fault: 'A mistyped field was a success',
-    now: 'Writes ask for strict validation; what the schema refuses is final and named',
+    now: 'Writes ask for strict validation; what the schema refuses is final and named, at admission already where the kind is known',
   },
   {
     number: 8,
     fault: 'A merge patch replaced a list without a word; order within a manifest mattered',
-    now: 'It warns; `patchType: strategic` keeps the rest; definitions and namespaces go first',
+    now: 'It warns; `patchType: strategic` keeps the rest; definitions and namespaces go first; preflight says what is too large to be kept',
   },
   {
     number: 9,

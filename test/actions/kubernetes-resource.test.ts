@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
 import { createKubernetesResourceHandler } from '../../activities/kubernetes-resource.js';
+import type { Action } from '../../api/types.js';
 import type { KubeObject } from '../../kube/object.js';
 import { containing, matching, openBench, startLife } from '../support/attempts.js';
 import type { Bench, Life } from '../support/attempts.js';
@@ -13,7 +14,12 @@ beforeAll(async () => {
 });
 afterAll(() => bench.close());
 
-const life = (operation: string, manifest: string, more: { force?: boolean } = {}, options = {}): Life =>
+const life = (
+  operation: string,
+  manifest: string,
+  more: Partial<NonNullable<Action['resource']>> = {},
+  options = {},
+): Life =>
   startLife(
     bench,
     handler,
@@ -146,37 +152,177 @@ describe('Create', () => {
     expect(await get('lost')).toBeUndefined();
   });
 
-  it('gives no namespace to cluster-wide kinds, and waits for kinds that the manifest defines', async () => {
-    const group = `g${bench.namespace.slice(-8)}.example.org`;
-    const definition = {
-      apiVersion: 'apiextensions.k8s.io/v1',
-      kind: 'CustomResourceDefinition',
-      metadata: { name: `things.${group}` },
-      spec: {
-        group,
-        scope: 'Namespaced',
-        names: { plural: 'things', kind: 'Thing' },
-        versions: [
-          { name: 'v1', served: true, storage: true, schema: { openAPIV3Schema: { type: 'object' } } },
-        ],
-      },
-    };
-    const thing = { apiVersion: `${group}/v1`, kind: 'Thing', metadata: { name: 'one' } };
-    const action = life('Create', `${JSON.stringify(definition)}\n---\n${JSON.stringify(thing)}`);
-    let result = await action.run();
-    for (let tries = 0; result.kind === 'retry' && tries < 20; tries += 1) {
-      await new Promise((resolve) => setTimeout(resolve, 1000));
-      result = await action.run();
-    }
+  it('[F8] takes a definition and its objects in any order, and gives no namespace to cluster-wide kinds', async () => {
+    const { definition, thing } = aKind('early');
+    const action = life('Create', `${JSON.stringify(thing)}\n---\n${JSON.stringify(definition)}`);
+    const result = await action.run();
     expect(result).toMatchObject({
       kind: 'succeeded',
       outputs: {
-        resourceRefs: [{ kind: 'CustomResourceDefinition' }, { kind: 'Thing', namespace: bench.namespace }],
+        // As they are written, whatever was made first.
+        resourceRefs: [{ kind: 'Thing', namespace: bench.namespace }, { kind: 'CustomResourceDefinition' }],
+        created: [{ kind: 'CustomResourceDefinition' }, { kind: 'Thing' }],
       },
     });
-    expect(result).not.toHaveProperty('outputs.resourceRefs[0].namespace');
-    const undone = await action.undo();
-    expect(undone).toMatchObject({ kind: 'succeeded' });
+    expect(result).not.toHaveProperty('outputs.resourceRefs[1].namespace');
+    expect(await action.undo()).toMatchObject({ kind: 'succeeded' });
+  });
+
+  it('[F8] ends a definition only when its kind is served, so that the next action finds it', async () => {
+    const { definition, thing } = aKind('next');
+    // What was not there a moment ago is not taken for missing now.
+    expect(await life('Create', JSON.stringify(thing)).run()).toMatchObject({ reason: 'KindNotFound' });
+    const first = life('Apply', JSON.stringify(definition));
+    await first.capture();
+    expect(await first.run()).toMatchObject({ kind: 'succeeded' });
+    const second = life('Apply', JSON.stringify(thing));
+    await second.capture();
+    expect(await second.run()).toMatchObject({ kind: 'succeeded' });
+    expect(await second.undo()).toMatchObject({ kind: 'succeeded' });
+    expect(await first.undo()).toMatchObject({ kind: 'succeeded' });
+  });
+
+  it('[F8] says why a definition is never served', async () => {
+    const { definition } = aKind('taken');
+    const other = structuredClone(definition);
+    other.metadata.name = `others.${other.spec.group}`;
+    other.spec.names.plural = 'others';
+    const action = life('Create', `${JSON.stringify(definition)}\n---\n${JSON.stringify(other)}`);
+    expect(await action.run()).toMatchObject({
+      kind: 'failed',
+      reason: 'NotServed',
+      message: containing('is already in use'),
+    });
+    await action.undo();
+  });
+
+  it('[F8] takes a namespace and what is in it in any order, and a List for its items', async () => {
+    const namespace = `${bench.namespace}-inner`;
+    const list = {
+      apiVersion: 'v1',
+      kind: 'List',
+      items: [
+        { apiVersion: 'v1', kind: 'ConfigMap', metadata: { name: 'inside', namespace } },
+        { apiVersion: 'v1', kind: 'Namespace', metadata: { name: namespace } },
+      ],
+    };
+    const action = life('Create', JSON.stringify(list));
+    expect(await action.run()).toMatchObject({ kind: 'succeeded', outputs: { created: { length: 2 } } });
+    await bench.kube.delete({ apiVersion: 'v1', kind: 'Namespace', name: namespace });
+  });
+});
+
+/** A kind of this test's own, and an object of it. */
+function aKind(prefix: string) {
+  const group = `${prefix}-${bench.namespace.slice(-8)}.example.org`;
+  const definition = {
+    apiVersion: 'apiextensions.k8s.io/v1',
+    kind: 'CustomResourceDefinition',
+    metadata: { name: `things.${group}` },
+    spec: {
+      group,
+      scope: 'Namespaced',
+      names: { plural: 'things', kind: 'Thing' },
+      versions: [
+        { name: 'v1', served: true, storage: true, schema: { openAPIV3Schema: { type: 'object' } } },
+      ],
+    },
+  };
+  return { definition, thing: { apiVersion: `${group}/v1`, kind: 'Thing', metadata: { name: 'one' } } };
+}
+
+describe('what does not fit its kind', () => {
+  const deployment = (name: string, spec: object, metadata = {}): string =>
+    JSON.stringify({ apiVersion: 'apps/v1', kind: 'Deployment', metadata: { name, ...metadata }, spec });
+  const secret = (more: object): string =>
+    JSON.stringify({ apiVersion: 'v1', kind: 'Secret', metadata: { name: 'bad' }, ...more });
+
+  it.each<[string, string, string, RegExp, object?]>([
+    ['Create', 'an unknown field', JSON.stringify({ ...JSON.parse(configMap('bad', {})), dta: {} }), /"dta"/],
+    [
+      'Patch',
+      'an unknown field',
+      JSON.stringify({ ...JSON.parse(configMap('typed', {})), datas: {} }),
+      /"datas"/,
+    ],
+    [
+      'Replace',
+      'an unknown field',
+      JSON.stringify({ ...JSON.parse(configMap('typed', {})), dta: {} }),
+      /"dta"/,
+    ],
+    ['Apply', 'an unknown field', deployment('bad', { replica: 3 }), /\.spec\.replica\b/],
+    ['Apply', 'a wrong type', deployment('bad', { replicas: 'three' }), /\.spec\.replicas/],
+    [
+      'Apply',
+      'a label that is no text',
+      deployment('bad', {}, { labels: { v: 1.1 } }),
+      /metadata\.labels\.v.*in quotes/,
+    ],
+    [
+      'Create',
+      'an annotation that is no text',
+      deployment('bad', {}, { annotations: { on: true } }),
+      /metadata\.annotations\.on.*in quotes/,
+    ],
+    [
+      'Patch',
+      'a wrong type',
+      JSON.stringify({ ...JSON.parse(configMap('typed', {})), data: { a: 1 } }),
+      /no text: data\.a/,
+    ],
+    [
+      'Patch',
+      'an unknown field',
+      JSON.stringify({ ...JSON.parse(configMap('typed', {})), datas: {} }),
+      /"datas"/,
+      { patchType: 'strategic' },
+    ],
+    [
+      'Patch',
+      'a wrong type',
+      JSON.stringify({ ...JSON.parse(configMap('typed', {})), data: { a: 1 } }),
+      /no text: data\.a/,
+      { patchType: 'strategic' },
+    ],
+    ['Create', 'a secret that is no text', secret({ stringData: { pin: 918273 } }), /stringData\.pin/],
+    ['Apply', 'a secret that is no text', secret({ stringData: { pin: 918273 } }), /stringData\.pin/],
+  ])(
+    '[F7] %s with %s is Invalid at once, with the path and without the content',
+    async (operation, _, manifest, message, more = {}) => {
+      if (operation === 'Patch' || operation === 'Replace') {
+        await put('typed', { password: 'hunter2-canary' }).catch(() => undefined);
+      }
+      const action = life(operation, manifest, more);
+      await action.capture();
+      const result = await action.run();
+      expect(result).toMatchObject({
+        kind: 'failed',
+        reason: 'Invalid',
+        effect: 'None',
+        message: matching(message),
+      });
+      expect(JSON.stringify(result)).not.toMatch(/hunter2|aHVudGVy|918273/);
+    },
+  );
+
+  it('[F7] is dropped where the action says so, and never refused to an undo', async () => {
+    const lenient = { fieldValidation: 'Warn' as const };
+    const manifest = JSON.stringify({ ...JSON.parse(configMap('lenient', { a: '1' })), dta: {} });
+    const action = life('Create', manifest, lenient);
+    expect(await action.run()).toMatchObject({ kind: 'succeeded' });
+    expect((await get('lenient'))?.data).toEqual({ a: '1' });
+    expect(await action.undo()).toMatchObject({ kind: 'succeeded' });
+  });
+
+  it('is told of a manifest that holds for one state of its object only', async () => {
+    const action = life('Apply', deployment('pinned', {}, { uid: 'aaaa-bbb', resourceVersion: '1' }));
+    await action.capture();
+    expect(await action.run()).toMatchObject({
+      kind: 'failed',
+      reason: 'Conflict',
+      message: containing('remove them, unless that is what is meant'),
+    });
   });
 });
 
@@ -280,6 +426,63 @@ describe('Apply', () => {
     expect(await first.undo()).toMatchObject({ kind: 'succeeded' });
   });
 
+  it('[F5] takes what earlier releases had applied, and removes nothing of it', async () => {
+    const key = { apiVersion: 'v1', kind: 'ConfigMap', namespace: bench.namespace, name: 'inherited' };
+    const { apiVersion, kind, ...metadata } = key;
+    const before = { apiVersion, kind, metadata, data: { a: '1', b: '1' } };
+    await bench.kube.patch(key, before, { kind: 'apply', fieldManager: 'drover', force: true });
+    const action = life('Apply', configMap('inherited', { a: '2' }), { force: false });
+    await action.capture();
+    const result = await action.run();
+    expect(result).toMatchObject({ kind: 'succeeded' });
+    expect(result).not.toHaveProperty('message');
+    expect((await get('inherited'))?.data).toEqual({ a: '2', b: '1' });
+    expect(await action.undo()).toMatchObject({ kind: 'succeeded' });
+    expect((await get('inherited'))?.data).toEqual({ a: '1', b: '1' });
+  });
+
+  it('[F5] is in conflict with another action of ours, and names it when it takes over', async () => {
+    const first = life('Apply', configMap('rivals', { a: '1' }), {}, { name: 'first' });
+    await first.capture();
+    await first.run();
+    const polite = life('Apply', configMap('rivals', { a: '2' }), { force: false });
+    await polite.capture();
+    expect(await polite.run()).toMatchObject({
+      kind: 'failed',
+      reason: 'Conflict',
+      message: matching(/"drover\/plan\/first\/[0-9a-f]{12}" owns data\.a, and force is false/),
+    });
+    const forced = life('Apply', configMap('rivals', { a: '2' }), { force: true });
+    await forced.capture();
+    expect(await forced.run()).toMatchObject({
+      kind: 'succeeded',
+      message: matching(/took over from others: "drover\/plan\/first\/[0-9a-f]{12}" owns data\.a$/),
+    });
+  });
+
+  it('[F5] leaves one entry an action, however often they run and are undone', async () => {
+    await put('often', { a: 'theirs', kept: '1' });
+    const one = (name: string, data: Record<string, string>): Life =>
+      life('Apply', configMap('often', data), {}, { name });
+    const seen: string[][] = [];
+    for (let run = 0; run < 6; run += 1) {
+      const lives = [one('often-1', { a: `${run}`, b: '1' }), one('often-2', { a: 'x', c: `${run}` })];
+      for (const action of lives) {
+        await action.capture();
+        expect(await action.run()).toMatchObject({ kind: 'succeeded' });
+      }
+      const { managedFields = [] } = (await get('often'))?.metadata ?? {};
+      seen.push(managedFields.map(({ manager, operation }) => `${manager} ${operation}`).sort());
+      for (const action of lives.reverse()) expect(await action.undo()).toMatchObject({ kind: 'succeeded' });
+      expect((await get('often'))?.data).toEqual({ a: 'theirs', kept: '1' });
+    }
+    const last = seen.at(-1) ?? [];
+    expect(last.filter((entry) => entry.endsWith('Apply'))).toHaveLength(2);
+    expect(new Set(last).size).toBe(last.length);
+    // From the second run on nothing comes to it.
+    expect(seen.slice(1).every((entries) => entries.join() === last.join())).toBe(true);
+  });
+
   it('[F5] names what it takes away of what it had applied before, and restores it', async () => {
     const name = 'narrows';
     const first = life('Apply', configMap('narrowed', { a: '1', b: '1' }), {}, { name });
@@ -348,6 +551,86 @@ describe('Patch', () => {
     expect((await get('patched'))?.data).toEqual({ b: '2', c: '3' });
     expect(await action.undo()).toMatchObject({ kind: 'succeeded' });
     expect((await get('patched'))?.data).toEqual({ a: '1', b: '2' });
+  });
+
+  it('[F8] says what is lost of lists that it replaces, and keeps the rest as a strategic patch', async () => {
+    const name = 'listed';
+    const key = { apiVersion: 'apps/v1', kind: 'Deployment', namespace: bench.namespace, name };
+    const web = {
+      name: 'web',
+      image: 'web:1',
+      env: [{ name: 'A', value: '1' }],
+      ports: [{ containerPort: 80 }],
+    };
+    await bench.kube.create({
+      apiVersion: 'apps/v1',
+      kind: 'Deployment',
+      metadata: { name, namespace: bench.namespace },
+      spec: {
+        replicas: 0,
+        selector: { matchLabels: { app: name } },
+        template: {
+          metadata: { labels: { app: name } },
+          spec: { containers: [web, { name: 'sidecar', image: 'side:1' }] },
+        },
+      },
+    });
+    const containers = async (): Promise<{ name: string; image: string; env?: unknown }[]> =>
+      (await bench.kube.get<{ spec: { template: { spec: { containers: never } } } }>(key))?.spec.template.spec
+        .containers ?? [];
+    const manifest = JSON.stringify({
+      ...{ apiVersion: 'apps/v1', kind: 'Deployment', metadata: { name } },
+      spec: { template: { spec: { containers: [{ name: 'web', image: 'web:2' }] } } },
+    });
+    const strategic = life('Patch', manifest, { patchType: 'strategic' });
+    await strategic.capture();
+    const kept = await strategic.run();
+    expect(kept).toMatchObject({ kind: 'succeeded' });
+    expect(kept).not.toHaveProperty('message');
+    expect(await containers()).toMatchObject([{ image: 'web:2', env: web.env }, { name: 'sidecar' }]);
+    expect(await strategic.undo()).toMatchObject({ kind: 'succeeded' });
+    expect(await containers()).toMatchObject([{ image: 'web:1', env: web.env }, { name: 'sidecar' }]);
+    const merge = life('Patch', manifest);
+    await merge.capture();
+    expect(await merge.run()).toMatchObject({
+      kind: 'succeeded',
+      message: containing('spec.template.spec.containers: item "sidecar"; of "web": env, ports'),
+    });
+    expect(await containers()).toHaveLength(1);
+    expect(await merge.undo()).toMatchObject({ kind: 'succeeded' });
+    expect(await containers()).toMatchObject([web, { name: 'sidecar' }]);
+  });
+
+  it('[F6] gives back what the server has taken away with what was patched', async () => {
+    const key = { apiVersion: 'v1', kind: 'Service', namespace: bench.namespace, name: 'moved' };
+    const before = await bench.kube.create<KubeObject>({
+      apiVersion: 'v1',
+      kind: 'Service',
+      metadata: { name: 'moved', namespace: bench.namespace },
+      spec: { type: 'NodePort', ports: [{ port: 80 }] },
+    });
+    const spec = { type: 'ExternalName', externalName: 'site-b.example.org' };
+    const { apiVersion, kind } = key;
+    const action = life('Patch', JSON.stringify({ apiVersion, kind, metadata: { name: 'moved' }, spec }));
+    await action.capture();
+    expect(await action.run()).toMatchObject({ kind: 'succeeded' });
+    expect((await bench.kube.get(key))?.spec).not.toHaveProperty('clusterIP');
+    expect(await action.undo()).toMatchObject({ kind: 'succeeded' });
+    expect((await bench.kube.get(key))?.spec).toEqual(before.spec);
+  });
+
+  it('says that kinds of others know no strategic patch', async () => {
+    const { definition, thing } = aKind('plain');
+    const made = life('Create', `${JSON.stringify(definition)}\n---\n${JSON.stringify(thing)}`);
+    await made.run();
+    const action = life('Patch', JSON.stringify(thing), { patchType: 'strategic' });
+    await action.capture();
+    expect(await action.run()).toMatchObject({
+      kind: 'failed',
+      reason: 'Invalid',
+      message: containing('use patchType: merge, or operation Apply'),
+    });
+    await made.undo();
   });
 
   it('fails when there is nothing to patch', async () => {
