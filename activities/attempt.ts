@@ -10,7 +10,7 @@ import type {
   NotBegun,
   TargetsOutcome,
 } from '../workflows/contract.js';
-import { StaleAttempt } from './handler.js';
+import { PODS_REMAIN, StaleAttempt } from './handler.js';
 import type { AbortReason, Attempt, AttemptResult, Handler } from './handler.js';
 import { dispatch, fromException, prepare } from './prepare.js';
 import type { AttemptDeps, Inherited } from './prepare.js';
@@ -50,7 +50,7 @@ export async function settleAction(
   return attempt('settle', HELPER_TIMEOUT_MS, { task, handler, deps, series }, (result, pulse) => {
     switch (result.kind) {
       case 'retry':
-        throw tryAgain(result.reason, result.message, result.afterMs);
+        return settleLater(result, series, task);
       case 'interrupted':
         throw tryAgain('Interrupted', result.message ?? 'interrupted before it was settled');
       case 'succeeded':
@@ -59,6 +59,25 @@ export async function settleAction(
         return series.conclude(result, abortReason(pulse));
     }
   });
+}
+
+/** Tries again: at once where pods are waited for, and not for ever where nothing can be found out about a Job. */
+function settleLater(
+  result: Extract<AttemptResult, { kind: 'retry' }>,
+  series: Series,
+  { stop }: ActionTask,
+): ActionOutcome {
+  const { memo } = series.progress;
+  if (result.reason === PODS_REMAIN) {
+    series.remember({ ...memo, failed: 0 });
+    throw tryAgain(result.reason, result.message, 1);
+  }
+  const failed = Number(memo?.failed ?? 0) + 1;
+  series.remember({ ...memo, failed });
+  if (stop === undefined || failed < stop.tries)
+    throw tryAgain(result.reason, result.message, result.afterMs);
+  const message = `whether it has stopped could not be found out: ${result.message}`;
+  return series.conclude({ kind: 'failed', reason: result.reason, message, effect: 'Unknown' }, undefined);
 }
 
 /** Records the state before the effect of a task. */

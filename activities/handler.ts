@@ -91,6 +91,9 @@ export class StaleAttempt extends Error {
  */
 export type RoundAfter = 'Unclear' | 'Refused' | 'Settled';
 
+/** Reason of a `settle` that goes on as long as pods do: the bound on that is the handler's. */
+export const PODS_REMAIN = 'PodsRemain';
+
 /** How an attempt ended. The frame around it decides whether there is another one. */
 export type AttemptResult =
   | { kind: 'succeeded'; outputs?: ActionOutputs; message?: string }
@@ -112,6 +115,8 @@ export type AttemptResult =
       message?: string;
       /** The effect may go on by itself and could not be stopped: after a cancel, `settle` follows. */
       unsettled?: boolean;
+      /** After a timeout too `settle` follows, and no other attempt. */
+      isFinal?: boolean;
     }
   /** A further attempt may help. */
   | {

@@ -4,7 +4,12 @@ import { printable } from './text.js';
 
 /** A Job as far as it is read. */
 export interface Job extends KubeObject {
-  status?: { conditions?: { type: string; status: string; reason?: string; message?: string }[] };
+  spec?: { suspend?: boolean; template?: { spec?: unknown } };
+  status?: {
+    active?: number;
+    ready?: number;
+    conditions?: { type: string; status: string; reason?: string; message?: string }[];
+  };
 }
 
 /** Names a Job. */
@@ -28,8 +33,11 @@ export function endOf(job: Job): JobEnd | undefined {
   return undefined;
 }
 
-interface Pod extends KubeObject {
+/** A pod as far as it is read. */
+export interface Pod extends KubeObject {
+  spec?: { nodeName?: string; terminationGracePeriodSeconds?: number };
   status?: {
+    conditions?: { type: string; status: string; reason?: string; message?: string }[];
     phase?: string;
     reason?: string;
     message?: string;
@@ -51,7 +59,7 @@ const LOG_BYTES = 2000;
 const LOOK_MS = 3000;
 
 /** Pods that belong to a Job. */
-export async function podsOf(kube: KubeClient, job: Job, signal?: AbortSignal): Promise<KubeObject[]> {
+export async function podsOf(kube: KubeClient, job: Job, signal?: AbortSignal): Promise<Pod[]> {
   const { items } = await kube.list<Pod>(
     { apiVersion: 'v1', kind: 'Pod' },
     {
@@ -71,7 +79,7 @@ export async function podsOf(kube: KubeClient, job: Job, signal?: AbortSignal): 
 export async function explainPods(kube: KubeClient, job: Job): Promise<string> {
   const signal = AbortSignal.timeout(LOOK_MS);
   try {
-    const pods = (await podsOf(kube, job, signal)) as Pod[];
+    const pods = await podsOf(kube, job, signal);
     const newestFirst = pods.sort((a, b) =>
       (b.metadata.creationTimestamp ?? '').localeCompare(a.metadata.creationTimestamp ?? ''),
     );
@@ -83,6 +91,43 @@ export async function explainPods(kube: KubeClient, job: Job): Promise<string> {
   } catch {
     return '';
   }
+}
+
+/** Whether a pod may still do something. One that is terminal may stay for a while after its Job. */
+export const isLive = ({ status }: Pod): boolean =>
+  status?.phase !== 'Succeeded' && status?.phase !== 'Failed';
+
+/** What containers go through by themselves. */
+const ORDINARY = new Set(['ContainerCreating', 'PodInitializing']);
+
+/**
+ * What keeps the pods of a Job from running, in the scheduler's and the kubelet's own words; empty when nothing is known
+ * to: best effort.
+ */
+export async function troubleOf(kube: KubeClient, job: Job): Promise<string> {
+  try {
+    const pods = (await podsOf(kube, job, AbortSignal.timeout(LOOK_MS))).filter(isLive);
+    const told = pods.map((pod) => waitingOf(pod)).find((said) => said !== undefined);
+    return told ?? '';
+  } catch {
+    return '';
+  }
+}
+
+/** What a pod waits for that it does not go through by itself. */
+function waitingOf({ metadata, status }: Pod): string | undefined {
+  const scheduled = status?.conditions?.find(({ type }) => type === 'PodScheduled');
+  if (scheduled?.status === 'False') {
+    const why = [scheduled.reason, scheduled.message].filter(Boolean).join(': ');
+    return `pod ${metadata.name} is not scheduled${why === '' ? '' : ` (${why})`}`;
+  }
+  const containers = [...(status?.initContainerStatuses ?? []), ...(status?.containerStatuses ?? [])];
+  for (const { name, state } of containers) {
+    const { reason, message } = state?.waiting ?? {};
+    if (reason === undefined || ORDINARY.has(reason)) continue;
+    return `pod ${metadata.name}, container ${name} waits: ${[reason, message].filter(Boolean).join(': ')}`;
+  }
+  return undefined;
 }
 
 function describePod(pod: Pod): { said: string; container?: string } {
@@ -104,6 +149,8 @@ function describePod(pod: Pod): { said: string; container?: string } {
       said: `pod ${pod.metadata.name}, container ${waiting.name} waits: ${[reason, message].filter(Boolean).join(': ')}`,
     };
   }
+  const trouble = waitingOf(pod);
+  if (trouble !== undefined) return { said: trouble };
   const why =
     [status?.reason, status?.message].filter(Boolean).join(': ') || (status?.phase ?? 'in an unknown phase');
   return { said: `pod ${pod.metadata.name}: ${why}` };

@@ -80,6 +80,7 @@ export function planJob(block: JobAction, attempt: Attempt): JobPlan | Failed {
       },
       spec: {
         ...spec,
+        template: withPodMarks(spec.template, attempt),
         ...(ttlSeconds !== undefined && {
           ttlSecondsAfterFinished: Math.max(ttlSeconds, TTL_WHILE_RUNNING_SECONDS),
         }),
@@ -88,6 +89,15 @@ export function planJob(block: JobAction, attempt: Attempt): JobPlan | Failed {
     attempt,
   );
   return { job: { ...job, metadata: { ...job.metadata, namespace } }, ttlSeconds };
+}
+
+/** Marks the pods too: they outlive the Job when it is deleted, and are all that tells of it then. */
+function withPodMarks(template: Record<string, unknown>, attempt: Attempt): unknown {
+  const { metadata } = withMarks(
+    { metadata: (isObject(template.metadata) ? template.metadata : {}) as unknown as KubeMeta },
+    attempt,
+  );
+  return { ...template, metadata };
 }
 
 /** Namespace of an action's Job. */

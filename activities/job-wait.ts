@@ -2,13 +2,11 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { KubeClient } from '../kube/client.js';
 import { isRetryable, KubeError } from '../kube/error.js';
 import type { ObjectKey } from '../kube/object.js';
-import { endOf, keyOfJob, podsOf } from './job-state.js';
+import { endOf, keyOfJob, troubleOf } from './job-state.js';
 import type { Job, JobEnd } from './job-state.js';
 
 /** Wait before the API is asked again after it failed. */
 const RETRY_MS = 1000;
-/** Time between two looks for pods that are going away. */
-const POD_POLL_MS = 500;
 
 /** How the wait for a Job ended. */
 export type Waited = { kind: 'ended'; job: Job; end: JobEnd } | { kind: 'gone' } | { kind: 'aborted' };
@@ -67,30 +65,42 @@ async function follow(
   return undefined;
 }
 
-/** How far a Job could be stopped: its pods are gone, it was deleted, or not even that. */
-export type Stopped = 'quiet' | 'deleted' | 'not-deleted';
+/** First look at a Job that does not run, and the pauses between the following ones. */
+const TROUBLE_MS = { first: 3_000, most: 30_000 };
 
 /**
- * Deletes this very Job with its pods, and waits until the pods are gone: only then is what it does at an end. Goes on
- * until `signal` is aborted.
- *
- * @throws KubeError when the delete is refused
+ * Tells, while a Job does not run, what keeps it from running. Ends when the signal is aborted. Pods are looked at only
+ * while some are not ready.
  */
-export async function stopJob(kube: KubeClient, job: Job, signal: AbortSignal): Promise<Stopped> {
-  if (!(await deleteJob(kube, job, signal))) return 'not-deleted';
-  while (!signal.aborted) {
-    try {
-      if ((await podsOf(kube, job, signal)).length === 0) return 'quiet';
-    } catch (error) {
-      // Without the right to list pods nothing more can be known.
-      if (!isRetryable(error)) return 'deleted';
+export async function tellTrouble(
+  kube: KubeClient,
+  created: Job,
+  { say, signal }: { say: (message: string) => void; signal: AbortSignal },
+): Promise<void> {
+  const shown = `Job ${created.metadata.namespace ?? 'default'}/${created.metadata.name}`;
+  for (let ms = TROUBLE_MS.first; ; ms = Math.min(ms * 2, TROUBLE_MS.most)) {
+    await pause(ms, signal);
+    if (signal.aborted) return;
+    const job = await kube.get<Job>(keyOfJob(created), { signal }).catch(() => undefined);
+    if (job === undefined) continue;
+    if (job.spec?.suspend === true) say(`${shown} waits: ${SUSPENDED}`);
+    else if ((job.status?.ready ?? 0) < (job.status?.active ?? 0)) {
+      const trouble = await troubleOf(kube, job);
+      if (trouble !== '' && !signal.aborted) say(`${shown} waits: ${trouble}`);
     }
-    await pause(POD_POLL_MS, signal);
   }
-  return 'deleted';
 }
 
-async function deleteJob(kube: KubeClient, job: Job, signal: AbortSignal): Promise<boolean> {
+/** What is said of a Job that somebody has suspended. */
+export const SUSPENDED = 'somebody has suspended it (spec.suspend is true); it goes on once that is false';
+
+/**
+ * Deletes this very Job in the background. Goes on until `signal` is aborted.
+ *
+ * @returns whether it is deleted
+ * @throws KubeError when the delete is refused
+ */
+export async function deleteJob(kube: KubeClient, job: Job, signal: AbortSignal): Promise<boolean> {
   const { uid } = job.metadata;
   while (!signal.aborted) {
     try {

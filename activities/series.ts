@@ -3,6 +3,7 @@ import { DEFAULT_RETRY } from '../api/default-retry.js';
 import { formatDuration } from '../api/duration.js';
 import type { Retry } from '../api/run.js';
 import type { ActionOutputs } from '../api/types.js';
+import { UNSETTLED } from '../workflows/contract.js';
 import type { ActionOutcome, ActionTask } from '../workflows/contract.js';
 import type { AbortReason, AttemptResult, Memo } from './handler.js';
 import type { Notes } from './notes.js';
@@ -187,6 +188,14 @@ export function resumeSeries(task: ActionTask, notes: Notes): Series {
         if (result.unsettled === true) throw new CancelledFailure(result.message ?? 'cancelled while it ran');
         return cancelled(result);
       case 'timeout':
+        if (result.isFinal === true && result.unsettled === true) {
+          throw ApplicationFailure.create({
+            type: UNSETTLED,
+            message: cutMessage(result.message ?? 'timed out'),
+            nonRetryable: true,
+            category: 'BENIGN',
+          });
+        }
         return count({
           ...result,
           kind: 'retry',

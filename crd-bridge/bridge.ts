@@ -184,6 +184,7 @@ export async function startBridge(options: BridgeOptions): Promise<Bridge> {
       bounds: {
         undoStepMs: config['undo-step'],
         settleMs: config.settle,
+        stopWaitMs: config['stop-wait'],
         pauseReminderMs: config['pause-reminder'],
       },
       authorization: config.authorization,

@@ -86,6 +86,7 @@ const schema = z.object({
   'previous-controller-check': duration('60s'),
   'undo-step': duration('15m'),
   settle: duration('5m'),
+  'stop-wait': duration('5m'),
   'pause-reminder': duration('10m'),
   namespace: z.string().min(1).optional(),
   'seal-ring': path,
@@ -164,7 +165,10 @@ const HELP: Record<keyof BridgeConfig, string> = {
   'previous-controller-namespace': 'look for them in this namespace only',
   'previous-controller-check': 'time between two looks whether one of them has come back (60s)',
   'undo-step': 'longest time of one undo step with all its attempts (15m)',
-  settle: 'longest time of settling an interrupted action (5m)',
+  settle:
+    'longest time of settling an interrupted action; how long a Job may take to stop says stop-wait (5m)',
+  'stop-wait':
+    'how long past the end of their grace the pods of a stopped Job are waited for; then StopUnconfirmed names them (5m)',
   'pause-reminder': 'time between two reminders of a paused stage (10m)',
   namespace:
     'namespace of the installation, for the Secrets of its certificates and of its seals (that of the pod, else drover-system)',

@@ -1,5 +1,6 @@
 import {
   ActivityFailure,
+  ApplicationFailure,
   CancellationScope,
   CancelledFailure,
   isCancellation,
@@ -11,11 +12,11 @@ import { wholeOutputs } from '../api/lean-outputs.js';
 import type { ActionInput } from '../api/run.js';
 import type { ActionOutputs, ActionType } from '../api/types.js';
 import type { Approvals } from './approvals.js';
-import { ACTIVITY_BY_TYPE, isStepType } from './contract.js';
+import { ACTIVITY_BY_TYPE, isStepType, UNSETTLED } from './contract.js';
 import type { ActionOutcome, ActionTask, PriorRef, RunBounds } from './contract.js';
 import { innermost } from './failure.js';
 import type { Nudges } from './nested-plan.js';
-import { actionActivities, helperActivities } from './options.js';
+import { actionActivities, helperActivities, settleTask, withStop } from './options.js';
 import { prepareEffect } from './preparation.js';
 import { carryOutStep } from './step.js';
 
@@ -137,7 +138,7 @@ async function carryOut(series: Series): Promise<ActionOutcome> {
   }
 
   const activity = activityOf(task.type);
-  const withPrior: ActionTask = prior === undefined ? task : { ...task, prior };
+  const withPrior = withStop(prior === undefined ? task : { ...task, prior }, series.bounds);
   const letsGo = task.type === 'Wait' && patched(WAIT_LETS_GO);
   const options = { scheduleToCloseMs: series.totalMs ?? serverTotal(input), letsGo };
   try {
@@ -192,14 +193,11 @@ async function settle(series: Series, task: ActionTask, cause: Error): Promise<A
   const why = cancelled
     ? { reason: 'Cancelled', message: 'cancelled while it ran' }
     : {
-        reason: isTimeout(cause) ? 'Timeout' : 'Interrupted',
-        message: `ended without an answer: ${innermost(cause)}`,
+        reason: isTimeout(cause) || isUnsettled(cause) ? 'Timeout' : 'Interrupted',
+        message: isUnsettled(cause) ? innermost(cause) : `ended without an answer: ${innermost(cause)}`,
       };
   try {
-    const settled = await CancellationScope.nonCancellable(() =>
-      helperActivities(`settle: ${task.name}`, { run: task.run, bounds: series.bounds }).settle(task),
-    );
-    const outcome = whole(settled);
+    const outcome = whole(await CancellationScope.nonCancellable(() => settleTask(task, series.bounds)));
     if (outcome.phase !== 'Failed') return outcome;
     return { ...outcome, ...why, message: `${why.message}; ${outcome.message}` };
   } catch (error) {
@@ -214,6 +212,10 @@ async function settle(series: Series, task: ActionTask, cause: Error): Promise<A
     };
   }
 }
+
+/** The attempt timed out, and leaves what it has begun to `settle`. */
+const isUnsettled = ({ cause }: Error): boolean =>
+  cause instanceof ApplicationFailure && cause.type === UNSETTLED;
 
 const isTimeout = (error: Error): boolean => error.cause instanceof TimeoutFailure;
 

@@ -170,6 +170,11 @@ export interface RunBounds {
   undoStepMs: number;
   /** Longest time of one settle step with all its attempts (default 5 min). */
   settleMs: number;
+  /**
+   * How long past the end of their grace the pods of a Job that was stopped are waited for (default 5 min). Absent in runs
+   * that an earlier release began.
+   */
+  stopWaitMs?: number;
   /** Time between two reminders of a paused stage (default 10 min). */
   pauseReminderMs: number;
 }
@@ -243,7 +248,20 @@ export interface ActionTask {
   forward?: ActionStatus;
   /** With `at.cluster`: the clusterId of that ManagedCluster. */
   clusterId?: string;
+  /** How a Job is stopped. Absent in runs that an earlier release began. */
+  stop?: StopBounds;
   seals?: TaskSeals;
+}
+
+/** Type of the failure of an attempt that timed out and could not stop what it had begun: `settle` follows. */
+export const UNSETTLED = 'TimeoutUnsettled';
+
+/** Bounds on stopping a Job. */
+export interface StopBounds {
+  /** How long past the end of their grace its pods are waited for, in milliseconds. */
+  waitMs: number;
+  /** Attempts to settle in a row that may fail before it is given up. To wait for pods is no failure. */
+  tries: number;
 }
 
 /** What bridge and worker vouch for of a task, beside its run: what each covers says `workflows/sealed.ts`. */
@@ -516,7 +534,7 @@ export interface FinishUpdate {
   rolledBack?: {
     complete: boolean;
     message: string;
-    /** Member clusters, as `namespace/name`, in which what the rollback removed may still run. */
+    /** Member clusters, as `namespace/name`, and pods in which what the rollback removed may still run. */
     stopUnconfirmed?: string[];
   };
 }

@@ -2,7 +2,7 @@ import { ActivityFailure, CancellationScope, sleep } from '@temporalio/workflow'
 import { whole } from './action.js';
 import type { ActionOutcome, ActionTask, RunBounds, RunIdentity, Settled } from './contract.js';
 import { bridgeActivities } from './mirror.js';
-import { HEARTBEAT_TIMEOUT_MS, helperActivities } from './options.js';
+import { HEARTBEAT_TIMEOUT_MS, settleTask } from './options.js';
 
 /** By then an attempt that is under way somewhere has heard that nobody waits for it, or has lost touch and given up. */
 const LAST_ATTEMPT_MS = HEARTBEAT_TIMEOUT_MS + 2_000;
@@ -40,7 +40,7 @@ const settledOf = ({ at }: ActionTask, outcome: ActionOutcome | undefined): Sett
 
 async function settle(task: ActionTask, bounds: RunBounds): Promise<ActionOutcome | undefined> {
   try {
-    return whole(await helperActivities(`settle: ${task.name}`, { run: task.run, bounds }).settle(task));
+    return whole(await settleTask(task, bounds));
   } catch (error) {
     // It stays what it is taken for without this: interrupted, of unknown effect.
     if (error instanceof ActivityFailure) return undefined;

@@ -1,7 +1,7 @@
 import { ActivityCancellationType, proxyActivities } from '@temporalio/workflow';
 import type { ActionInput } from '../api/run.js';
 import { taskQueues } from './contract.js';
-import type { ActionTask, RunBounds, RunIdentity, WorkerActivities } from './contract.js';
+import type { ActionOutcome, ActionTask, RunBounds, RunIdentity, WorkerActivities } from './contract.js';
 
 /** Time that the server grants an attempt beyond its own timeout: the attempt ends itself, so that outputs survive. */
 export const SERVER_GRACE_MS = 30_000;
@@ -58,10 +58,12 @@ function queueOf({ run, type, direction }: ActionTask): string {
 /**
  * Activities that belong to an action but are not its effect: recording, settling. Quick retries, bounded in number and
  * not in time: without a worker a run waits for one.
+ *
+ * @param options.endless the activity itself knows when to give up
  */
 export function helperActivities(
   label: string,
-  { run, bounds }: { run: RunIdentity; bounds: RunBounds },
+  { run, bounds, endless }: { run: RunIdentity; bounds: RunBounds; endless?: boolean },
 ): WorkerActivities {
   return proxyActivities<WorkerActivities>({
     taskQueue: taskQueues(run.cluster).urgent,
@@ -72,11 +74,32 @@ export function helperActivities(
       initialInterval: '500ms',
       backoffCoefficient: 2,
       maximumInterval: '15s',
-      maximumAttempts: Math.max(5, Math.ceil(bounds.settleMs / 15_000)),
+      ...(endless !== true && { maximumAttempts: triesOf(bounds) }),
     },
     summary: cut(label),
   });
 }
+
+const triesOf = (bounds: RunBounds): number => Math.max(5, Math.ceil(bounds.settleMs / 15_000));
+
+const STOP_WAIT_MS = 300_000;
+
+/** The task with the bounds of its stop, where it runs a Job. */
+export const withStop = (task: ActionTask, bounds: RunBounds): ActionTask =>
+  task.type === 'Job'
+    ? { ...task, stop: { waitMs: bounds.stopWaitMs ?? STOP_WAIT_MS, tries: triesOf(bounds) } }
+    : task;
+
+/**
+ * Settles a task. A Job's pods may take longer to go than any number of attempts that one could name: the activity ends
+ * that series itself.
+ */
+export const settleTask = (task: ActionTask, bounds: RunBounds): Promise<ActionOutcome> =>
+  helperActivities(`settle: ${task.name}`, {
+    run: task.run,
+    bounds,
+    endless: task.type === 'Job',
+  }).settle(withStop(task, bounds));
 
 // The server refuses summaries of more than 400 bytes.
 const cut = (text: string): string => (text.length <= 100 ? text : `${text.slice(0, 99)}…`);

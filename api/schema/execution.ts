@@ -112,7 +112,9 @@ export const actionOutputsSchema = z
       .array(z.string())
       .max(256)
       .optional()
-      .describe('Member clusters, as namespace/name, in which what was removed may still run.'),
+      .describe(
+        'Member clusters, as namespace/name, and pods, as `pod namespace/name on node`, in which what was removed may still run.',
+      ),
     approval: z
       .object({
         message: z.string().describe('What is to be approved.'),

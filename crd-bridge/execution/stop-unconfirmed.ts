@@ -1,4 +1,4 @@
-/** The condition `StopUnconfirmed`: what was removed from a cluster may still run there (plan semantics, §3). */
+/** The condition `StopUnconfirmed`: what was removed from a cluster, and the pods of a stopped Job, may still run (plan semantics, §3). */
 import type { Condition, DRPlanExecutionStatus, StageStatus } from '../../api/types.js';
 import { findCondition } from '../core/conditions.js';
 import type { ConditionUpdate } from '../core/conditions.js';
@@ -36,11 +36,13 @@ export function stopUnconfirmed(
   return {
     type: STOP_UNCONFIRMED,
     status: 'True',
-    reason: 'ClusterDidNotConfirm',
+    reason: fresh.every(([place]) => IS_POD.test(place)) ? 'PodsDidNotEnd' : 'ClusterDidNotConfirm',
     message: `${PREFIX}${[...(before === undefined ? [] : [before]), ...texts].join(', ')}${SUFFIX}`,
   };
 }
 
+/** How actions name the pods of a Job, or the Job whose pods they may not see. */
+const IS_POD = /^(pod|Job) /;
 const PREFIX = 'what was removed may still run in ';
 const SUFFIX = '; make sure that it is stopped there before anything else takes its place';
 

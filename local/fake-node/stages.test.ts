@@ -7,7 +7,7 @@ interface Stage {
   spec: {
     resourceRef: { kind: string };
     selector: { matchExpressions: { key: string; operator: string }[] };
-    delay?: { durationFrom: { expressionFrom: string } };
+    delay?: { durationMilliseconds: number; durationFrom: { expressionFrom: string } };
     next: { delete?: boolean; patches?: { template: string }[] };
   };
 }
@@ -33,5 +33,17 @@ describe('stagesFile', () => {
 
   it('removes deleted pods without touching their finalizers', () => {
     expect(stage('remove').spec.next).toEqual({ delete: true });
+  });
+
+  it('lets deleted pods take their time, and some never go [F9]', () => {
+    const { selector, delay } = stage('remove').spec;
+    expect(delay).toMatchObject({
+      durationMilliseconds: 1000,
+      durationFrom: { expressionFrom: `.metadata.annotations["${podAnnotations.stop}"]` },
+    });
+    expect(selector.matchExpressions).toContainEqual({
+      key: `.metadata.annotations["${podAnnotations.neverStops}"]`,
+      operator: 'DoesNotExist',
+    });
   });
 });

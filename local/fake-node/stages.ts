@@ -13,6 +13,10 @@ export const podAnnotations = {
   hang: 'sim.drover.dev/hang',
   /** The containers' termination message. Default empty. */
   message: 'sim.drover.dev/message',
+  /** How long the pod takes to go once it is deleted, as a Go duration. Default 1 s; no grace period cuts it short. */
+  stop: 'sim.drover.dev/stop',
+  /** Any value: once deleted the pod stays Terminating, like one on a node that is dead. */
+  neverStops: 'sim.drover.dev/never-stops',
 } as const;
 
 const exists = (key: string, yes: boolean): object => ({ key, operator: yes ? 'Exists' : 'DoesNotExist' });
@@ -46,7 +50,7 @@ containerStatuses:
 
 /**
  * The stages file of the fake node: pods start at once, pods of Jobs end as
- * their annotations say, deleted pods go. One pod stage in the file replaces all
+ * their annotations say, deleted pods go after a second or as theirs say. One pod stage in the file replaces all
  * of the program's built-in ones, so all three are given. `remove` leaves
  * finalizers alone: the job controller counts pods by them.
  */
@@ -84,7 +88,16 @@ export function stagesFile(): string {
       next: patch(endTemplate),
     }),
     stage('remove', {
-      selector: { matchExpressions: [exists('.metadata.deletionTimestamp', true)] },
+      selector: {
+        matchExpressions: [
+          exists('.metadata.deletionTimestamp', true),
+          exists(annotation(podAnnotations.neverStops), false),
+        ],
+      },
+      delay: {
+        durationMilliseconds: 1000,
+        durationFrom: { expressionFrom: annotation(podAnnotations.stop) },
+      },
       next: { delete: true },
     }),
   ]

@@ -1,0 +1,109 @@
+/** Whether what a Job has started has really stopped: its pods outlive it (plan semantics, §3 Job). */
+import { setTimeout as sleep } from 'node:timers/promises';
+import { formatDuration } from '../api/duration.js';
+import { isRetryable, KubeError } from '../kube/error.js';
+import { isLive } from './job-state.js';
+import type { Pod } from './job-state.js';
+
+/** Time between two looks for pods that are going away. */
+const POD_POLL_MS = 500;
+/** Kubernetes' own, of pods that name none. */
+const DEFAULT_GRACE_SECONDS = 30;
+/** Where nobody has said otherwise. */
+export const STOP_WAIT_MS = 300_000;
+const MOST_NAMED = 20;
+
+/**
+ * What became of pods: they are gone or terminal, are still waited for, or their time is over. `places` name what may
+ * still run, `said` all of it in words.
+ */
+export type PodsEnd =
+  | { kind: 'quiet' }
+  | { kind: 'waiting'; said: string }
+  | { kind: 'unconfirmed'; places: string[]; said: string };
+
+/** What is waited for. */
+export interface PodsWait {
+  /** The Job, as in messages: `Job namespace/name`. */
+  shown: string;
+  find: (signal: AbortSignal) => Promise<Pod[]>;
+  /** When the Job was deleted, in milliseconds since the epoch: counts for pods that nobody has deleted yet. */
+  stoppedAt: number;
+  /** Grace of the template: for pods that may not be seen. */
+  graceMs: number;
+  /** How long past the end of their grace pods are waited for. */
+  waitMs: number;
+  say: (message: string) => void;
+  signal: AbortSignal;
+}
+
+/** `terminationGracePeriodSeconds` of a pod's spec, in milliseconds. */
+export function graceOf(spec: unknown): number {
+  const { terminationGracePeriodSeconds: seconds } = (spec ?? {}) as {
+    terminationGracePeriodSeconds?: unknown;
+  };
+  return (typeof seconds === 'number' ? seconds : DEFAULT_GRACE_SECONDS) * 1000;
+}
+
+/** Waits until pods are gone or terminal, their time is over, or the signal is aborted. */
+export async function awaitPods(wait: PodsWait): Promise<PodsEnd> {
+  const { shown, signal } = wait;
+  let said = `${shown} was deleted, whether its pods are gone is not known yet`;
+  while (!signal.aborted) {
+    const seen = await look(wait);
+    if (seen.kind !== 'waiting') return seen;
+    ({ said } = seen);
+    wait.say(said);
+    await sleep(POD_POLL_MS, undefined, { signal }).catch(() => undefined);
+  }
+  return { kind: 'waiting', said };
+}
+
+async function look(wait: PodsWait): Promise<PodsEnd> {
+  const { shown } = wait;
+  try {
+    const pods = (await wait.find(wait.signal)).filter(isLive);
+    if (pods.length === 0) return { kind: 'quiet' };
+    const places = pods.map(placeOf);
+    if (pods.some((pod) => Date.now() < endOfWait(pod, wait))) {
+      return {
+        kind: 'waiting',
+        said: `${shown} was deleted; waits until its pods are gone: ${listed(places)}`,
+      };
+    }
+    return {
+      kind: 'unconfirmed',
+      places: places.slice(0, MOST_NAMED),
+      said: `StopUnconfirmed: ${shown} was deleted, but ${formatDuration(wait.waitMs)} after their grace these pods are still there: ${listed(places)}; make sure that they have stopped before anything else takes their place`,
+    };
+  } catch (error) {
+    if (wait.signal.aborted || isRetryable(error)) {
+      const why = error instanceof KubeError ? `: ${error.message}` : '';
+      return { kind: 'waiting', said: `${shown} was deleted; its pods cannot be looked at${why}` };
+    }
+    if (!(error instanceof KubeError)) throw error;
+    // Without the right to list pods nothing more can be known than how long they may take.
+    const hidden = `its pods may not be listed (${error.message})`;
+    return Date.now() < wait.stoppedAt + wait.graceMs
+      ? { kind: 'waiting', said: `${shown} was deleted; ${hidden}, so their grace is waited for` }
+      : {
+          kind: 'unconfirmed',
+          places: [shown],
+          said: `StopUnconfirmed: ${shown} was deleted, but ${hidden}; make sure that they have stopped before anything else takes their place`,
+        };
+  }
+}
+
+/** The deletion timestamp of a pod includes its grace. */
+function endOfWait({ metadata, spec }: Pod, { stoppedAt, waitMs }: PodsWait): number {
+  const deleted = Date.parse(metadata.deletionTimestamp ?? '');
+  return (Number.isNaN(deleted) ? stoppedAt + graceOf(spec) : deleted) + waitMs;
+}
+
+function placeOf({ metadata, spec }: Pod): string {
+  const node = spec?.nodeName;
+  return `pod ${metadata.namespace ?? 'default'}/${metadata.name}${node === undefined ? '' : ` on node ${node}`}`;
+}
+
+const listed = (places: string[]): string =>
+  `${places.slice(0, MOST_NAMED).join(', ')}${places.length > MOST_NAMED ? `, and ${places.length - MOST_NAMED} more` : ''}`;
