@@ -65,8 +65,9 @@ export async function settleAction(
 function settleLater(
   result: Extract<AttemptResult, { kind: 'retry' }>,
   series: Series,
-  { stop }: ActionTask,
+  task: ActionTask,
 ): ActionOutcome {
+  const { stop } = task;
   const { memo } = series.progress;
   if (result.reason === PODS_REMAIN) {
     series.remember({ ...memo, failed: 0 });
@@ -76,8 +77,17 @@ function settleLater(
   series.remember({ ...memo, failed });
   if (stop === undefined || failed < stop.tries)
     throw tryAgain(result.reason, result.message, result.afterMs);
-  const message = `whether it has stopped could not be found out: ${result.message}`;
-  return series.conclude({ kind: 'failed', reason: result.reason, message, effect: 'Unknown' }, undefined);
+  const { reason, outputs } = result;
+  return series.conclude(
+    {
+      kind: 'failed',
+      reason,
+      message: `whether it has stopped could not be found out: ${result.message}`,
+      outputs: { ...outputs, stopUnconfirmed: outputs?.stopUnconfirmed ?? [`Job of action "${task.name}"`] },
+      effect: 'Unknown',
+    },
+    undefined,
+  );
 }
 
 /** Records the state before the effect of a task. */
@@ -182,18 +192,32 @@ async function attempt(
   try {
     let result: AttemptResult;
     try {
+      let hasLooked = false;
       result = await byFreshPolicies(deps, async () => {
         const prepared = await prepare(task, method, pulse, inherited(series), deps);
+        hasLooked = 'attempt' in prepared;
         return 'attempt' in prepared ? dispatch(handler, method, prepared.attempt) : prepared;
       });
+      if (method === 'settle' && !hasLooked) result = notFoundOut(result);
     } catch (error) {
       result = readError(error, task, pulse, deps);
+      if (method === 'settle') result = notFoundOut(result);
     }
     return deps.vouching.outcome(task, conclude(result, pulse));
   } finally {
     pulse.stop();
   }
 }
+
+/** What cannot be looked at may have happened: nothing that is in the way of settling says that there was no effect. */
+const notFoundOut = (result: AttemptResult): AttemptResult =>
+  result.kind === 'failed'
+    ? {
+        ...result,
+        message: `whether it had its effect could not be found out: ${result.message}`,
+        effect: 'Unknown',
+      }
+    : result;
 
 /** Policies are kept for seconds: what they refuse is tried once more by what they say now. */
 async function byFreshPolicies<T extends { kind: string; reason?: string; effect?: string }>(

@@ -22,6 +22,9 @@ export type PodsEnd =
   | { kind: 'waiting'; said: string }
   | { kind: 'unconfirmed'; places: string[]; said: string };
 
+/** What one look has found; `none`: no pod at all, not even one that has ended. */
+type Look = Exclude<PodsEnd, { kind: 'quiet' }> | { kind: 'quiet'; none: boolean };
+
 /** What is waited for. */
 export interface PodsWait {
   /** The Job, as in messages: `Job namespace/name`. */
@@ -49,21 +52,32 @@ export function graceOf(spec: unknown): number {
 export async function awaitPods(wait: PodsWait): Promise<PodsEnd> {
   const { shown, signal } = wait;
   let said = `${shown} was deleted, whether its pods are gone is not known yet`;
+  // Whoever makes the pods may not have heard of the delete: of a Job that was just created one may still come.
+  let isSure = false;
   while (!signal.aborted) {
     const seen = await look(wait);
-    if (seen.kind !== 'waiting') return seen;
-    ({ said } = seen);
-    wait.say(said);
+    switch (seen.kind) {
+      case 'quiet':
+        if (isSure || !seen.none) return { kind: 'quiet' };
+        break;
+      case 'unconfirmed':
+        return seen;
+      case 'waiting':
+        ({ said } = seen);
+        wait.say(said);
+    }
+    isSure = true;
     await sleep(POD_POLL_MS, undefined, { signal }).catch(() => undefined);
   }
   return { kind: 'waiting', said };
 }
 
-async function look(wait: PodsWait): Promise<PodsEnd> {
+async function look(wait: PodsWait): Promise<Look> {
   const { shown } = wait;
   try {
-    const pods = (await wait.find(wait.signal)).filter(isLive);
-    if (pods.length === 0) return { kind: 'quiet' };
+    const found = await wait.find(wait.signal);
+    const pods = found.filter(isLive);
+    if (pods.length === 0) return { kind: 'quiet', none: found.length === 0 };
     const places = pods.map(placeOf);
     if (pods.some((pod) => Date.now() < endOfWait(pod, wait))) {
       return {

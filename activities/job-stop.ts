@@ -1,19 +1,17 @@
 /** Stops Jobs: after a cancel or a timeout, to settle, and to undo (plan semantics, §3 Job). */
 import { formatDuration } from '../api/duration.js';
-import { LABELS } from '../api/group.js';
-import { positionLabel } from '../api/naming.js';
-import type { ActionOutputs, ObjectReference } from '../api/types.js';
-import { isRetryable, KubeError } from '../kube/error.js';
+import type { ActionOutputs } from '../api/types.js';
+import { KubeError } from '../kube/error.js';
 import { PODS_REMAIN } from './handler.js';
 import type { Attempt, AttemptResult, Memo } from './handler.js';
 import { conclude, outputsOf, show } from './job-conclude.js';
+import { findJobs, findPods, formerJob, fromReference, orphanedJobs } from './job-find.js';
 import { awaitPods, graceOf, STOP_WAIT_MS } from './job-pods.js';
 import type { PodsEnd } from './job-pods.js';
 import { endOf, explainPods, keyOfJob, podsOf } from './job-state.js';
 import type { Job, Pod } from './job-state.js';
-import { namespaceOf, planJob } from './job-template.js';
 import { deleteJob, SUSPENDED } from './job-wait.js';
-import { isMarkedBy } from './marks.js';
+import { fromKubeError } from './kube-errors.js';
 
 /** How long an attempt itself waits for pods: the server grants it 30 s beyond its timeout. What is left then, `settle` does. */
 const STOP_MS = 25_000;
@@ -70,8 +68,10 @@ export async function stop(
   const { after, pods } = await deleteAndWait(job, attempt, signal);
   const isOpen = pods === undefined || pods.kind === 'waiting';
   const outputs = pods === undefined ? outputsOf(job) : withPlaces(outputsOf(job), pods);
+  // How far it got while it is open says whoever settles it.
+  const rest = timedOut && isOpen ? '' : `; ${after}`;
   const message = timedOut
-    ? `${show(job)} did not end within ${formatDuration(attempt.task.timeoutMs)}${why === '' ? '' : ` (${why})`}; ${after}`
+    ? `${show(job)} did not end within ${formatDuration(attempt.task.timeoutMs)}${why === '' ? '' : ` (${why})`}${rest}`
     : `${show(job)}: ${after}`;
   if (!timedOut || isOpen) {
     return { kind: 'interrupted', outputs, effect: 'Unknown', message, unsettled: isOpen, isFinal: true };
@@ -86,16 +86,15 @@ async function deleteAndWait(
   signal: AbortSignal,
 ): Promise<{ after: string; pods?: PodsEnd }> {
   try {
-    if (!(await deleteJob(attempt.kube, job, signal))) {
-      return { after: 'it could not be deleted while the API did not answer' };
-    }
+    if (!(await deleteJob(attempt.kube, job, signal))) return { after: NO_ANSWER };
   } catch (error) {
-    const said = error instanceof Error ? error.message : String(error);
-    return { after: `it could not be deleted, delete it by hand: ${said}` };
+    return { after: `it could not be deleted: ${error instanceof Error ? error.message : String(error)}` };
   }
   const pods = await podsAfter(job, attempt, signal);
   return { after: pods.kind === 'quiet' ? 'it was deleted and its pods are gone' : pods.said, pods };
 }
+
+const NO_ANSWER = 'it could not be deleted while the API did not answer';
 
 /** Deletes what the forward run created: the recorded Job, or, when none was recorded, those with the action's key. */
 export async function undo(attempt: Attempt): Promise<AttemptResult> {
@@ -105,24 +104,21 @@ export async function undo(attempt: Attempt): Promise<AttemptResult> {
   if (recorded === undefined || (attempt.task.forward?.round ?? 0) > 0) {
     const found = await findJobs(attempt, 'forward');
     jobs.push(...found.filter(({ metadata }) => metadata.uid !== recorded?.uid));
+    jobs.push(...(await orphanedJobs(attempt, jobs, 'forward')));
   }
   if (jobs.length === 0) {
     return { kind: 'skipped', reason: 'NothingToUndo', message: 'the action has left no Job behind' };
   }
-  const unconfirmed: Extract<PodsEnd, { kind: 'unconfirmed' }>[] = [];
   for (const job of jobs) {
     attempt.beforeEffect();
-    const isDeleted = await deleteJob(attempt.kube, job, attempt.signal);
-    const pods = isDeleted ? await podsAfter(job, attempt, attempt.signal) : undefined;
-    if (pods?.kind === 'quiet') continue;
-    if (pods?.kind === 'unconfirmed') {
-      unconfirmed.push(pods);
-      continue;
-    }
-    const message = pods?.said ?? `${show(job)} could not be deleted while the API did not answer`;
-    return attempt.signal.reason === 'timeout'
-      ? { kind: 'retry', reason: PODS_REMAIN, message, round: 'Unclear' }
-      : { kind: 'interrupted', effect: 'Unknown', message };
+    if (await deleteJob(attempt.kube, job, attempt.signal)) continue;
+    return notUndone(attempt, `${show(job)}: ${NO_ANSWER}`);
+  }
+  const unconfirmed: Extract<PodsEnd, { kind: 'unconfirmed' }>[] = [];
+  for (const job of jobs) {
+    const pods = await podsAfter(job, attempt, attempt.signal);
+    if (pods.kind === 'waiting') return notUndone(attempt, pods.said);
+    if (pods.kind === 'unconfirmed') unconfirmed.push(pods);
   }
   const message = [`${jobs.map(show).join(', ')} deleted`, ...unconfirmed.map(({ said }) => said)].join('; ');
   const stopUnconfirmed = unconfirmed.flatMap(({ places }) => places);
@@ -133,11 +129,17 @@ export async function undo(attempt: Attempt): Promise<AttemptResult> {
   };
 }
 
+const notUndone = ({ signal }: Attempt, message: string): AttemptResult =>
+  signal.reason === 'timeout'
+    ? { kind: 'retry', reason: PODS_REMAIN, message, round: 'Unclear' }
+    : { kind: 'interrupted', effect: 'Unknown', message };
+
 /** Finds what an action has begun by its marks, stops it, and waits until it has stopped. */
 export async function settle(attempt: Attempt): Promise<AttemptResult> {
+  const { direction } = attempt.task;
   // Deleting what is to be deleted is the only end of an undo, and can be done again.
-  if (attempt.task.direction === 'undo' && attempt.custom !== true) return undo(attempt);
-  const jobs = await findJobs(attempt, attempt.task.direction);
+  if (direction === 'undo' && attempt.custom !== true) return undo(attempt);
+  const jobs = await findJobs(attempt, direction);
   const newest = jobs.at(-1);
   const end = newest === undefined ? undefined : endOf(newest);
   if (newest !== undefined && end !== undefined) {
@@ -145,12 +147,10 @@ export async function settle(attempt: Attempt): Promise<AttemptResult> {
     return result.kind === 'retry' ? { ...result, kind: 'failed', effect: 'Done' } : result;
   }
   for (const job of jobs) {
-    if (endOf(job) === undefined && !(await deleteJob(attempt.kube, job, attempt.signal))) {
-      const message = `${show(job)} could not be deleted while the API did not answer`;
-      return { kind: 'retry', reason: 'NotDeleted', message, round: 'Unclear', outputs: outputsOf(job) };
-    }
+    const left = endOf(job) === undefined ? await remove(job, attempt) : undefined;
+    if (left !== undefined) return left;
   }
-  const find = (signal: AbortSignal): Promise<Pod[]> => findPods(attempt, jobs, signal);
+  const find = (signal: AbortSignal): Promise<Pod[]> => findPods(attempt, jobs, { direction, signal });
   const known = newest ?? (await formerJob(attempt, find));
   if (known === undefined) {
     const message = 'no Job of the action is there, nor a pod of one';
@@ -165,76 +165,20 @@ export async function settle(attempt: Attempt): Promise<AttemptResult> {
   return { kind: 'failed', reason: 'Interrupted', message, outputs, effect: 'Unknown' };
 }
 
-/** The Job that is gone, as its pods, or an earlier attempt that saw them, name it. */
-async function formerJob(
+/** Deletes a Job that runs; or how it stands when that cannot be: it may go on, and whoever reads it has to know. */
+async function remove(
+  job: Job,
   attempt: Attempt,
-  find: (signal: AbortSignal) => Promise<Pod[]>,
-): Promise<Job | undefined> {
-  const { job: block } = attempt.action;
-  if (block === undefined) return undefined;
-  let pods: Pod[];
+): Promise<Extract<AttemptResult, { kind: 'failed' | 'retry' }> | undefined> {
+  const outputs = { ...outputsOf(job), stopUnconfirmed: [show(job)] };
   try {
-    pods = await find(attempt.signal);
+    if (await deleteJob(attempt.kube, job, attempt.signal)) return undefined;
+    const message = `${show(job)}: ${NO_ANSWER}`;
+    return { kind: 'retry', reason: 'NotDeleted', message, round: 'Unclear', outputs };
   } catch (error) {
-    if (attempt.signal.aborted || isRetryable(error) || !(error instanceof KubeError)) throw error;
-    // Nobody can tell whether there were any: what the action asks for tells how long they may take.
-    const plan = planJob(block, attempt);
-    return 'kind' in plan ? undefined : plan.job;
+    if (!(error instanceof KubeError)) throw error;
+    const failure = fromKubeError(error, { identity: attempt.identity, effect: 'Unknown' });
+    const message = `${show(job)} may still run, it could not be deleted; delete it by hand: ${failure.message}`;
+    return { ...failure, message, outputs };
   }
-  const namespace = namespaceOf(block, attempt);
-  const owner = pods
-    .flatMap(({ metadata }) => metadata.ownerReferences ?? [])
-    .find(({ kind }) => kind === 'Job');
-  if (owner !== undefined) return jobAt({ name: owner.name, namespace, uid: owner.uid });
-  const { jobName: name, jobUid: uid } = attempt.remembered ?? {};
-  if (typeof name !== 'string' || typeof uid !== 'string') return undefined;
-  return jobAt({ name, namespace, uid });
 }
-
-/** Marks of the action, in all its rounds. */
-function marksOf(attempt: Attempt, direction: 'forward' | 'undo'): { labelSelector: string; key: string } {
-  const { run: identity, at } = attempt.task;
-  // For an undo the marks are those of the run that made the Job.
-  const uid = direction === attempt.task.direction ? identity.uid : (identity.target?.uid ?? identity.uid);
-  return {
-    labelSelector: `${LABELS.execution}=${uid},${LABELS.action}=${positionLabel(at)}`,
-    key: attempt.key.replace(/\/(forward|undo)\/(\d+)$/, `/${direction}/$2`),
-  };
-}
-
-/** Jobs of the action in all its rounds, oldest first. */
-async function findJobs(attempt: Attempt, direction: 'forward' | 'undo'): Promise<Job[]> {
-  const { job: block } = attempt.action;
-  if (block === undefined) return [];
-  const { labelSelector, key } = marksOf(attempt, direction);
-  const { items } = await attempt.kube.list<Job>(
-    { apiVersion: 'batch/v1', kind: 'Job' },
-    { namespace: namespaceOf(block, attempt), labelSelector, signal: attempt.signal },
-  );
-  return items
-    .filter((job) => isMarkedBy(job, key))
-    .sort((a, b) => (a.metadata.creationTimestamp ?? '').localeCompare(b.metadata.creationTimestamp ?? ''));
-}
-
-/** Pods of the action in all its rounds; those of Jobs that an earlier release made have no marks. */
-async function findPods(attempt: Attempt, jobs: readonly Job[], signal: AbortSignal): Promise<Pod[]> {
-  const { job: block } = attempt.action;
-  if (block === undefined) return [];
-  const { labelSelector, key } = marksOf(attempt, attempt.task.direction);
-  const { items } = await attempt.kube.list<Pod>(
-    { apiVersion: 'v1', kind: 'Pod' },
-    { namespace: namespaceOf(block, attempt), labelSelector, signal },
-  );
-  const others = await Promise.all(jobs.map((job) => podsOf(attempt.kube, job, signal)));
-  const found = [...items.filter((pod) => isMarkedBy(pod, key)), ...others.flat()];
-  return [...new Map(found.map((pod) => [pod.metadata.uid, pod])).values()];
-}
-
-const fromReference = ({ name, namespace, uid }: ObjectReference): Job =>
-  jobAt({ name, namespace: namespace ?? 'default', uid });
-
-const jobAt = ({ uid, ...named }: { name: string; namespace: string; uid?: string | undefined }): Job => ({
-  apiVersion: 'batch/v1',
-  kind: 'Job',
-  metadata: { ...named, ...(uid !== undefined && { uid }) },
-});
