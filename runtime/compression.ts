@@ -12,7 +12,7 @@ const proto = protocol.temporal.api.common.v1.Payload;
 /** `encoding` of a compressed payload, as Temporal's Go SDK names it: its tools open them too. */
 export const COMPRESSED = 'binary/zlib';
 /** Smaller ones stay as they are: people read them in the Web UI. */
-const LEAST_BYTES = 4 * 1024;
+const LEAST_BYTES = 16 * 1024;
 /** What a payload may be inflated to: whoever can write into a history must not be able to use up all memory. */
 const MOST_BYTES = 64 * 1024 * 1024;
 

@@ -115,8 +115,21 @@ export async function checkRun(
   });
   const handle = plant.temporal.workflow.getHandle(workflowId);
   // Temporal is killed every now and then, and a query needs a worker.
-  const ask = <T>(what: string, question: () => Promise<T>): Promise<T> =>
-    eventually(what, () => question().catch(() => undefined), 300_000);
+  const ask = async <T>(what: string, question: () => Promise<T>): Promise<T> => {
+    let last: unknown;
+    const answered = eventually(
+      what,
+      () =>
+        question().catch((error: unknown) => {
+          last = error;
+          return undefined;
+        }),
+      300_000,
+    );
+    return answered.catch((error: unknown) => {
+      throw new Error(`${String(error)}; last answer: ${describeError(last)}`, { cause: last });
+    });
+  };
   const description = await eventually(
     `${workflowId} is closed`,
     () =>
@@ -171,3 +184,9 @@ async function checkChildren(
     }
   }
 }
+
+/** An error with what caused it: the client says of a query only that it failed. */
+const describeError = (error: unknown): string =>
+  error instanceof Error
+    ? [error.message, ...(error.cause === undefined ? [] : [describeError(error.cause)])].join(': ')
+    : String(error);

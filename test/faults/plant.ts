@@ -20,6 +20,7 @@ import type { ProcessSpec } from '../../local/processes.js';
 import { readState, writeJson, writeWhole } from '../../local/state.js';
 import type { PortName, State } from '../../local/state.js';
 import { checkTemporal } from '../../local/temporal-server.js';
+import { createCompressionCodec } from '../../runtime/compression.js';
 import type { Gate, Role } from './boundaries.js';
 import { startKubeProxy } from './kube-proxy.js';
 import type { KubeProxy, Upstream } from './kube-proxy.js';
@@ -98,7 +99,11 @@ export async function startPlant(options: PlantOptions): Promise<Plant> {
   const kube = createKubeClient(loadKubeConfig({ file: kubeconfig }));
   const cluster = clusterId(await readClusterUid(kube));
   const connection = await Connection.connect({ address: endpoints.temporal });
-  const temporal = new Client({ connection, namespace: endpoints.temporalNamespace });
+  const temporal = new Client({
+    connection,
+    namespace: endpoints.temporalNamespace,
+    dataConverter: { payloadCodecs: [createCompressionCodec()] },
+  });
 
   const servers = {
     etcd: serverProcess('etcd', state, async () => !(await isPortFree(state.ports.etcd ?? 0))),

@@ -16,6 +16,7 @@ import { startDetached, stopProcess, waitReady } from '../../local/processes.js'
 import type { ProcessSpec } from '../../local/processes.js';
 import { isPortFree } from '../../local/ports.js';
 import { checkTemporal } from '../../local/temporal-server.js';
+import { createCompressionCodec } from '../../runtime/compression.js';
 import { eventually, insist, insistOnCreating } from './insist.js';
 import { checkEffects, checkPlan, checkRun, DR } from './oracle.js';
 import type { Report } from './oracle.js';
@@ -276,7 +277,11 @@ async function startTemporal(
   const connection = await Connection.connect({ address });
   return {
     address,
-    client: new Client({ connection, namespace }),
+    client: new Client({
+      connection,
+      namespace,
+      dataConverter: { payloadCodecs: [createCompressionCodec()] },
+    }),
     async stop() {
       await connection.close();
       await stopProcess(record, 10_000);

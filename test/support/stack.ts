@@ -18,6 +18,7 @@ import { createKubeClient } from '../../kube/client.js';
 import type { KubeClient } from '../../kube/client.js';
 import { loadKubeConfig } from '../../kube/config.js';
 import type { KubeObject } from '../../kube/object.js';
+import { createCompressionCodec } from '../../runtime/compression.js';
 
 export interface Stack {
   kube: KubeClient;
@@ -72,7 +73,11 @@ export async function openStack(
   };
   const kube = createKubeClient(loadKubeConfig({ file: kubeconfig }));
   const connection = await Connection.connect({ address });
-  const temporal = new Client({ connection, namespace: inject('temporalNamespace') });
+  const temporal = new Client({
+    connection,
+    namespace: inject('temporalNamespace'),
+    dataConverter: { payloadCodecs: [createCompressionCodec()] },
+  });
   const namespace = unique(prefix);
   const labels: Record<string, string> =
     options.admission === undefined ? {} : { [LABELS.admission]: options.admission };
