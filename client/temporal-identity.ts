@@ -1,19 +1,11 @@
-import { isGrpcServiceError } from '@temporalio/client';
 import type { Connection } from '@temporalio/client';
+import { isRefusedByTemporal } from '../runtime/refused-by-temporal.js';
 
 /** What tells one Temporal from another. Either id may be unknown, and then says nothing. */
 export interface TemporalIdentity {
   clusterId?: string | undefined;
   namespaceId?: string | undefined;
 }
-
-const PERMISSION_DENIED = 7;
-const UNIMPLEMENTED = 12;
-const UNAUTHENTICATED = 16;
-
-/** Whether a server does not want to answer, as opposed to cannot. */
-export const isRefusedByTemporal = (error: unknown): boolean =>
-  isGrpcServiceError(error) && [PERMISSION_DENIED, UNIMPLEMENTED, UNAUTHENTICATED].includes(error.code);
 
 /**
  * Asks the server that answers now which Temporal it is. The address alone does not tell: a server may be set up anew

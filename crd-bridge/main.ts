@@ -5,14 +5,20 @@ import type { Logger } from 'pino';
 import { clusterId } from '../api/naming.js';
 import { createSealer, parseSealKeys } from '../api/seal.js';
 import { createRuns } from '../client/runs.js';
+import { createClaimWords } from '../kube/claim-words.js';
 import { createKubeClient } from '../kube/client.js';
 import { readClusterUid } from '../kube/cluster-id.js';
 import { loadKubeConfig } from '../kube/config.js';
+import { KubeError } from '../kube/error.js';
 import { ownNamespace } from '../kube/own-namespace.js';
 import { sealSecret } from '../kube/seal-secret.js';
+import { createClaimNote } from '../runtime/claim-note.js';
+import { REMEMBERED_WORDS } from '../runtime/cluster-claim.js';
 import { createDataConverter } from '../runtime/encryption/data-converter.js';
 import { serveHealth } from '../runtime/health-server.js';
+import { holdClaim } from '../runtime/hold-claim.js';
 import { createLog } from '../runtime/log.js';
+import { isRefusedByTemporal } from '../runtime/refused-by-temporal.js';
 import { sdkLog } from '../runtime/sdk-log.js';
 import { openSealRing } from '../runtime/seal-ring.js';
 import { startBridge } from './bridge.js';
@@ -35,7 +41,7 @@ async function main(config: BridgeConfig, log: Logger): Promise<void> {
     telemetryOptions: { logging: { forward: {}, filter: { core: 'WARN', other: 'ERROR' } } },
   });
   const metrics = createMetrics();
-  const state: { bridge?: Bridge; temporalError?: string | undefined; sealProblem?: string } = {
+  const state: { bridge?: Bridge; temporalError?: string | undefined; problem?: string } = {
     temporalError: 'not connected yet',
   };
   const ports = [config['health-port'], config['metrics-port']].filter((port) => port !== undefined);
@@ -47,7 +53,7 @@ async function main(config: BridgeConfig, log: Logger): Promise<void> {
       contentType: metrics.registry.contentType,
     }),
     notReady: () => [
-      ...(state.bridge?.notReady() ?? [state.sealProblem ?? 'starting']),
+      ...(state.bridge?.notReady() ?? [state.problem ?? 'starting']),
       ...(state.temporalError === undefined ? [] : [`Temporal: ${state.temporalError}`]),
     ],
   });
@@ -66,14 +72,28 @@ async function main(config: BridgeConfig, log: Logger): Promise<void> {
     readClusterUid(kube).then(clusterId),
     connectTemporal(log, dataConverter),
   ]);
+  const namespace = await ownNamespace(config.namespace);
   const sealRing = await openSealRing({
     file: config['seal-ring'],
-    secret: sealSecret({ kube, namespace: await ownNamespace(config.namespace), make: true }),
+    secret: sealSecret({ kube, namespace, make: true }),
     parse: parseSealKeys,
     log,
     onWait: (problem) => {
-      state.sealProblem = problem;
+      state.problem = problem;
     },
+  });
+  const ending = new AbortController();
+  const claim = await holdClaim({
+    words: createClaimWords({ kube, namespace, keep: REMEMBERED_WORDS }),
+    note: createClaimNote(temporal.client, cluster),
+    renews: true,
+    where: { cluster, temporal: `namespace ${temporal.namespace} of Temporal` },
+    isRefused: mayNotClaim,
+    log,
+    onWait: (problem) => {
+      state.problem = problem;
+    },
+    signal: ending.signal,
   });
   const bridge = await startBridge({
     kube,
@@ -123,9 +143,10 @@ async function main(config: BridgeConfig, log: Logger): Promise<void> {
     missing.length === 0 ? 'bridge is ready' : `bridge has read all objects; to come: ${missing.join('; ')}`,
   );
   try {
-    await Promise.race([stopped, bridge.done]);
+    await Promise.race([stopped, bridge.done, claim.lost]);
   } finally {
     clearInterval(check);
+    ending.abort();
     await bridge.stop();
     await health.close();
     codec?.close();
@@ -135,6 +156,10 @@ async function main(config: BridgeConfig, log: Logger): Promise<void> {
     });
   }
 }
+
+/** Rights and features that an installation of an earlier release may lack. */
+const mayNotClaim = (error: unknown): boolean =>
+  isRefusedByTemporal(error) || (error instanceof KubeError && [403, 404].includes(error.code));
 
 const result = readConfig(process.argv.slice(2), process.env);
 switch (result.kind) {

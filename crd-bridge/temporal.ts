@@ -3,8 +3,9 @@ import type { DataConverter } from '@temporalio/common';
 import { NativeConnection } from '@temporalio/worker';
 import { loadClientConnectConfig } from '@temporalio/envconfig';
 import { SEARCH_ATTRIBUTES } from '../workflows/contract.js';
-import { isRefusedByTemporal, readTemporalIdentity } from '../client/temporal-identity.js';
+import { readTemporalIdentity } from '../client/temporal-identity.js';
 import type { TemporalIdentity } from '../client/temporal-identity.js';
+import { isRefusedByTemporal } from '../runtime/refused-by-temporal.js';
 import type { Log } from './core/log.js';
 import { isElsewhere } from './core/temporal-identity.js';
 

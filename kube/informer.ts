@@ -91,6 +91,8 @@ export function createInformer<T extends Cacheable>(options: InformerOptions<T>)
   let synced = false;
   /** The newest version that a list or the watch has told: a later list must not be older. */
   let latest: string | undefined;
+  /** Versions of before say nothing: the server's storage was set back, and counts on from there. */
+  let wasSetBack = false;
 
   const emit = (change: Change<T>): void => {
     for (const handler of handlers) handler(change);
@@ -113,7 +115,8 @@ export function createInformer<T extends Cacheable>(options: InformerOptions<T>)
     const key = keyOf(raw.metadata.namespace, raw.metadata.name);
     const previous = objects.get(key);
     const sameUid = previous !== undefined && previous.metadata.uid === uid;
-    if (sameUid && !isNewer(raw.metadata.resourceVersion, previous.metadata.resourceVersion)) return;
+    if (sameUid && !wasSetBack && !isNewer(raw.metadata.resourceVersion, previous.metadata.resourceVersion))
+      return;
     // Lists leave out the type of their items.
     const typed: T = { ...raw, apiVersion, kind };
     const object = trim(typed);
@@ -148,9 +151,10 @@ export function createInformer<T extends Cacheable>(options: InformerOptions<T>)
     }
     for (const object of [...objects.values()]) {
       // What an own write added after the list was taken stays.
-      if (!present.has(object.metadata.uid) && !isNewer(object.metadata.resourceVersion, version))
-        remove(object, version);
+      const isLater = !wasSetBack && isNewer(object.metadata.resourceVersion, version);
+      if (!present.has(object.metadata.uid) && !isLater) remove(object, version);
     }
+    wasSetBack = false;
     latest = version;
     if (!synced) {
       synced = true;
@@ -159,13 +163,36 @@ export function createInformer<T extends Cacheable>(options: InformerOptions<T>)
     return version;
   }
 
+  /**
+   * A server whose storage was restored from a backup does not know the version that a watch would go on from, and says
+   * nothing until it gets there: what happens meanwhile would be missed. It was started anew then, so the watch broke off.
+   */
+  async function refuseFuture(version: string, signal: AbortSignal): Promise<void> {
+    const { metadata } = await kube.list(
+      { apiVersion, kind },
+      { ...selected, limit: 1, metadataOnly: true, signal },
+    );
+    if (isNewer(version, metadata.resourceVersion)) throw setBack(version, metadata.resourceVersion);
+  }
+
+  function setBack(known: string, now: string): KubeError {
+    wasSetBack = true;
+    latest = undefined;
+    tombstones.clear();
+    return new KubeError(`the server's storage was set back from version ${known} to ${now}`, {
+      code: 410,
+      reason: 'SetBack',
+    });
+  }
+
   async function watch(
-    from: string,
+    from: { version: string; isListed: boolean },
     signal: AbortSignal,
     onProgress: (version: string) => void,
   ): Promise<void> {
-    let version = from;
-    while (!signal.aborted) {
+    let { version } = from;
+    for (let isListed = from.isListed; !signal.aborted; isListed = false) {
+      if (!isListed) await refuseFuture(version, signal);
       for await (const event of kube.watch<T>(
         { apiVersion, kind },
         { ...selected, resourceVersion: version, signal },
@@ -184,8 +211,9 @@ export function createInformer<T extends Cacheable>(options: InformerOptions<T>)
     let wait = minMs;
     while (!signal.aborted) {
       try {
+        const isListed = version === undefined;
         version ??= await list(signal);
-        await watch(version, signal, (seen) => {
+        await watch({ version, isListed }, signal, (seen) => {
           version = seen;
           wait = minMs;
         });

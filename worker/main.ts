@@ -10,14 +10,20 @@ import { createEgressPolicy } from '../activities/egress.js';
 import { createNotes } from '../activities/notes.js';
 import { clusterId } from '../api/naming.js';
 import { createSealer, parseSealKeys } from '../api/seal.js';
+import { createClaimWords } from '../kube/claim-words.js';
 import { createKubeClient } from '../kube/client.js';
 import { readClusterUid } from '../kube/cluster-id.js';
 import { loadKubeConfig } from '../kube/config.js';
+import { KubeError } from '../kube/error.js';
 import { ownNamespace } from '../kube/own-namespace.js';
 import { sealSecret } from '../kube/seal-secret.js';
+import { createClaimNote } from '../runtime/claim-note.js';
+import { REMEMBERED_WORDS } from '../runtime/cluster-claim.js';
 import { createDataConverter, isEncrypted } from '../runtime/encryption/data-converter.js';
 import { serveHealth } from '../runtime/health-server.js';
+import { holdClaim } from '../runtime/hold-claim.js';
 import { createLog } from '../runtime/log.js';
+import { isRefusedByTemporal } from '../runtime/refused-by-temporal.js';
 import { runWorkers } from '../runtime/run-worker.js';
 import { sdkLog } from '../runtime/sdk-log.js';
 import { openSealRing } from '../runtime/seal-ring.js';
@@ -71,21 +77,35 @@ async function main(): Promise<void> {
     loadKubeConfig({ ...(config.kubeconfig !== undefined && { file: config.kubeconfig }) }),
   );
   const cluster = clusterId(await readClusterUid(kube));
+  const installation = await ownNamespace(config.namespace);
   const sealRing = await openSealRing({
     file: config.sealRing,
-    secret: sealSecret({ kube, namespace: await ownNamespace(config.namespace), make: false }),
+    secret: sealSecret({ kube, namespace: installation, make: false }),
     parse: parseSealKeys,
     log,
     onWait: (problem) => {
       state.notReady = [problem];
     },
   });
-  const { connectionOptions, namespace } = loadClientConnectConfig();
+  const { connectionOptions, namespace = 'default' } = loadClientConnectConfig();
   const connection = await NativeConnection.connect(connectionOptions);
   const client = new Client({
     connection,
-    namespace: namespace ?? 'default',
+    namespace,
     dataConverter,
+  });
+  const ending = new AbortController();
+  const claim = await holdClaim({
+    words: createClaimWords({ kube, namespace: installation, keep: REMEMBERED_WORDS }),
+    note: createClaimNote(client, cluster),
+    renews: false,
+    where: { cluster, temporal: `namespace ${namespace} of Temporal` },
+    isRefused: mayNotClaim,
+    log,
+    onWait: (problem) => {
+      state.notReady = [problem];
+    },
+    signal: ending.signal,
   });
   const workers = await createWorkers({
     cluster,
@@ -109,7 +129,7 @@ async function main(): Promise<void> {
     }),
     common: {
       connection,
-      namespace: namespace ?? 'default',
+      namespace,
       dataConverter,
       // A cancel reaches an activity only with the answer to a heartbeat; how often they come is the activity's to say.
       maxHeartbeatThrottleInterval: '300ms',
@@ -130,19 +150,30 @@ async function main(): Promise<void> {
     slots: { actions: config.maxActivities, waits: config.maxWaits },
   });
 
+  const shutDown = (why: string): void => {
+    state.notReady = [why];
+    for (const worker of workers) if (worker.getState() === 'RUNNING') worker.shutdown();
+  };
   const stop = (signal: NodeJS.Signals): void => {
     log.info({ signal }, 'stopping: running actions may finish');
-    state.notReady = ['stopping'];
-    for (const worker of workers) if (worker.getState() === 'RUNNING') worker.shutdown();
+    shutDown('stopping');
   };
   process.once('SIGTERM', stop);
   process.once('SIGINT', stop);
 
   state.notReady = [];
-  log.info({ cluster, namespace: namespace ?? 'default', server: kube.server }, 'worker is ready');
+  log.info({ cluster, namespace, server: kube.server }, 'worker is ready');
+  // What another cluster's runs ask for must not begin here; what is under way may end.
+  let lost: Error | undefined;
+  claim.lost.catch((error: Error) => {
+    lost = error;
+    shutDown(error.message);
+  });
   try {
     await runWorkers(workers);
+    if (lost !== undefined) throw lost;
   } finally {
+    ending.abort();
     await health.close();
     // A worker that has not ended holds it.
     await connection.close().catch((error: unknown) => {
@@ -150,6 +181,10 @@ async function main(): Promise<void> {
     });
   }
 }
+
+/** Rights and features that an installation of an earlier release may lack. */
+const mayNotClaim = (error: unknown): boolean =>
+  isRefusedByTemporal(error) || (error instanceof KubeError && [403, 404].includes(error.code));
 
 /** The SDK's own exporter serves nothing but metrics; it gets a port of its own behind ours. */
 function freePort(): Promise<number> {

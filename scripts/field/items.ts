@@ -136,8 +136,8 @@ export const FIELD: readonly FieldItem[] = [
   {
     number: 25,
     fault: 'Restored etcd: watches of the future, two hubs of one identity',
-    now: '',
-    open: 'not mended',
+    now: 'A cache whose server was set back lists anew; the second installation of a cluster id says `ClusterIdentityTaken`',
+    open: 'the lowest Kubernetes version',
   },
   { number: 26, fault: 'Schemas narrower and looser than the seed', now: '', open: 'not mended' },
 ];

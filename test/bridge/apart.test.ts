@@ -1,15 +1,19 @@
 /**
  * A bridge on a control plane and a Temporal of its own, which can be set and taken away as the shared ones cannot: it may
- * not act with its own rights, and its Temporal dies.
+ * not act with its own rights, its Temporal dies, and its etcd is restored.
  */
-import { mkdtemp, rm } from 'node:fs/promises';
+import { cp, mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { ANNOTATIONS, API_VERSION, FINALIZERS } from '../../api/group.js';
 import type { DRPlan, DRPlanExecution } from '../../api/types.js';
+import { createInformer } from '../../kube/informer.js';
+import type { Cacheable } from '../../kube/informer.js';
+import { readEndpoints } from '../../local/endpoints.js';
 import { down, up } from '../../local/index.js';
 import type { UpOptions, UpResult } from '../../local/index.js';
+import { dataPaths } from '../../local/paths.js';
 import { condition, http, openStack, poll } from '../support/stack.js';
 import type { Stack } from '../support/stack.js';
 import { startReplica } from './replica.js';
@@ -86,7 +90,7 @@ describe('a deletion while Temporal is away', () => {
     });
     const running = await stack.execute('kept');
     await stack.until(running, (now) => now.status?.temporal?.runId !== undefined);
-    process.kill(parts.endpoints.pids.temporal ?? 0, 'SIGKILL');
+    process.kill(parts.endpoints.pids.temporal ?? NaN, 'SIGKILL');
     await stack.kube.delete(execution(running.metadata.name));
     const held = await stack.until(
       running,
@@ -103,5 +107,54 @@ describe('a deletion while Temporal is away', () => {
       () => stack.kube.get<DRPlanExecution>(execution(running.metadata.name)),
       (found) => found === undefined,
     );
+  });
+});
+
+describe('a restore of etcd', () => {
+  it('[F25] ends in a fresh list, though the watch would go on from a version of the future', async () => {
+    const { kube, namespace } = stack;
+    const key = (name: string) => ({ apiVersion: 'v1', kind: 'ConfigMap', namespace, name });
+    const write = (name: string, value: string) =>
+      kube.patch(
+        key(name),
+        { apiVersion: 'v1', kind: 'ConfigMap', metadata: { name }, data: { value } },
+        { kind: 'apply', fieldManager: 'test' },
+      );
+    const informer = createInformer<Cacheable & { data?: Record<string, string> }>({
+      kube,
+      apiVersion: 'v1',
+      kind: 'ConfigMap',
+    });
+    const stop = new AbortController();
+    const following = informer.run(stop.signal);
+    const seen = (name: string, value: string | undefined) =>
+      poll(
+        () => Promise.resolve(informer.get(namespace, name)?.data?.['value']),
+        (found) => found === value,
+      );
+    const { etcdEphemeral: folder } = dataPaths(options.dataDir);
+    const restart = async (whileDown: () => Promise<void>): Promise<void> => {
+      const pids = (await readEndpoints(dataPaths(options.dataDir).endpoints))?.pids;
+      for (const pid of [pids?.apiserver, pids?.etcd]) process.kill(pid ?? NaN, 'SIGKILL');
+      await whileDown();
+      await up(options);
+    };
+
+    await write('kept', 'before');
+    await restart(() => cp(folder, `${folder}-backup`, { recursive: true }));
+    await seen('kept', 'before');
+    await write('kept', 'lost');
+    for (let count = 0; count < 50; count += 1) await write('new', String(count));
+    await seen('new', '49');
+    await restart(async () => {
+      await rm(folder, { recursive: true });
+      await cp(`${folder}-backup`, folder, { recursive: true });
+    });
+    await seen('new', undefined);
+    await seen('kept', 'before');
+    await write('kept', 'after');
+    await seen('kept', 'after');
+    stop.abort();
+    await following;
   });
 });

@@ -5,8 +5,6 @@
 import { execFile } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
-import { createServer } from 'node:net';
-import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
@@ -20,6 +18,7 @@ import type { KubeClient } from '../../kube/client.js';
 import { loadKubeConfig } from '../../kube/config.js';
 import { down, up } from '../../local/index.js';
 import type { UpOptions, UpResult } from '../../local/index.js';
+import { freePort } from '../support/free-port.js';
 import { historyTexts } from '../support/histories.js';
 import { startRecorder } from '../support/recorder.js';
 import type { Recorder } from '../support/recorder.js';
@@ -64,17 +63,6 @@ afterAll(async () => {
   await Promise.all([down(options), recorder.close()]);
   await rm(join(options.dataDir, '..'), { recursive: true, force: true });
 });
-
-function freePort(): Promise<number> {
-  return new Promise((resolve) => {
-    const server = createServer().listen(0, '127.0.0.1', () => {
-      const { port } = server.address() as AddressInfo;
-      server.close(() => {
-        resolve(port);
-      });
-    });
-  });
-}
 
 const dr = (kind: string, name: string, spec: unknown) => ({
   apiVersion: API_VERSION,

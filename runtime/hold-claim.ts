@@ -1,0 +1,83 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Logger } from 'pino';
+import { createClusterClaim } from './cluster-claim.js';
+import type { ClaimNote, ClaimWords } from './cluster-claim.js';
+
+/** A claim that was held when it was opened. */
+export interface HeldClaim {
+  /** Rejects when another installation has taken the cluster id over: then nothing may be done any more. */
+  readonly lost: Promise<never>;
+}
+
+/** Time between two looks while the claim is held, in milliseconds. */
+const HELD_MS = 20_000;
+/** While it is not, somebody waits. */
+const TAKEN_MS = 5000;
+
+/**
+ * Waits until this installation is the one that answers for its cluster id, and looks again and again whether it still is.
+ *
+ * An installation that may not claim goes without, and says so once: the rights for it came later than the installation.
+ *
+ * @param options.renews false: only looks, as a worker does
+ * @param options.where the cluster id and the place in Temporal, for people
+ * @param options.isRefused whether an error says that a right or a server's feature is missing
+ * @param options.onWait told why nothing is begun
+ */
+export async function holdClaim(options: {
+  words: ClaimWords;
+  note: ClaimNote;
+  renews: boolean;
+  where: { cluster: string; temporal: string };
+  isRefused: (error: unknown) => boolean;
+  log: Logger;
+  onWait: (problem: string) => void;
+  signal: AbortSignal;
+  heldMs?: number;
+  takenMs?: number;
+}): Promise<HeldClaim> {
+  const { where, isRefused, log, onWait, signal } = options;
+  const claim = createClusterClaim(options);
+  const { heldMs = HELD_MS, takenMs = TAKEN_MS } = options;
+  const taken = takenMessage(where);
+
+  for (let shown: string | undefined; !signal.aborted;) {
+    const found = await claim.look().catch((error: unknown) => ({ kind: 'unknown', error }) as const);
+    if (found.kind === 'held') break;
+    if (found.kind === 'unknown' && isRefused(found.error)) {
+      log.warn(
+        { err: found.error, cluster: where.cluster },
+        'may not claim the cluster id: another installation that was restored from the same etcd would not be noticed',
+      );
+      return { lost: new Promise(() => undefined) };
+    }
+    const problem =
+      found.kind === 'taken'
+        ? taken
+        : `cannot tell whether another installation has this cluster id: ${String(found.error)}`;
+    if (problem !== shown) log.error({ cluster: where.cluster }, problem);
+    shown = problem;
+    onWait(problem);
+    await sleep(takenMs, undefined, { signal }).catch(() => undefined);
+  }
+
+  const lost = (async () => {
+    while (!signal.aborted) {
+      await sleep(heldMs, undefined, { signal }).catch(() => undefined);
+      if (signal.aborted) break;
+      // What cannot be told now must not stop a failover.
+      const found = await claim.look().catch((error: unknown) => {
+        log.warn({ err: error }, 'cannot tell whether this installation still has its cluster id');
+      });
+      if (found?.kind === 'taken') throw new Error(taken);
+    }
+    return new Promise<never>(() => undefined);
+  })();
+  lost.catch(() => undefined);
+  return { lost };
+}
+
+const takenMessage = ({ cluster, temporal }: { cluster: string; temporal: string }): string =>
+  `ClusterIdentityTaken: another installation answers for cluster ${cluster} in ${temporal}; ` +
+  'most likely its cluster and this one were restored from the same backup of etcd. Nothing is begun here. ' +
+  'Stop the other one, and this one goes on within a minute and a half; to keep both, give one of them a Temporal namespace of its own';
