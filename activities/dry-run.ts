@@ -25,7 +25,7 @@ export interface Finding {
   level: 'ok' | 'warning' | 'problem' | 'untried';
   /**
    * The reason that the action would fail with; those of the other levels are `Accepted`, `TakesOver`, `TakesAway`,
-   * `ReplacesList`, `NotChecked` and `NotTried`.
+   * `ReplacesList`, `LiteralPlaceholder`, `NotChecked` and `NotTried`.
    */
   reason: string;
   message: string;

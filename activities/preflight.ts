@@ -5,6 +5,7 @@
 import { randomUUID } from 'node:crypto';
 import { pino } from 'pino';
 import { fieldManager, idempotencyKey } from '../api/naming.js';
+import { describeLiteral, placeholderIn } from '../api/parameters.js';
 import type { Policy } from '../api/policy.js';
 import { RenderError } from '../api/render.js';
 import type { ActionBody } from '../api/run.js';
@@ -104,7 +105,7 @@ export async function preflight(options: PreflightOptions): Promise<ActionPrefli
           workflow: ref?.name ?? '',
           action: body.action.name,
           type: body.action.type as ActionType,
-          findings: [],
+          findings: warnOfLiterals(body),
           writes: [],
         };
         const attempt = attemptOf(run, at, body, options);
@@ -114,6 +115,16 @@ export async function preflight(options: PreflightOptions): Promise<ActionPrefli
     }
   }
   return results;
+}
+
+/** Values that an action uses and that hold a placeholder: it stays literal, which is hardly what was meant. */
+function warnOfLiterals({ params }: ActionBody): Finding[] {
+  return Object.entries(params).flatMap(([name, value]): Finding[] => {
+    const found = placeholderIn(value);
+    return found === undefined
+      ? []
+      : [{ level: 'warning', reason: 'LiteralPlaceholder', message: describeLiteral(name, found) }];
+  });
 }
 
 function attemptOf(

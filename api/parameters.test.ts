@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { mergeParameters, unknownParameters } from './parameters.js';
+import { literalPlaceholders, mergeParameters, unknownParameters } from './parameters.js';
 import type { Parameter } from './types.js';
 
 const at = 'start' as const;
@@ -205,4 +205,23 @@ test('unknownParameters names only what no workflow knows', () => {
     'spec.params',
   );
   expect(reasons(problems)).toEqual(['warning UnknownParameter spec.params[1]']);
+});
+
+test('[F16] literalPlaceholders names values and defaults that hold a placeholder, and nothing else', () => {
+  const problems = literalPlaceholders(
+    [
+      { name: 'a', value: 'x-{{ .params.b }}' },
+      { name: 'b', default: '$(planName)' },
+      { name: 'c', value: 'given', default: '{{ .params.b }}' },
+      { name: 'd', value: '{{ .Values.b }} $(date)' },
+      { name: 'e', value: 3 },
+      { name: 'f' },
+    ],
+    'spec.params',
+  );
+  expect(reasons(problems)).toEqual([
+    'warning LiteralPlaceholder spec.params[0].value',
+    'warning LiteralPlaceholder spec.params[1].default',
+  ]);
+  expect(problems[0]?.message).toContain('parameter "a" holds {{ .params.b }}, which stays this text');
 });

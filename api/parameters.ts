@@ -1,3 +1,4 @@
+import { findPlaceholders } from './placeholders.js';
 import type { Problem } from './problem.js';
 import type { Parameter, Scalar } from './types.js';
 import { checkValueFrom, isPending } from './value-from.js';
@@ -128,6 +129,35 @@ export function unknownParameters(
     known.has(entry.name) ? [] : [unknown(entry.name, `${path}[${index}]`)],
   );
 }
+
+/**
+ * Warns about values and defaults that hold a placeholder: values go in once, so it stays the text that it is (plan
+ * semantics, §2). For the lists that a person has written; `path` is the field path of the list.
+ */
+export function literalPlaceholders(entries: readonly Parameter[], path: string): Problem[] {
+  return entries.flatMap((entry, index): Problem[] => {
+    const isDefault = entry.value === undefined || entry.value === null;
+    const found = placeholderIn(isDefault ? entry.default : entry.value);
+    if (found === undefined) return [];
+    return [
+      {
+        severity: 'warning',
+        path: `${path}[${index}].${isDefault ? 'default' : 'value'}`,
+        reason: 'LiteralPlaceholder',
+        message: describeLiteral(entry.name, found),
+      },
+    ];
+  });
+}
+
+/** The first placeholder that a value holds. */
+export function placeholderIn(value: Scalar | null | undefined): string | undefined {
+  return typeof value === 'string' ? findPlaceholders(value).placeholders[0]?.text : undefined;
+}
+
+/** What is said of a parameter whose value holds a placeholder. */
+export const describeLiteral = (name: string, placeholder: string): string =>
+  `the value of parameter "${name}" holds ${placeholder}, which stays this text: values are not filled in again; give the value itself, or write the placeholder where the parameter is used`;
 
 function apply(candidates: Map<string, Candidate>, entry: Parameter, path: string, declares: boolean): void {
   const previous = candidates.get(entry.name);

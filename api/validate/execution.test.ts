@@ -16,6 +16,11 @@ describe('validateExecutionSpec', () => {
     ['an execute', execute, []],
     ['a revert', revert, []],
     ['parameters', { ...execute, params: [{ name: 'x', value: 3 }], runMode: 'Drill', rerun: 'Allowed' }, []],
+    [
+      '[F16] a value that holds a placeholder, which stays literal',
+      { ...execute, params: [{ name: 'x', value: 'a-{{ .params.y | default "1" }}' }] },
+      ['warning LiteralPlaceholder spec.params[0].value'],
+    ],
     ['no plan', { operationType: 'Execute' }, ['error InvalidField spec.planRef']],
     [
       'a plan in another namespace',

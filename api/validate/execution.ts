@@ -1,4 +1,4 @@
-import { mergeParameters } from '../parameters.js';
+import { literalPlaceholders, mergeParameters } from '../parameters.js';
 import type { Problem } from '../problem.js';
 import { executionSpecSchema } from '../schema/execution.js';
 import type { DRPlanExecutionSpec } from '../types.js';
@@ -19,6 +19,7 @@ export function validateExecutionSpec(execution: unknown): Problem[] {
     ...checkName(spec.planRef, 'spec.planRef', 'subdomain'),
     ...checkReferable(spec.params ?? [], 'spec.params', 'parameter'),
     ...problems,
+    ...literalPlaceholders(spec.params ?? [], 'spec.params'),
     ...checkRequestedAt(spec),
     ...checkMode(spec),
     ...(spec.operationType === 'Revert' ? checkRevert(spec) : checkExecute(spec)),

@@ -152,6 +152,20 @@ describe('parameters', () => {
     ]);
   });
 
+  it('[F16] warn where their value holds a placeholder, which stays literal', () => {
+    const given = [{ name: 'site', value: '{{ .params.other }}' }];
+    const url = 'https://x/{{ .params.site }}';
+    expect(one([{ name: 'site' }], { globalParams: given }, url)).toEqual([
+      'warning LiteralPlaceholder spec.globalParams[0].value',
+    ]);
+    const stages = [stage('a', { workflows: [use('w', { params: given })] })];
+    expect(one([{ name: 'site' }], { stages }, url)).toEqual([
+      'warning LiteralPlaceholder spec.stages[0].workflows[0].params[0].value',
+    ]);
+    // The workflow itself was told so.
+    expect(one([{ name: 'site', default: '$(params.other)' }], {}, url)).toEqual([]);
+  });
+
   it('that nobody knows are most likely misspelt', () => {
     expect(one([], { globalParams: [{ name: 'sitte', value: 'b' }] })).toEqual([
       'warning UnknownParameter spec.globalParams[0]',

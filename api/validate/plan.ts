@@ -1,7 +1,7 @@
 import { isAccountName } from '../authority.js';
 import { MAX_ACTIONS } from '../compile.js';
 import { isObject } from '../json.js';
-import { mergeParameters, unknownParameters } from '../parameters.js';
+import { literalPlaceholders, mergeParameters, unknownParameters } from '../parameters.js';
 import type { MergedParameters } from '../parameters.js';
 import { dedupeProblems, describeProblems, errorsOf } from '../problem.js';
 import type { WorkflowSpecLookup } from '../nested-plans.js';
@@ -104,6 +104,7 @@ class PlanCheck {
       ...checkUnique(stages, path, 'stage'),
       ...checkDependencies(stages, path, 'stage'),
       ...checkReferable(globalParams, 'spec.globalParams', 'parameter'),
+      ...literalPlaceholders(globalParams, 'spec.globalParams'),
       ...checkAccountName(this.#spec.serviceAccountName),
       ...checkOnFailure(this.#spec),
       ...checkReserved(globalParams),
@@ -162,6 +163,7 @@ class PlanCheck {
     const use = stage.workflows[index];
     if (use === undefined) return 0;
     const path = `spec.stages[${stageIndex}].workflows[${index}]`;
+    this.#problems.push(...literalPlaceholders(use.params ?? [], `${path}.params`));
     const namespace = use.workflowRef.namespace || this.#namespace;
     const key = `${namespace}/${use.workflowRef.name}`;
     if (!this.#workflows.has(key))

@@ -840,6 +840,10 @@ describe('rules', () => {
       'error InvalidParameter spec.parameters[0].default',
     ]);
     expect(declare({ valueFrom: {} })).toEqual(['error UnsupportedField spec.parameters[0].valueFrom']);
+    // [F16]
+    expect(declare({ default: '{{ .params.y }}' })).toEqual([
+      'warning LiteralPlaceholder spec.parameters[0].default',
+    ]);
   });
 
   it('cannot be overflown by depth or size', () => {

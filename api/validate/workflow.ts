@@ -1,5 +1,5 @@
 import { hookOf, rankOf } from '../hooks.js';
-import { mergeParameters } from '../parameters.js';
+import { literalPlaceholders, mergeParameters } from '../parameters.js';
 import { dedupeProblems } from '../problem.js';
 import type { Problem } from '../problem.js';
 import { checkOutputs, mentionsOf } from '../references.js';
@@ -63,6 +63,7 @@ function checkDeclarations(parameters: readonly Parameter[]): Problem[] {
     ...checkReferable(parameters, path, 'parameter'),
     // Whoever uses the workflow gives the value.
     ...problems.filter((problem) => problem.reason !== 'MissingParameter'),
+    ...literalPlaceholders(parameters, path),
   ];
 }
 

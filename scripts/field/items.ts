@@ -98,8 +98,7 @@ export const FIELD: readonly FieldItem[] = [
   {
     number: 16,
     fault: 'A value that holds a placeholder stayed literal without a word',
-    now: 'It warns',
-    open: 'not whole yet',
+    now: 'It warns, at admission, in `drover validate` and in preflight',
   },
   {
     number: 17,

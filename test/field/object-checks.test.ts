@@ -133,6 +133,24 @@ describe('admission', () => {
     );
   });
 
+  it('[F16] warns of values that hold a placeholder, of workflows, plans and executions', async () => {
+    const name = unique('literal');
+    const value = 'of {{ .params.other }}';
+    const warning = expect.stringContaining('holds {{ .params.other }}, which stays this text') as string;
+    const manifest = configMap(name, { data: { a: '{{ .params.site }}' } });
+    const actions = [act('a', 'Apply', manifest)];
+    const parameters = [{ name: 'site', default: value }];
+    const stages = [{ name: 's', workflows: [{ workflowRef: { name } }] }];
+    const globalParams = [{ name: 'site', value }];
+    const execution = { planRef: name, operationType: 'Execute', params: globalParams };
+    const asked = [
+      await ask(stack.namespace, 'DRWorkflow', name, { parameters, actions }),
+      await ask(stack.namespace, 'DRPlan', name, { stages, globalParams }),
+      await ask(stack.namespace, 'DRPlanExecution', name, execution, { dryRun: true }),
+    ];
+    expect(asked).toMatchObject(asked.map(() => ({ status: 201, warnings: [warning] })));
+  });
+
   it('[F8] warns of a merge patch that replaces a list of named items', async () => {
     const patch = deployment('d', withContainers({ name: 'web', image: 'web:2' }));
     const asked = await send(act('patch', 'Patch', patch));
@@ -309,6 +327,18 @@ describe('preflight', () => {
       strategic: [expect.stringMatching(/^ok Accepted: /)],
       lenient: [expect.stringMatching(/^ok Accepted: /)],
     });
+  });
+
+  it('[F16] warns of an action that uses a value with a placeholder', async () => {
+    const plan = planOf('literal');
+    plan.spec.globalParams = [{ name: 'site', value: '$(params.other)' }];
+    const manifest = (data: object) => configMap('literal', { data });
+    const found = await tried(plan, [
+      act('uses', 'Create', manifest({ a: '{{ .params.site }}' })),
+      act('not', 'Create', manifest({ a: '1' })),
+    ]);
+    expect(found.uses?.[0]).toMatch(/^warning LiteralPlaceholder: .*"site" holds \$\(params\.other\)/);
+    expect(found.not).toEqual([expect.stringMatching(/^ok /)]);
   });
 
   it('[F8] counts on definitions and namespaces that earlier actions, or the same one, make', async () => {
