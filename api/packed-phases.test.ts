@@ -18,7 +18,11 @@ describe('[F3] packed phases', () => {
   });
 
   it('come back as they were, whatever they are', () => {
-    const phase = fc.oneof({ weight: 9, arbitrary: fc.constantFrom(...PHASES) }, fc.string());
+    const phase = fc.oneof(
+      { weight: 9, arbitrary: fc.constantFrom(...PHASES) },
+      fc.string(),
+      fc.constant('valueOf'),
+    );
     fc.assert(
       fc.property(fc.array(phase, { maxLength: 300 }), (phases) => {
         const names = namesOf(phases.length);

@@ -3,14 +3,14 @@
  * far", stands in each of 2,000 actions: sent by name, their phases would fill a history with the square of that.
  */
 
-const LETTERS: Readonly<Record<string, string>> = {
-  Pending: 'P',
-  Running: 'R',
-  Succeeded: 'S',
-  Failed: 'F',
-  Skipped: 'K',
-};
-const PHASES = new Map(Object.entries(LETTERS).map(([phase, letter]) => [letter, phase]));
+const LETTERS: ReadonlyMap<string, string> = new Map([
+  ['Pending', 'P'],
+  ['Running', 'R'],
+  ['Succeeded', 'S'],
+  ['Failed', 'F'],
+  ['Skipped', 'K'],
+]);
+const PHASES = new Map([...LETTERS].map(([phase, letter]) => [letter, phase]));
 const RUN = /([A-Z]|"(?:[^"\\]|\\.)*")(\d*)/y;
 
 /** Names and phases that take no more than this, in characters, are sent as they are: then nobody has to look names up. */
@@ -30,7 +30,7 @@ export function packPhases(phases: readonly string[]): string {
     let end = at + 1;
     while (end < phases.length && phases[end] === phase) end += 1;
     const length = end - at;
-    text += (LETTERS[phase] ?? JSON.stringify(phase)) + (length === 1 ? '' : String(length));
+    text += (LETTERS.get(phase) ?? JSON.stringify(phase)) + (length === 1 ? '' : String(length));
     at = end;
   }
   return text;
