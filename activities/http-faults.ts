@@ -1,3 +1,4 @@
+import { causesOf, codeOf } from './causes.js';
 import { EgressRefused } from './egress.js';
 import { printable } from './text.js';
 
@@ -42,7 +43,7 @@ export const SPEAKS_TLS: Fault = {
  * tells may be wrapped in another.
  */
 export function faultOf(error: unknown, { sent }: { sent: boolean }): Fault {
-  const chain = chainOf(error);
+  const chain = causesOf(error);
   const inner = chain.at(-1);
   const detail = inner instanceof Error ? inner.message || (codeOf(inner) ?? inner.name) : String(inner);
   for (const link of chain) {
@@ -52,9 +53,15 @@ export function faultOf(error: unknown, { sent }: { sent: boolean }): Fault {
   return { reason: sent ? 'ConnectionLost' : 'Unreachable', detail };
 }
 
+/** Whether TLS failed because the other side does not speak it. */
+export const meetsNoTls = (error: unknown): boolean =>
+  causesOf(error).some(
+    (link) => NO_TLS.test(codeOf(link) ?? '') || (link instanceof Error && NO_TLS_WORDS.test(link.message)),
+  );
+
 /** Whether the server ended the connection without a word. */
 export const isSilentEnd = (error: unknown): boolean =>
-  chainOf(error).some((link) => ['UND_ERR_SOCKET', 'ECONNRESET', 'EPIPE'].includes(codeOf(link) ?? ''));
+  causesOf(error).some((link) => ['UND_ERR_SOCKET', 'ECONNRESET', 'EPIPE'].includes(codeOf(link) ?? ''));
 
 function knownFault(error: unknown, detail: string): Fault | undefined {
   if (error instanceof EgressRefused) return { reason: 'EgressRefused', detail: error.message };
@@ -92,6 +99,9 @@ function notHttp(error: Error): Fault {
 /** Those that OpenSSL gives when what comes back is no TLS record. */
 const NO_TLS =
   /WRONG_VERSION_NUMBER|PACKET_LENGTH_TOO_LONG|RECORD_LAYER_FAILURE|UNEXPECTED_MESSAGE|HTTP_REQUEST/;
+/** The same in words, for clients that put a code of their own over it. */
+const NO_TLS_WORDS =
+  /SSL routines:[^:]*:(wrong version number|packet length too long|record layer failure|unexpected message|http request)/i;
 
 function tlsFault(error: unknown, code: string): Fault {
   const { reason, message } = error as { reason?: unknown; message?: string };
@@ -107,21 +117,4 @@ function tlsFault(error: unknown, code: string): Fault {
     reason: 'TLSError',
     detail: `no TLS connection could be agreed on (${said}); check which TLS versions and certificates the server asks for`,
   };
-}
-
-/** An error and its causes, outermost first. */
-function chainOf(error: unknown): unknown[] {
-  const chain: unknown[] = [];
-  for (let link = error; link !== undefined && !chain.includes(link); link = causeOf(link)) chain.push(link);
-  return chain;
-}
-
-function causeOf(error: unknown): unknown {
-  if (error instanceof AggregateError && error.errors.length > 0) return error.errors[0];
-  return error instanceof Error && error.cause instanceof Error ? error.cause : undefined;
-}
-
-function codeOf(error: unknown): string | undefined {
-  const code = (error as { code?: unknown } | null | undefined)?.code;
-  return typeof code === 'string' ? code : undefined;
 }

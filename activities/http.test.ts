@@ -284,7 +284,7 @@ describe('answers', () => {
     );
     const before = process.memoryUsage().rss;
     expect(await send({ url })).toMatchObject({ outputs: { httpResponse: { body: 'x'.repeat(1000) } } });
-    expect(process.memoryUsage().rss - before).toBeLessThan(128 * 1024 * 1024);
+    expect(process.memoryUsage().rss - before).toBeLessThan(32 * 1024 * 1024);
   });
 
   it('is given up with the attempt when it drips for ever [SEC7]', async () => {

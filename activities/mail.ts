@@ -1,9 +1,11 @@
 import { createHash } from 'node:crypto';
 import type { Socket } from 'node:net';
 import { createTransport } from 'nodemailer';
+import { causesOf, codeOf } from './causes.js';
 import { EgressRefused } from './egress.js';
 import type { EgressPolicy } from './egress.js';
 import type { Attempt, AttemptResult } from './handler.js';
+import { meetsNoTls } from './http-faults.js';
 import type { Message } from './notify-message.js';
 import type { Redactor } from './redact.js';
 import { cutText, printable } from './text.js';
@@ -105,21 +107,21 @@ const CERTIFICATE = /certificate|self-signed|SSL routines/i;
 
 /** SMTP's 4yz answers may change by themselves, 5yz do not (RFC 5321, 4.2.1). */
 function explain(error: unknown, shown: string, redact: Redactor): AttemptResult {
-  const { code = '', responseCode } = (error ?? {}) as { code?: string; responseCode?: number };
-  const detail = cutText(
-    printable(redact(error instanceof Error ? error.message : String(error))),
-    DETAIL_CHARACTERS,
-    '…',
-  );
-  if (error instanceof EgressRefused) {
+  const chain = causesOf(error);
+  const codes = new Set(chain.map(codeOf));
+  const responseCode = chain.map(answerOf).find((code) => code !== undefined);
+  const told = (text: string): string => cutText(printable(redact(text)), DETAIL_CHARACTERS, '…');
+  const refused = chain.find((link) => link instanceof EgressRefused);
+  if (refused !== undefined) {
     return {
       kind: 'failed',
       reason: 'EgressRefused',
-      message: `${shown} is not allowed: ${detail}`,
+      message: `${shown} is not allowed: ${told(refused.message)}`,
       effect: 'None',
     };
   }
-  if (code === 'EAUTH') {
+  const detail = told(error instanceof Error ? error.message : String(error));
+  if (codes.has('EAUTH')) {
     return {
       kind: 'failed',
       reason: 'LoginRefused',
@@ -128,7 +130,15 @@ function explain(error: unknown, shown: string, redact: Redactor): AttemptResult
     };
   }
   // The library puts its own code over that of a certificate that was not accepted.
-  if (code === 'ETLS' || (code === 'ESOCKET' && CERTIFICATE.test(detail))) {
+  if (meetsNoTls(error)) {
+    return {
+      kind: 'failed',
+      reason: 'TLSError',
+      message: `${shown}: the server does not speak TLS on this port; use security StartTLS, or the port that serves TLS`,
+      effect: 'None',
+    };
+  }
+  if (codes.has('ETLS') || (codes.has('ESOCKET') && CERTIFICATE.test(detail))) {
     return {
       kind: 'failed',
       reason: 'TLSError',
@@ -151,4 +161,10 @@ function explain(error: unknown, shown: string, redact: Redactor): AttemptResult
     // The server may have taken the mail before the connection broke; its Message-ID stays the same.
     round: responseCode === undefined ? 'Unclear' : 'Refused',
   };
+}
+
+/** The three digits that the server answered. */
+function answerOf(error: unknown): number | undefined {
+  const code = (error as { responseCode?: unknown } | null | undefined)?.responseCode;
+  return typeof code === 'number' ? code : undefined;
 }

@@ -219,6 +219,24 @@ describe('messages over HTTP', () => {
     });
   });
 
+  it('go to no URL that carries a password, and never show it [F15]', async () => {
+    const { url, seen } = await receive();
+    const host = new URL(url).host;
+    const ref = { secretKeyRef: { name: 's', key: 'url' } };
+    const inSecret = await notify(
+      { type: 'Webhook', urlFrom: ref },
+      { secrets: { s: { url: `http://admin:canary@${host}/` } } },
+    );
+    expect(inSecret).toMatchObject({ kind: 'failed', reason: 'InvalidURL' });
+    expect(JSON.stringify(inSecret)).not.toContain('canary');
+    const rendered = { type: 'Webhook', url: 'http://{{ .params.at }}/' } as const;
+    await expect(notify(rendered, { params: { at: `admin:canary@${host}` } })).rejects.toMatchObject({
+      reason: 'InvalidURL',
+      message: expect.not.stringContaining('canary'),
+    });
+    expect(seen).toEqual([]);
+  });
+
   it('say which Secret is missing', async () => {
     expect(
       await notify({ type: 'Slack', urlFrom: { secretKeyRef: { name: 's', key: 'url' } } }),
@@ -345,6 +363,15 @@ describe('e-mail', () => {
     const stripped = emailTo(plain.port, { security: 'StartTLS', credentialsSecretRef: { name: 's' } });
     expect(await notify(stripped, { params, secrets })).toMatchObject({ kind: 'failed', reason: 'TLSError' });
     expect(plain.logins).toEqual([]);
+  });
+
+  it('says so and ends when the port does not speak TLS [F15]', async () => {
+    const plain = await smtp();
+    expect(await notify(emailTo(plain.port, { security: 'TLS' }), { params })).toMatchObject({
+      kind: 'failed',
+      reason: 'TLSError',
+      message: expect.stringMatching(/does not speak TLS on this port; use security StartTLS/),
+    });
   });
 
   it('tells a refusal for good from one for now, without the password', async () => {

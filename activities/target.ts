@@ -7,6 +7,7 @@ import type { ActionTarget } from '../api/types.js';
 import { createEndpointClient } from '../kube/client.js';
 import type { KubeClient } from '../kube/client.js';
 import { KubeError } from '../kube/error.js';
+import { causesOf } from './causes.js';
 import { EgressRefused } from './egress.js';
 import type { EgressPolicy } from './egress.js';
 import type { AttemptResult } from './handler.js';
@@ -96,8 +97,9 @@ function connect(cluster: TargetCluster, where: string, egress: EgressPolicy): O
     name: `cluster "${cluster.name}" from ${where}`,
     authenticate: () => Promise.resolve({ headers, dispatcher: agent }),
     explain(error) {
-      if (!(error instanceof EgressRefused)) return undefined;
-      return new KubeError(refusal(cluster, where, error.message), { code: 400, reason: 'EgressRefused' });
+      const refused = causesOf(error).find((link) => link instanceof EgressRefused);
+      if (refused === undefined) return undefined;
+      return new KubeError(refusal(cluster, where, refused.message), { code: 400, reason: 'EgressRefused' });
     },
   });
   return { agent, target: { kube, server: cluster.server, identity: `${KUBECONFIG_USER} in ${where}` } };

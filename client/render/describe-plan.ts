@@ -8,6 +8,7 @@ import type {
   WorkflowReference,
 } from '../../api/types.js';
 import { operationOf } from '../../api/action-defaults.js';
+import { userInfoProblem, withoutUserInfo } from '../../api/render.js';
 import { describeCondition } from './attention.js';
 import type { DescribeOptions } from './describe-execution.js';
 import { fieldLines, timeWithAge } from './fields.js';
@@ -131,7 +132,7 @@ function actionNode(action: Action): TreeNode {
     label: action.name,
     kind: operation === undefined ? action.type : `${action.type} ${operation}`,
     note: remarks([
-      action.http === undefined ? '' : `${action.http.method ?? 'GET'} ${action.http.url}`,
+      action.http === undefined ? '' : `${action.http.method ?? 'GET'} ${shownUrl(action.http.url)}`,
       action.wait === undefined ? '' : waitText(action.wait),
       action.approval === undefined ? '' : approversText(action.approval),
       action.plan === undefined ? '' : `runs plan ${action.plan.name}`,
@@ -144,6 +145,9 @@ function actionNode(action: Action): TreeNode {
     children: [],
   };
 }
+
+/** Of objects that an earlier release admitted, or that no webhook has seen: no password is ever shown. */
+const shownUrl = (url: string): string => (userInfoProblem(url) === undefined ? url : withoutUserInfo(url));
 
 /** Who has to approve. */
 function approversText({ approvers, quorum = 1 }: ApprovalAction): string {

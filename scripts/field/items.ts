@@ -93,7 +93,6 @@ export const FIELD: readonly FieldItem[] = [
     number: 15,
     fault: 'Redirects and odd answers of HTTP told untruths',
     now: 'A redirect that would change the request is refused; answers are told as they are',
-    open: 'shown without a run on the real server',
   },
   {
     number: 16,
