@@ -17,6 +17,7 @@ import { addRevert } from './commands/revert.js';
 import { addRun } from './commands/run.js';
 import type { Perform } from './commands/shared.js';
 import { addStatus } from './commands/status.js';
+import { addUninstall } from './commands/uninstall.js';
 import { addUp } from './commands/up.js';
 import { addValidate } from './commands/validate.js';
 import { addWatch } from './commands/watch.js';
@@ -81,6 +82,8 @@ export function buildProgram(parts: ProgramParts): Command {
   for (const add of [addRun, addWatch, addCancel, addRevert, addResolve, addAnswer]) add(program, perform);
   program.commandsGroup('Looking:');
   for (const add of [addGet, addDescribe, addLogs, addCodec, addCheck, addKubectl]) add(program, perform);
+  program.commandsGroup('The cluster:');
+  addUninstall(program, perform);
   program.commandsGroup('Files:');
   for (const add of [addValidate, addPreflight, addImport]) add(program, perform);
   for (const command of program.commands) command.copyInheritedSettings(program);

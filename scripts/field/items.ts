@@ -34,8 +34,7 @@ export const FIELD: readonly FieldItem[] = [
   {
     number: 4,
     fault: 'A long history took all of the memory of the bridge',
-    now: 'Histories are read page by page, lists by size',
-    open: 'a program that dies is started again by the next `drover up` only',
+    now: 'Histories are read page by page, lists by size; `status` says which program has died',
   },
   {
     number: 5,
@@ -72,7 +71,6 @@ export const FIELD: readonly FieldItem[] = [
     number: 11,
     fault: 'Finalizers stayed on every execution ever run',
     now: 'The finalizer goes with the end of the run; it is back on the target while a revert needs it',
-    open: '`drover uninstall`',
   },
   {
     number: 12,

@@ -1,12 +1,15 @@
 /**
  * A bridge on a control plane and a Temporal of its own, which can be set and taken away as the shared ones cannot: it may
- * not act with its own rights, its Temporal dies, and its etcd is restored.
+ * not act with its own rights, its Temporal dies, and its etcd is restored, and all of it is
+ * taken away.
  */
+import { execFile } from 'node:child_process';
 import { cp, mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { ANNOTATIONS, API_VERSION, FINALIZERS } from '../../api/group.js';
+import { ANNOTATIONS, API_VERSION, FINALIZERS, GROUP, LABELS } from '../../api/group.js';
 import type { DRPlan, DRPlanExecution } from '../../api/types.js';
 import { createInformer } from '../../kube/informer.js';
 import type { Cacheable } from '../../kube/informer.js';
@@ -22,7 +25,7 @@ import type { Replica } from './replica.js';
 let options: UpOptions;
 let parts: UpResult;
 let stack: Stack;
-let replica: Replica;
+let replica: Replica | undefined;
 beforeAll(async () => {
   options = {
     dataDir: await mkdtemp(join(tmpdir(), 'drover-apart-')),
@@ -33,14 +36,27 @@ beforeAll(async () => {
   parts = await up(options);
   const at = { kubeconfig: parts.kubeconfig, temporal: parts.endpoints.temporal };
   stack = await openStack('apart', { at });
-  replica = await startReplica({ ...at, controllerIdentity: false });
+  replica = await startReplica({ ...at, controllerIdentity: false, flags: ['--silence', '2s'] });
 });
 afterAll(async () => {
-  await replica.stop();
+  await replica?.stop();
   await stack.close();
   await down(options);
   await rm(options.dataDir, { recursive: true, force: true });
 });
+
+async function drover(...args: string[]): Promise<{ code: number; out: string; err: string }> {
+  return promisify(execFile)(process.execPath, ['bin/drover.js', ...args, '--kubeconfig', parts.kubeconfig], {
+    env: { ...process.env, NO_COLOR: '1' },
+  }).then(
+    ({ stdout, stderr }) => ({ code: 0, out: stdout, err: stderr }),
+    (error: { code: number; stdout: string; stderr: string }) => ({
+      code: error.code,
+      out: error.stdout,
+      err: error.stderr,
+    }),
+  );
+}
 
 const execution = (name: string) => ({
   apiVersion: API_VERSION,
@@ -80,6 +96,40 @@ describe('a plan', () => {
       () => stack.getPlan('nobody'),
       ({ status }) => status?.phase === 'Ready',
     );
+  });
+});
+
+describe('drover uninstall', () => {
+  it('[F11] refuses what runs, cancels it when told to, and can leave the kinds to another controller', async () => {
+    await stack.simplePlan('ends', [http('a', 'http://127.0.0.1:9/')], {
+      plan: { serviceAccountName: 'somebody' },
+    });
+    const created = await stack.execute('ends');
+    const running = await stack.until(created, (now) => now.status?.temporal?.runId !== undefined);
+    const webhook = {
+      apiVersion: 'admissionregistration.k8s.io/v1',
+      kind: 'ValidatingWebhookConfiguration',
+      name: 'drover',
+    };
+    await stack.create({ ...webhook, metadata: { name: 'drover' }, webhooks: [] });
+    const refused = await drover('uninstall', '--keep-kinds', '--yes');
+    expect(refused.code).toBe(3);
+    expect(refused.err).toMatch(
+      new RegExp(`${stack.namespace}/${running.metadata.name}.*--cancel-runs`, 's'),
+    );
+    expect(await stack.kube.get(webhook)).toBeDefined();
+
+    // No worker runs here: somebody else ends the run while its end is waited for.
+    const uninstalling = drover('uninstall', '--keep-kinds', '--cancel-runs', '--yes');
+    await stack.until(running, ({ metadata }) => metadata.annotations?.[ANNOTATIONS.cancel] === 'true');
+    await stack.temporal.workflow.getHandle(running.status?.temporal?.workflowId ?? '').terminate();
+    const done = await uninstalling;
+    expect(done).toMatchObject({ code: 0, out: expect.stringContaining('kubectl delete') as string });
+    expect(done.err).toContain('waiting for the end of 1');
+    expect(await stack.kube.get(webhook)).toBeUndefined();
+    const after = await stack.kube.get<DRPlanExecution>(execution(running.metadata.name));
+    expect(after?.status?.phase).toBe('Failed');
+    expect(after?.metadata.finalizers ?? []).toEqual([]);
   });
 });
 
@@ -156,5 +206,34 @@ describe('a restore of etcd', () => {
     await seen('kept', 'after');
     stop.abort();
     await following;
+  });
+});
+
+describe('drover uninstall without a bridge', () => {
+  it('[F11] leaves nothing hanging', async () => {
+    await replica?.stop();
+    replica = undefined;
+    await stack.create({
+      ...execution('orphan'),
+      metadata: { name: 'orphan', namespace: stack.namespace, finalizers: [FINALIZERS.execution] },
+      spec: { planRef: 'nobody', operationType: 'Execute' },
+    });
+    expect(await drover('uninstall', '--yes')).toMatchObject({
+      code: 3,
+      err: expect.stringContaining('--abandon-runs') as string,
+    });
+    expect(await drover('uninstall', '--abandon-runs', '--yes')).toMatchObject({ code: 0 });
+    const kinds = await stack.kube.list(
+      { apiVersion: 'apiextensions.k8s.io/v1', kind: 'CustomResourceDefinition' },
+      {},
+    );
+    expect(kinds.items.filter(({ metadata }) => metadata.name.endsWith(GROUP))).toEqual([]);
+    const revisions = await stack.kube.list(
+      { apiVersion: 'apps/v1', kind: 'ControllerRevision' },
+      { labelSelector: LABELS.snapshot },
+    );
+    expect(revisions.items).toEqual([]);
+    // Nothing is left to take away, and that is no error.
+    expect(await drover('uninstall', '--yes')).toMatchObject({ code: 0 });
   });
 });

@@ -122,20 +122,23 @@ describe('after kill -9', () => {
     'clusternet',
     'temporal',
     'worker',
-  ] as const)('of %s, up starts just that one again, on the same ports', async (name) => {
-    process.kill(result.endpoints.pids[name]!, 'SIGKILL');
-    await expect.poll(async () => (await status(options)).summary).toBe('degraded');
-    const findings = await doctor(options);
-    expect(findings.filter((f) => f.level === 'problem').map((f) => f.subject)).toContain(name);
-    const healed = await up(options);
-    expect(healed.started).toEqual([name]);
-    expect(healed.endpoints).toEqual({
-      ...result.endpoints,
-      pids: { ...result.endpoints.pids, [name]: healed.endpoints.pids[name] },
-    });
-    result = healed;
-    expect((await status(options)).summary).toBe('up');
-  });
+  ] as const)(
+    '[F4] of %s, status says so, and up starts just that one again, on the same ports',
+    async (name) => {
+      process.kill(result.endpoints.pids[name]!, 'SIGKILL');
+      await expect.poll(async () => (await status(options)).summary).toBe('degraded');
+      const findings = await doctor(options);
+      expect(findings.filter((f) => f.level === 'problem').map((f) => f.subject)).toContain(name);
+      const healed = await up(options);
+      expect(healed.started).toEqual([name]);
+      expect(healed.endpoints).toEqual({
+        ...result.endpoints,
+        pids: { ...result.endpoints.pids, [name]: healed.endpoints.pids[name] },
+      });
+      result = healed;
+      expect((await status(options)).summary).toBe('up');
+    },
+  );
 
   it('of the worker, supervise starts it again by itself', async () => {
     const controller = new AbortController();
