@@ -57,6 +57,37 @@ describe('failures as they are told', () => {
     expect(describeFailure(error, options).hints).toEqual(['spec.planRef: too long']);
   });
 
+  it('do not say a second time what the message says already [F24]', () => {
+    const error = new KubeError(
+      'admission webhook "validate.dr.bkbcs.tencent.com" denied the request: spec.planRef: is too long',
+      {
+        code: 422,
+        reason: 'Invalid',
+        details: { causes: [{ field: 'spec.planRef', message: 'is too long' }] },
+      },
+    );
+    expect(describeFailure(error, options)).toMatchObject({
+      message: 'refused: spec.planRef: is too long',
+      hints: [],
+    });
+  });
+
+  it('say that the bridge is away, not what a webhook of its is called [F24]', () => {
+    const error = new KubeError(
+      'Internal error occurred: failed calling webhook "stamp.executions.dr.bkbcs.tencent.com": failed to call webhook: Post "https://127.0.0.1:20411/stamp?timeout=10s": dial tcp 127.0.0.1:20411: connect: connection refused',
+      { code: 500, reason: 'InternalError' },
+    );
+    const { message, hints } = describeFailure(error, options);
+    expect(message).toMatch(/^the bridge does not answer/);
+    expect(hints[0]).toContain('"drover up" starts again what has died');
+    expect(hints.at(-1)).toMatch(/says: Post .*connection refused$/);
+    const other = new KubeError('failed calling webhook "policy.example.com": no answer', {
+      code: 500,
+      reason: 'InternalError',
+    });
+    expect(describeFailure(other, options).message).toBe(other.message);
+  });
+
   it('show a stack trace only when asked to', () => {
     const error = new Error('a bug');
     expect(describeFailure(error, options).hints).toEqual([]);

@@ -17,6 +17,20 @@ export function describeFailure(error: unknown, options: { program: string; verb
   if (error instanceof CliError) {
     return { message: error.message, hints: [...error.hints, ...trace], exitCode: error.exitCode };
   }
+  const silent = error instanceof KubeError ? silentBridge(error) : undefined;
+  if (silent !== undefined) {
+    return {
+      message:
+        'the bridge does not answer, and without it nothing can be created or changed; nothing was done',
+      hints: [
+        `is it up? "${program} status" says; "${program} up" starts again what has died`,
+        'on a cluster of your own: kubectl -n drover-system get pods',
+        `what the API server says: ${silent}`,
+        ...trace,
+      ],
+      exitCode: EXIT.error,
+    };
+  }
   if (error instanceof KubeError) {
     const hints = [...kubeHints(error, program), ...trace];
     return { message: ownVerdict(error) ?? error.message, hints, exitCode: EXIT.error };
@@ -32,6 +46,15 @@ const VERDICT = /^admission webhook "([^"]*)" denied the request: (.*)$/s;
 function ownVerdict({ message }: KubeError): string | undefined {
   const [, webhook = '', why = ''] = VERDICT.exec(message) ?? [];
   return webhook.endsWith(`.${GROUP}`) ? `refused: ${why}` : undefined;
+}
+
+/** How the API server tells that it cannot ask a webhook. */
+const UNASKED = /failed calling webhook "([^"]*)": (.*)$/s;
+
+/** Why the API server cannot ask Drover's own admission, which the bridge serves; undefined for all other errors. */
+function silentBridge({ message }: KubeError): string | undefined {
+  const [, webhook = '', why = ''] = UNASKED.exec(message) ?? [];
+  return webhook.endsWith(`.${GROUP}`) ? why.replace(/^failed to call webhook: /, '') : undefined;
 }
 
 /** A refusal by admission has the code of a missing right, and nothing to do with rights. */
@@ -60,6 +83,9 @@ function kubeHints(error: KubeError, program: string): string[] {
     case 403:
       return forbiddenHints(error);
     default:
-      return (error.details?.causes ?? []).map(({ field, message }) => `${field ?? ''}: ${message ?? ''}`);
+      // Admission says in its message already what the causes say one by one.
+      return (error.details?.causes ?? [])
+        .filter(({ message = '' }) => message === '' || !error.message.includes(message))
+        .map(({ field, message }) => `${field ?? ''}: ${message ?? ''}`);
   }
 }

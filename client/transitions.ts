@@ -7,7 +7,8 @@ import type {
   WorkflowExecutionStatus,
 } from '../api/types.js';
 import { isTerminalExecution, isTerminalItem } from '../api/phase.js';
-import { endNote, noteOf } from './render/execution-tree.js';
+import { withoutRepeats } from './render/repeats.js';
+import { actionMessages, briefNoteOf, endNote, noteOf } from './render/execution-tree.js';
 
 /** A change of a run that a person wants to see. */
 export interface Transition {
@@ -83,7 +84,7 @@ function runEnd(before: DRPlanExecution | undefined, after: DRPlanExecution, see
         { startTime: status?.startTime, completionTime: status?.completionTime ?? seenAt },
         0,
       ),
-      note: endNote(status ?? {}),
+      note: withoutRepeats(endNote(status ?? {}), actionMessages(status?.stageStatuses ?? [])),
     },
   ];
 }
@@ -100,7 +101,7 @@ function itemTransition(earlier: Item['status'] | undefined, item: Item, seenAt:
         path,
         phase: status.phase,
         ...(ended && status.startTime !== undefined && { duration: elapsed(status, Date.parse(seenAt)) }),
-        note: noteOf(status),
+        note: briefNoteOf(status),
       },
     ];
   }

@@ -2,18 +2,19 @@ import { type Command, Option } from 'commander';
 import { MODES, type Mode } from '../../api/hooks.js';
 import type { DRPlan, DRWorkflow, Parameter } from '../../api/types.js';
 import type { KubeClient } from '../../kube/client.js';
+import { KubeError } from '../../kube/error.js';
 import { CliError } from '../cli-error.js';
 import type { Cluster } from '../cluster.js';
 import { confirmIntent } from '../confirm.js';
 import type { CommandContext } from '../context.js';
 import { EXIT } from '../exit-codes.js';
 import { executionName } from '../execution-name.js';
-import { nearNames } from '../../api/near.js';
 import type { OutputFormat } from '../output.js';
 import { parseParams } from '../params.js';
 import { preflightPlan } from '../preflight.js';
 import { getObject, keyFor } from '../resources.js';
 import { afterCreate, createExecution } from '../start-execution.js';
+import { unreadParams } from '../unread-params.js';
 import { linesOf, summaryOf } from './preflight.js';
 import { addExamples, collect, nameOf, outputOption, type Perform, yesOption } from './shared.js';
 
@@ -173,22 +174,30 @@ function describeSize({ spec, status }: DRPlan): string {
 async function doubts(kube: KubeClient, plan: DRPlan, params: readonly Parameter[]): Promise<string[]> {
   const warnings: string[] = [];
   if (plan.status?.phase === undefined) warnings.push('no bridge has checked this plan yet');
+  warnings.push(...(await missingAccount(kube, plan)));
   if (params.length === 0) return warnings;
   const workflows = await workflowsOf(kube, plan);
-  const known = [
-    ...(plan.spec.globalParams ?? []),
-    ...plan.spec.stages.flatMap((stage) => stage.workflows.flatMap((reference) => reference.params ?? [])),
-    ...workflows.flatMap((workflow) => workflow.spec.parameters ?? []),
-  ].map((parameter) => parameter.name);
-  const text = JSON.stringify([plan.spec, ...workflows.map((workflow) => workflow.spec)]);
-  for (const { name } of params) {
-    if (known.includes(name) || text.includes(`params.${name}`)) continue;
-    const near = nearNames(name, [...new Set(known)], 1)[0];
-    warnings.push(
-      `nothing reads parameter "${name}"${near === undefined ? '' : `; did you mean "${near}"?`}`,
-    );
-  }
+  warnings.push(...unreadParams(params, plan, workflows));
   return warnings;
+}
+
+/** Nobody else says so before the run, where every action would fail. */
+async function missingAccount(kube: KubeClient, plan: DRPlan): Promise<string[]> {
+  const name = plan.spec.serviceAccountName;
+  const { namespace = 'default' } = plan.metadata;
+  if (name === undefined || name === '') return [];
+  try {
+    const found = await kube.get({ apiVersion: 'v1', kind: 'ServiceAccount', namespace, name });
+    return found === undefined
+      ? [
+          `ServiceAccount "${name}", which the plan acts as, does not exist in namespace ${namespace}: every action will be refused`,
+        ]
+      : [];
+  } catch (error) {
+    // Who may not look at accounts may still run the plan.
+    if (error instanceof KubeError && error.code === 403) return [];
+    throw error;
+  }
 }
 
 async function workflowsOf(kube: KubeClient, plan: DRPlan): Promise<DRWorkflow[]> {

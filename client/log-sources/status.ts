@@ -1,6 +1,7 @@
 import { isTerminalExecution, isTerminalItem } from '../../api/phase.js';
 import type { DRPlanExecution } from '../../api/types.js';
-import { endNote, noteOf } from '../render/execution-tree.js';
+import { actionMessages, briefNoteOf, endNote } from '../render/execution-tree.js';
+import { withoutRepeats } from '../render/repeats.js';
 import { elapsed } from '../render/time.js';
 import { edgesOf } from '../transitions.js';
 import type { LogEntry } from './entry.js';
@@ -25,7 +26,7 @@ export function statusEntries(execution: DRPlanExecution): LogEntry[] {
       const took =
         state.startTime !== undefined && state.completionTime !== undefined ? elapsed(state, 0) : '';
       const head = took === '' ? state.phase : `${state.phase} in ${took}`;
-      const note = noteOf(state);
+      const note = briefNoteOf(state);
       const time = state.completionTime ?? state.startTime ?? status.completionTime;
       add(time, path, note === '' ? head : `${head}: ${note}`, state.phase);
     }
@@ -40,9 +41,8 @@ export function statusEntries(execution: DRPlanExecution): LogEntry[] {
     add(time, metadata.name, words.join(' '), 'Cancelled');
   }
   if (isTerminalExecution(status.phase)) {
-    const words = [status.phase, endNote(status)]
-      .filter((part) => part !== undefined && part !== '')
-      .join(': ');
+    const end = withoutRepeats(endNote(status), actionMessages(status.stageStatuses ?? []));
+    const words = [status.phase, end].filter((part) => part !== undefined && part !== '').join(': ');
     add(status.completionTime, metadata.name, words, status.phase);
   }
   return entries;

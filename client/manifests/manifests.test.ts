@@ -334,3 +334,36 @@ describe('field paths', () => {
     ['', []],
   ])('%s', (path, segments) => expect(segmentsOf(path)).toEqual(segments));
 });
+
+describe('a template of a chart', () => {
+  const template = `{{- if .Values.enabled }}
+apiVersion: v1
+kind: ConfigMap
+metadata:
+  name: {{ include "web.fullname" . }}
+  labels: {{- include "web.labels" . | nindent 4 }}
+data:
+  a: {{ .Values.a }}
+  {{- range .Values.more }}
+  b: {{ . }}
+  {{- end }}
+{{- end }}
+`;
+
+  it('is told as what it is, once, and what to do [F24]', () => {
+    expect(check(template)).toEqual({
+      problems: [],
+      brief: [],
+      faults: [
+        'f0:1:1 is a template of a chart, not YAML; render it first: helm template CHART | drover validate -',
+      ],
+    });
+  });
+
+  it('is no plan that holds such text as a value, nor one with another fault [F24]', () => {
+    const held = WORKFLOW.replace('{{ .params.site }}', '?q={{`{{ .Values.x }}`}}');
+    expect(check(held).faults).toEqual([]);
+    const [fault] = check(`${held}  : :\n- broken`).faults;
+    expect(fault).not.toContain('helm template');
+  });
+});

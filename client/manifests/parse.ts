@@ -25,6 +25,11 @@ export interface ParsedFile {
 }
 
 const MAX_FAULTS = 20;
+/** What Helm's template language looks like, and no placeholder of a plan does. */
+const CHART_TEMPLATE =
+  /\{\{(?:-|\s*(?:\.(?:Values|Release|Chart|Capabilities|Files|Template)\b|(?:include|template|define|block|if|else|range|with|end|toYaml|fail|required|tpl|lookup)\b|\$|\/\*))/;
+const RENDER_FIRST =
+  'is a template of a chart, not YAML; render it first: helm template CHART | drover validate -';
 /** Deeper than any object is; the library needs stack for each level. */
 const MAX_DEPTH = 500;
 
@@ -47,13 +52,25 @@ export function parseManifests({ file, text }: SourceText): ParsedFile {
     fault(positionIn(text, hostile.offset), hostile.message);
     return parsed;
   }
+  // A plan may hold such text as a value: only where it is what cannot be read is the file taken for a template.
+  const chart = CHART_TEMPLATE.exec(text);
+  const textLines = chart === null ? [] : text.split('\n');
+  const asChart = (): ParsedFile =>
+    chart === null || !parsed.faults.some(({ line }) => textLines[line - 1]?.includes('{{'))
+      ? parsed
+      : {
+          ...parsed,
+          documents: [],
+          objects: [],
+          faults: [{ file, ...positionIn(text, chart.index), message: RENDER_FIRST }],
+        };
   let documents: Document[];
   try {
     const read = parseAllDocuments(text, { ...KUBECTL_YAML, lineCounter: lines });
     documents = Array.isArray(read) ? read : [];
   } catch (error) {
     fault({ line: 1, column: 1 }, reasonOf(error));
-    return parsed;
+    return asChart();
   }
   for (const document of documents) {
     const problems = [...document.errors, ...document.warnings];
@@ -81,7 +98,7 @@ export function parseManifests({ file, text }: SourceText): ParsedFile {
       else fault(at(''), 'is no object; every entry of a List must be one');
     }
   }
-  return parsed;
+  return asChart();
 }
 
 /** The content of a document, unless something is wrong with it. */

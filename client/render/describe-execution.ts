@@ -6,6 +6,7 @@ import { describeCondition } from './attention.js';
 import { executionTree } from './execution-tree.js';
 import { fieldLines, timeWithAge } from './fields.js';
 import type { Style } from './style.js';
+import { withoutRepeats } from './repeats.js';
 import { oneLine } from './text.js';
 import { age, elapsed } from './time.js';
 import { renderTree } from './tree.js';
@@ -69,7 +70,10 @@ export function describeExecution(execution: DRPlanExecution, options: DescribeO
     lines.push(
       '',
       style.dim('Conditions:'),
-      ...conditions.map((condition) => `  ${oneLine(describeCondition(condition))}`),
+      ...conditions.map((condition) => {
+        const message = withoutRepeats(condition.message, [status.message ?? '']);
+        return `  ${oneLine(describeCondition({ ...condition, message }))}`;
+      }),
     );
   }
   if (stages.length > 0) {

@@ -1,5 +1,6 @@
 import type { ActionStatus, StageStatus, WorkflowExecutionStatus } from '../../api/types.js';
 import { isTerminalItem } from '../../api/phase.js';
+import { withoutRepeats } from './repeats.js';
 import { elapsed } from './time.js';
 import type { TreeNode } from './tree.js';
 
@@ -10,7 +11,7 @@ export function executionTree(stages: readonly StageStatus[], now: number): Tree
     label: stage.name,
     kind: stage.parallel === true ? 'parallel' : '',
     time: elapsed(stage, now),
-    note: noteOf(stage),
+    note: briefNoteOf(stage),
     children: (stage.workflowExecutions ?? []).map((workflow) => workflowNode(workflow, now)),
   }));
 }
@@ -21,7 +22,7 @@ function workflowNode(workflow: WorkflowExecutionStatus, now: number): TreeNode 
     label: workflow.workflowRef.name,
     kind: '',
     time: elapsed(workflow, now),
-    note: noteOf(workflow),
+    note: briefNoteOf(workflow),
     children: (workflow.actionStatuses ?? []).map((action) => actionNode(action, now)),
   };
 }
@@ -57,6 +58,27 @@ export function noteOf(item: {
   const suffix = retries > 0 ? `(${retries} ${retries === 1 ? 'retry' : 'retries'})` : '';
   return [words, suffix].filter((part) => part !== '').join(' ');
 }
+
+/** The note of a stage or a workflow, without what the actions below it say themselves. */
+export const briefNoteOf = (item: StageStatus | WorkflowExecutionStatus | ActionStatus): string => {
+  const { message } = item;
+  const brief = message === undefined ? undefined : withoutRepeats(message, messagesBelow(item));
+  return noteOf({ ...item, ...(brief !== undefined && { message: brief }) });
+};
+
+function messagesBelow(item: StageStatus | WorkflowExecutionStatus | ActionStatus): string[] {
+  if ('workflowExecutions' in item) return actionMessages([item]);
+  if ('actionStatuses' in item) return (item.actionStatuses ?? []).map(({ message }) => message ?? '');
+  return [];
+}
+
+/** What the actions of stages say. */
+export const actionMessages = (stages: readonly StageStatus[]): string[] =>
+  stages.flatMap(({ workflowExecutions = [] }) =>
+    workflowExecutions.flatMap(({ actionStatuses = [] }) =>
+      actionStatuses.map(({ message }) => message ?? ''),
+    ),
+  );
 
 /** Reason and message of a run that has ended, without a reason that only repeats the phase. */
 export function endNote(status: { phase?: string; reason?: string; message?: string }): string {

@@ -1,7 +1,9 @@
+import { hasEffects } from '../../api/effects.js';
 import type { DRPlanExecution } from '../../api/types.js';
 import { attentionOf, describeCondition } from './attention.js';
-import { endNote, noteOf } from './execution-tree.js';
+import { actionMessages, endNote, noteOf } from './execution-tree.js';
 import type { Style } from './style.js';
+import { withoutRepeats } from './repeats.js';
 import { oneLine } from './text.js';
 import { elapsed } from './time.js';
 
@@ -14,7 +16,8 @@ export function outcomeLines(
   const { metadata, spec, status } = execution;
   const phase = status?.phase ?? '';
   const time = elapsed(status ?? {}, now);
-  const message = endNote(status ?? {});
+  // What failed is told below, action by action.
+  const message = withoutRepeats(endNote(status ?? {}), actionMessages(status?.stageStatuses ?? []));
   const lines = [
     `${style.sign(phase)} ${style.bold(metadata.name)} ${style.phase(phase)}${time === '' ? '' : ` in ${time}`}${
       message === '' ? '' : `: ${oneLine(message)}`
@@ -26,7 +29,7 @@ export function outcomeLines(
   for (const condition of attentionOf(status?.conditions ?? [], true)) {
     lines.push(`  ${style.warn(oneLine(describeCondition(condition)))}`);
   }
-  const canBeReverted = spec.operationType === 'Execute' && (status?.stageStatuses?.length ?? 0) > 0;
+  const canBeReverted = spec.operationType === 'Execute' && hasEffects(status?.stageStatuses, status?.undone);
   const next = [`details: ${say(`describe ${metadata.name}`)}`];
   if (phase !== 'Succeeded') next.push(`what happened when: ${say(`logs ${metadata.name}`)}`);
   if (canBeReverted) next.push(`undo it: ${say(`revert ${metadata.name}`)}`);

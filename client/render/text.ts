@@ -1,3 +1,5 @@
+import stringWidth from 'string-width';
+
 // Built from numbers, so that no control character stands in this file.
 const ESCAPE = String.fromCharCode(27);
 const COLOR_CODES = new RegExp(`${ESCAPE}\\[[0-9;]*m`, 'g');
@@ -16,9 +18,31 @@ export function oneLine(text: string): string {
     .trim();
 }
 
-/** Number of columns a text takes, colour codes left out. */
+/** Number of columns a text takes, colour codes left out: two for each wide character, one or two for what is joined. */
 export function visibleWidth(text: string): number {
-  return [...plain(text)].length;
+  const bare = plain(text);
+  return PRINTABLE_ASCII.test(bare) ? bare.length : stringWidth(bare);
+}
+
+const PRINTABLE_ASCII = /^[ -~]*$/;
+
+/** What a person sees as one character, such as a flag or a letter with its accents. */
+function charactersOf(text: string): string[] {
+  return PRINTABLE_ASCII.test(text)
+    ? [...text]
+    : Array.from(new Intl.Segmenter().segment(text), ({ segment }) => segment);
+}
+
+/** The beginning of a text that fits into a number of columns, and the rest. */
+function splitAt(text: string, columns: number): [string, string] {
+  let width = 0;
+  let head = '';
+  for (const character of charactersOf(text)) {
+    width += visibleWidth(character);
+    if (width > columns) break;
+    head += character;
+  }
+  return [head, text.slice(head.length)];
 }
 
 /** A text without colour codes. */
@@ -31,12 +55,9 @@ export function padTo(text: string, columns: number): string {
 
 /** Cuts a text without colour codes to a number of columns and marks the cut. */
 export function cut(text: string, columns: number, unicode = true): string {
-  const characters = [...text];
-  if (characters.length <= columns) return text;
+  if (visibleWidth(text) <= columns) return text;
   const mark = unicode ? '…' : '...';
-  return (
-    characters.slice(0, Math.max(0, columns - mark.length)).join('') + mark.slice(0, Math.max(0, columns))
-  );
+  return splitAt(text, Math.max(0, columns - mark.length))[0] + mark.slice(0, Math.max(0, columns));
 }
 
 /** A line that may hold colours, kept to a number of columns; one that is too long is cut and loses its colours. */
@@ -50,14 +71,15 @@ export function wrap(text: string, columns: number): string[] {
   const lines: string[] = [];
   let line = '';
   for (const word of text.split(' ')) {
-    if (line !== '' && line.length + 1 + word.length > width) {
+    if (line !== '' && visibleWidth(line) + 1 + visibleWidth(word) > width) {
       lines.push(line);
       line = '';
     }
     line = line === '' ? word : `${line} ${word}`;
-    while (line.length > width) {
-      lines.push(line.slice(0, width));
-      line = line.slice(width);
+    while (visibleWidth(line) > width) {
+      const [head, rest] = splitAt(line, width);
+      lines.push(head);
+      line = rest;
     }
   }
   if (line !== '') lines.push(line);

@@ -1,7 +1,8 @@
+import { hasEffects } from '../../api/effects.js';
 import { describe, expect, it } from 'vitest';
 import type { DRPlanExecution } from '../../api/types.js';
 import { FINALIZERS } from '../../api/group.js';
-import { checkNewest, checkStays, checkTarget, hasEffects, openRevertsOf } from './revert-target.js';
+import { checkNewest, checkStays, checkTarget, openRevertsOf } from './revert-target.js';
 import type { CachedExecution } from './types.js';
 
 const target = (
@@ -82,6 +83,22 @@ describe('the target of a revert', () => {
     expect(
       checkNewest(revert(), target(), [{ ...newer, status: { ...newer.status, revertedBy: { name: 'r' } } }]),
     ).toBeUndefined();
+  });
+
+  it('is refused by the name of the newest run after it, in whatever order they are known [F24]', () => {
+    const run = (name: string, day: number): CachedExecution => ({
+      ...target({ startTime: `2026-01-0${day}T00:00:00Z` }, name),
+      stub: { hasEffects: true },
+    });
+    for (const runs of [
+      [run('middle', 2), run('newest', 3)],
+      [run('newest', 3), run('middle', 2)],
+    ]) {
+      expect(checkNewest(revert(), target(), [target(), ...runs])?.message).toContain('"newest"');
+    }
+    const row = { operationType: 'Execute', phase: 'Succeeded', startTime: '2026-01-04T00:00:00Z' };
+    const deleted = { ...row, name: 'deleted', uid: 'deleted' };
+    expect(checkNewest(revert(), target(), [run('middle', 2)], [deleted])?.message).toContain('"deleted"');
   });
 
   it('is not older than a successful run whose record was deleted, unless that was reverted or it is forced', () => {

@@ -1,8 +1,7 @@
 /** Which execution a Revert may undo (plan semantics, §5 Revert). */
 import { FINALIZERS } from '../../api/group.js';
 import { isTerminalExecution } from '../../api/phase.js';
-import type { ActionStatus, DRPlanExecution, ExecutionRecord, StageStatus } from '../../api/types.js';
-import { positionOf } from '../../api/undo.js';
+import type { DRPlanExecution, ExecutionRecord } from '../../api/types.js';
 import type { Refusal } from './gates.js';
 import type { CachedExecution } from './types.js';
 
@@ -95,37 +94,38 @@ export function checkNewest(
 ): Refusal | undefined {
   if (revert.spec.force === true) return undefined;
   const since = startOf(target);
-  const newer = executions.find(
-    (other) =>
-      other.metadata.uid !== target.metadata.uid &&
-      other.metadata.namespace === target.metadata.namespace &&
-      other.spec.planRef === target.spec.planRef &&
-      other.spec.operationType === 'Execute' &&
-      isTerminalExecution(other.status?.phase) &&
-      other.status?.revertedBy === undefined &&
-      (other.stub?.hasEffects ?? false) &&
-      startOf(other) > since,
-  );
-  if (newer !== undefined) return notNewest(newer.metadata.name, 'ran later and is not reverted');
   const known = new Set(executions.map(({ metadata }) => metadata.uid));
-  const deleted = history.find(
-    ({ uid, operationType, phase, startTime }) =>
-      uid !== undefined &&
-      uid !== target.metadata.uid &&
-      !known.has(uid) &&
-      operationType === 'Execute' &&
-      phase === 'Succeeded' &&
-      Date.parse(startTime ?? '') > since &&
-      !history.some((row) => row.revertOf === uid && row.phase === 'Succeeded'),
-  );
-  return (
-    deleted &&
-    notNewest(
-      deleted.name,
-      'ran later, was not reverted, and its record is deleted, so that it cannot be reverted any more',
+  const present = executions
+    .filter(
+      (other) =>
+        other.metadata.uid !== target.metadata.uid &&
+        other.metadata.namespace === target.metadata.namespace &&
+        other.spec.planRef === target.spec.planRef &&
+        other.spec.operationType === 'Execute' &&
+        isTerminalExecution(other.status?.phase) &&
+        other.status?.revertedBy === undefined &&
+        (other.stub?.hasEffects ?? false),
     )
-  );
+    .map((other) => ({ name: other.metadata.name, at: startOf(other), why: PRESENT }));
+  const deleted = history
+    .filter(
+      ({ uid, operationType, phase }) =>
+        uid !== undefined &&
+        uid !== target.metadata.uid &&
+        !known.has(uid) &&
+        operationType === 'Execute' &&
+        phase === 'Succeeded' &&
+        !history.some((row) => row.revertOf === uid && row.phase === 'Succeeded'),
+    )
+    .map(({ name, startTime }) => ({ name, at: Date.parse(startTime ?? ''), why: DELETED }));
+  // The newest of them is the one to begin with.
+  const [newest] = [...present, ...deleted].filter(({ at }) => at > since).sort((a, b) => b.at - a.at);
+  return newest && notNewest(newest.name, newest.why);
 }
+
+const PRESENT = 'ran later and is not reverted';
+const DELETED =
+  'ran later, was not reverted, and its record is deleted, so that it cannot be reverted any more';
 
 const notNewest = (name: string, why: string): Refusal => ({
   reason: 'NotNewest',
@@ -134,25 +134,3 @@ const notNewest = (name: string, why: string): Refusal => ({
 
 const startOf = ({ status, metadata }: DRPlanExecution): number =>
   Date.parse(status?.startTime ?? metadata.creationTimestamp ?? '');
-
-/** Whether anything that was done is still there to be undone. */
-export function hasEffects(
-  stages: readonly StageStatus[] | undefined,
-  undone: readonly string[] = [],
-): boolean {
-  const gone = new Set(undone);
-  return (stages ?? []).some((stage, s) =>
-    stage.workflowExecutions?.some((workflow, w) =>
-      workflow.actionStatuses?.some(
-        (action, a) => mayHaveEffect(action) && !gone.has(positionOf({ stage: s, workflow: w, action: a })),
-      ),
-    ),
-  );
-}
-
-/** Also a skipped action may have one: a person skips an action that has failed. */
-const mayHaveEffect = ({ phase, effect }: ActionStatus): boolean =>
-  phase === 'Succeeded' ||
-  effect === 'Done' ||
-  effect === 'Unknown' ||
-  (phase === 'Failed' && effect !== 'None');

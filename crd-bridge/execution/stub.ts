@@ -1,11 +1,11 @@
 /** What the cache keeps of executions: all of one that goes on, a few words of one that has ended. */
+import { hasEffects } from '../../api/effects.js';
 import { ANNOTATIONS, FINALIZERS } from '../../api/group.js';
 import { isTerminalExecution } from '../../api/phase.js';
 import type { DRPlanExecution, DRPlanExecutionStatus } from '../../api/types.js';
 import type { ManagedFields } from '../../kube/object.js';
 import { findCondition } from '../core/conditions.js';
 import { trackingKey } from './gates.js';
-import { hasEffects } from './revert-target.js';
 import { STOP_UNCONFIRMED } from './stop-unconfirmed.js';
 import type { CachedExecution, KeptFor } from './types.js';
 

@@ -1,4 +1,5 @@
 /** What an execution is to do: from the plan as it is, or from what its target has recorded. */
+import { hasEffects } from '../../api/effects.js';
 import { compileRun } from '../../api/compile.js';
 import { API_VERSION } from '../../api/group.js';
 import { closeStage, pendingStage } from '../../api/progress.js';
@@ -11,7 +12,7 @@ import type { RunIdentity, RunInput, SnapshotRef } from '../../workflows/contrac
 import type { Refusal } from './gates.js';
 import { nothingToUndo } from './plan-gate.js';
 import { refusalOf, refuse, Refused, throwIf } from './refused.js';
-import { checkNewest, checkStays, checkTarget, hasEffects } from './revert-target.js';
+import { checkNewest, checkStays, checkTarget } from './revert-target.js';
 import { sealBytes } from './seal-input.js';
 import { expandStages, hasLostOutputs } from './size-guard.js';
 import type { CachedExecution, DrDeps } from './types.js';

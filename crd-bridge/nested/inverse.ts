@@ -1,9 +1,9 @@
+import { hasEffects } from '../../api/effects.js';
 import { idempotencyKey, nestedExecutionName } from '../../api/naming.js';
 import { isTerminalExecution } from '../../api/phase.js';
 import type { DRPlanExecution, DRPlanExecutionSpec } from '../../api/types.js';
 import type { NestedState, NestedTask } from '../../workflows/contract.js';
 import { findCondition } from '../core/conditions.js';
-import { hasEffects } from '../execution/revert-target.js';
 import type { CachedExecution } from '../execution/types.js';
 import { isOurs, nameTaken } from './objects.js';
 import type { NestedObjects } from './objects.js';

@@ -1,9 +1,9 @@
 /** What a nested execution means for the action that it was made for. */
+import { hasEffects } from '../../api/effects.js';
 import { pendingApprovals } from '../../api/approval.js';
 import type { DRPlanExecution } from '../../api/types.js';
 import type { NestedOutcome, NestedRef, NestedState } from '../../workflows/contract.js';
 import { findCondition } from '../core/conditions.js';
-import { hasEffects } from '../execution/revert-target.js';
 
 type Failed = Extract<NestedOutcome, { phase: 'Failed' }>;
 

@@ -1,4 +1,5 @@
 /** Reviews of executions: of the gates before a start, those that can be told when one is created. */
+import { hasEffects } from '../../api/effects.js';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { ANNOTATIONS, API_VERSION } from '../../api/group.js';
 import { accountUser } from '../../api/authority.js';
@@ -22,7 +23,7 @@ import {
   planNotFound,
 } from '../execution/plan-gate.js';
 import { holds } from '../execution/plan-state.js';
-import { checkNewest, checkStays, checkTarget, hasEffects } from '../execution/revert-target.js';
+import { checkNewest, checkStays, checkTarget } from '../execution/revert-target.js';
 import type { CachedExecution, DrDeps } from '../execution/types.js';
 import type { PlanKind } from '../kinds/dr-plan.js';
 import { actingOf } from './acting.js';
