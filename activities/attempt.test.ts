@@ -680,6 +680,44 @@ describe('undo, settle and capture', () => {
     );
   });
 
+  it('does not take for harmless what it cannot look at [F9]', async () => {
+    const handler = handlerOf(() => retry());
+    handler.settle = () =>
+      Promise.reject(new KubeError('jobs is forbidden', { code: 403, reason: 'Forbidden' }));
+    const settled = (): Promise<ActionOutcome> =>
+      attemptOn().environment.run(settleAction, taskOf(), handler, deps);
+    expect(await settled()).toMatchObject({
+      phase: 'Failed',
+      reason: 'Forbidden',
+      effect: 'Unknown',
+      message: expect.stringMatching(/could not be found out: jobs is forbidden/),
+    });
+    handler.settle = () =>
+      Promise.resolve({ kind: 'failed', reason: 'Interrupted', message: 'nothing', effect: 'None' });
+    expect(await settled()).toMatchObject({ effect: 'None', message: 'nothing' });
+  });
+
+  it('waits for pods as often as it takes, and gives up what cannot be found out of a Job [F9]', async () => {
+    const handler = handlerOf(() => retry());
+    const settled = (memo: Record<string, number>): Promise<ActionOutcome> =>
+      attemptOn({ attempt: 900, heartbeatDetails: { failures: 0, round: 0, memo } }).environment.run(
+        settleAction,
+        taskOf({ type: 'Job', stop: { waitMs: 1000, tries: 3 } }),
+        handler,
+        deps,
+      );
+    handler.settle = () =>
+      Promise.resolve(retry({ reason: 'PodsRemain', message: 'pod a', round: 'Unclear' }));
+    await expect(settled({ failed: 2 })).rejects.toMatchObject({ type: 'PodsRemain' });
+    handler.settle = () => Promise.resolve(retry({ reason: 'NotDeleted', message: 'no answer' }));
+    await expect(settled({ failed: 1 })).rejects.toMatchObject({ type: 'NotDeleted' });
+    expect(await settled({ failed: 2 })).toMatchObject({
+      phase: 'Failed',
+      effect: 'Unknown',
+      outputs: { stopUnconfirmed: ['Job of action "step"'] },
+    });
+  });
+
   it('captures where the type can, and passes on why it could not', async () => {
     const handler = handlerOf(() => retry());
     const capture = (): Promise<unknown> =>

@@ -4,7 +4,9 @@ import { describeKey } from '../kube/object.js';
 import type { ObjectKey } from '../kube/object.js';
 import type { CleanupOutcome, CleanupTask } from '../workflows/contract.js';
 import { HELPER_TIMEOUT_MS, inherited, notBegun, pulseOf, readError } from './attempt.js';
+import { PODS_REMAIN } from './handler.js';
 import type { Attempt, AttemptResult, Handler } from './handler.js';
+import type { PodsEnd } from './job-pods.js';
 import { deleteObject } from './object-delete.js';
 import { keyIn } from './objects.js';
 import { prepare } from './prepare.js';
@@ -18,6 +20,8 @@ const GONE_MS = 120_000;
 export interface Leftover {
   key: ObjectKey;
   uid?: string | undefined;
+  /** Waits for what outlives it: the pods of a Job that had not ended. */
+  outlived?: () => Promise<PodsEnd>;
 }
 
 type Done = Extract<CleanupOutcome, { kind: 'done' }>;
@@ -72,7 +76,21 @@ async function cleanUp(task: CleanupTask, attempt: Attempt, handler: Handler): P
     }
     if (deletion.kind === 'deleted') removed.push(describeKey(key));
   }
-  return { kind: 'done', ...(removed.length > 0 && { message: `removed ${removed.join(', ')}` }) };
+  const stopUnconfirmed: string[] = [];
+  for (const { outlived } of found) {
+    const pods = await outlived?.();
+    if (pods?.kind === 'waiting') {
+      return attempt.signal.reason === 'timeout'
+        ? { kind: 'retry', reason: PODS_REMAIN, message: pods.said, round: 'Unclear', afterMs: 1 }
+        : { kind: 'interrupted', message: pods.said, effect: 'None' };
+    }
+    if (pods?.kind === 'unconfirmed') stopUnconfirmed.push(...pods.places);
+  }
+  return {
+    kind: 'done',
+    ...(removed.length > 0 && { message: `removed ${removed.join(', ')}` }),
+    ...(stopUnconfirmed.length > 0 && { stopUnconfirmed }),
+  };
 }
 
 /** What an action has created, last first. */

@@ -78,22 +78,35 @@ export async function findPods(
   return [...new Map(found.map((pod) => [pod.metadata.uid, pod])).values()];
 }
 
-/**
- * Jobs that are gone and whose pods still run, of an action that has recorded none. Whoever may not list pods learns of
- * none.
- */
+/** Jobs, perhaps gone themselves, whose pods still run, of an action that has recorded none. */
 export async function orphanedJobs(
   attempt: Attempt,
   jobs: readonly Job[],
   direction: Direction,
 ): Promise<Job[]> {
+  const { labelSelector, key } = marksOf(attempt, direction);
+  const known = new Set(jobs.map(({ metadata }) => metadata.uid));
+  const found = await jobsOfPods(attempt, labelSelector, (pod) => isMarkedBy(pod, key));
+  return found.filter(({ metadata }) => !known.has(metadata.uid));
+}
+
+/** The Jobs of all pods of a label that still run. Whoever may not list pods learns of none. */
+export async function jobsOfPods(
+  attempt: Attempt,
+  labelSelector: string,
+  isMeant: (pod: Pod) => boolean = () => true,
+): Promise<Job[]> {
   const { job: block } = attempt.action;
   if (block === undefined) return [];
+  const namespace = namespaceOf(block, attempt);
   try {
-    const pods = await findPods(attempt, [], { direction, signal: attempt.signal });
-    const known = new Set(jobs.map(({ metadata }) => metadata.uid));
-    return ownersOf(pods.filter(isLive), namespaceOf(block, attempt)).filter(
-      ({ metadata }) => !known.has(metadata.uid),
+    const { items } = await attempt.kube.list<Pod>(
+      { apiVersion: 'v1', kind: 'Pod' },
+      { namespace, labelSelector, signal: attempt.signal },
+    );
+    return ownersOf(
+      items.filter((pod) => isLive(pod) && isMeant(pod)),
+      namespace,
     );
   } catch (error) {
     if (error instanceof KubeError && error.code === 403) return [];

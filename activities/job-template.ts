@@ -64,13 +64,7 @@ export function planJob(block: JobAction, attempt: Attempt): JobPlan | Failed {
       apiVersion: 'batch/v1',
       kind: 'Job',
       metadata: {
-        ...metadata,
-        ...(attempt.action.hookCleanup?.beforeCreate === true && {
-          labels: {
-            ...(isObject(metadata.labels) ? (metadata.labels as Record<string, string>) : {}),
-            [LABELS.hook]: hookId(attempt.task),
-          },
-        }),
+        ...withHook(metadata, attempt),
         name: jobName({
           executionName: attempt.task.run.name,
           actionName: attempt.task.name,
@@ -94,11 +88,25 @@ export function planJob(block: JobAction, attempt: Attempt): JobPlan | Failed {
 /** Marks the pods too: they outlive the Job when it is deleted, and are all that tells of it then. */
 function withPodMarks(template: Record<string, unknown>, attempt: Attempt): unknown {
   const { metadata } = withMarks(
-    { metadata: (isObject(template.metadata) ? template.metadata : {}) as unknown as KubeMeta },
+    {
+      metadata: withHook(
+        isObject(template.metadata) ? template.metadata : {},
+        attempt,
+      ) as unknown as KubeMeta,
+    },
     attempt,
   );
   return { ...template, metadata };
 }
+
+/** Metadata by which a later run of the same hook finds what this one has left. */
+const withHook = (metadata: Record<string, unknown>, { action, task }: Attempt): Record<string, unknown> =>
+  action.hookCleanup?.beforeCreate === true
+    ? {
+        ...metadata,
+        labels: { ...(isObject(metadata.labels) ? metadata.labels : {}), [LABELS.hook]: hookId(task) },
+      }
+    : metadata;
 
 /** Namespace of an action's Job. */
 export function namespaceOf(block: JobAction, attempt: Attempt): string {

@@ -5,7 +5,8 @@ import type { Leftover } from './clean-up.js';
 import { mustStop } from './handler.js';
 import type { Attempt, AttemptResult, Handler, Writes } from './handler.js';
 import { conclude, outputsOf, show } from './job-conclude.js';
-import { keyOfJob } from './job-state.js';
+import { jobsOfPods } from './job-find.js';
+import { endOf, keyOfJob } from './job-state.js';
 import type { Job } from './job-state.js';
 import { podsAfter, settle, stop, undo, withPlaces } from './job-stop.js';
 import { namespaceOf, planJob } from './job-template.js';
@@ -23,17 +24,33 @@ export const jobHandler: Handler = { run, undo, settle, leftovers, writes };
 
 const NO_BLOCK = { reason: 'InvalidAction', message: 'the action has no block "job"' };
 
-function writes(attempt: Attempt): Promise<Writes> {
+async function writes(attempt: Attempt): Promise<Writes> {
   const { job: block } = attempt.action;
-  if (block === undefined) return Promise.resolve({ ok: false, ...NO_BLOCK });
+  if (block === undefined) return { ok: false, ...NO_BLOCK };
   const plan = planJob(block, attempt);
-  if ('kind' in plan) return Promise.resolve({ ok: false, reason: plan.reason, message: plan.message });
+  if ('kind' in plan) return { ok: false, reason: plan.reason, message: plan.message };
   const refused = attempt.policy.refuseObject(plan.job, 'Create');
-  return Promise.resolve(
-    refused === undefined
-      ? { ok: true, tasks: [{ operation: 'Create', object: plan.job }] }
-      : { ok: false, reason: 'PolicyRefused', message: refused },
-  );
+  if (refused !== undefined) return { ok: false, reason: 'PolicyRefused', message: refused };
+  const warning = await warnOfHiddenPods(plan.job.metadata.namespace, attempt);
+  return {
+    ok: true,
+    tasks: [{ operation: 'Create', object: plan.job }],
+    ...(warning !== undefined && { warning }),
+  };
+}
+
+/** Of a Job whose pods cannot be seen nobody can tell whether it has stopped. */
+async function warnOfHiddenPods(
+  namespace: string,
+  { kube, identity, signal }: Attempt,
+): Promise<string | undefined> {
+  try {
+    await kube.list({ apiVersion: 'v1', kind: 'Pod' }, { namespace, limit: 1, signal });
+    return undefined;
+  } catch (error) {
+    if (!(error instanceof KubeError) || error.code !== 403) return undefined;
+    return `${identity} may not list pods in namespace ${namespace}: after a timeout or a cancel nobody can see whether the Job's pods have stopped, so the action waits for their grace period and ends with StopUnconfirmed, and no message says why a pod does not run; grant it get and list on pods, and get on pods/log`;
+  }
 }
 
 async function run(attempt: Attempt): Promise<AttemptResult> {
@@ -70,19 +87,22 @@ async function run(attempt: Attempt): Promise<AttemptResult> {
 
 type Ended = Exclude<AttemptResult, { kind: 'skipped' }>;
 
-/** Jobs of the same hook that earlier runs, or rounds, have left. */
+/** Jobs of the same hook that earlier runs, or rounds, have left; of some only pods are left. */
 async function leftovers(attempt: Attempt): Promise<Leftover[]> {
   const { job: block } = attempt.action;
   if (block === undefined) return [];
+  const labelSelector = `${LABELS.hook}=${hookId(attempt.task)}`;
   const { items } = await attempt.kube.list<Job>(
     { apiVersion: 'batch/v1', kind: 'Job' },
-    {
-      namespace: namespaceOf(block, attempt),
-      labelSelector: `${LABELS.hook}=${hookId(attempt.task)}`,
-      signal: attempt.signal,
-    },
+    { namespace: namespaceOf(block, attempt), labelSelector, signal: attempt.signal },
   );
-  return items.map((job) => ({ key: keyOfJob(job), uid: job.metadata.uid }));
+  const orphaned = await jobsOfPods(attempt, labelSelector);
+  const known = new Set(items.map(({ metadata }) => metadata.uid));
+  return [...items, ...orphaned.filter(({ metadata }) => !known.has(metadata.uid))].map((job) => ({
+    key: keyOfJob(job),
+    uid: job.metadata.uid,
+    ...(endOf(job) === undefined && { outlived: () => podsAfter(job, attempt, attempt.signal) }),
+  }));
 }
 
 async function createOrAdopt(

@@ -149,6 +149,18 @@ const MUTATIONS: readonly Mutation[] = [
     ],
     guards: [{ kind: 'tests', files: ['test/fuzz/seals.test.ts', 'activities/vouching.test.ts'] }],
   },
+  {
+    name: 'pods-gone',
+    breaks: 'a Job that was deleted counts as ended while its pods run',
+    edits: [
+      {
+        file: 'activities/job-pods.ts',
+        from: 'const pods = found.filter(isLive);',
+        to: 'const pods = found.filter((pod) => isLive(pod) && pod.metadata.deletionTimestamp === undefined);',
+      },
+    ],
+    guards: [{ kind: 'tests', files: ['activities/job-pods.test.ts'] }],
+  },
 ];
 
 /** A copy of all that is versioned or about to be. */

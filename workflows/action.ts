@@ -13,7 +13,7 @@ import type { ActionInput } from '../api/run.js';
 import type { ActionOutputs, ActionType } from '../api/types.js';
 import type { Approvals } from './approvals.js';
 import { ACTIVITY_BY_TYPE, isStepType, UNSETTLED } from './contract.js';
-import type { ActionOutcome, ActionTask, PriorRef, RunBounds } from './contract.js';
+import type { ActionOutcome, ActionTask, CleanupOutcome, PriorRef, RunBounds } from './contract.js';
 import { innermost } from './failure.js';
 import type { Nudges } from './nested-plan.js';
 import { actionActivities, helperActivities, settleTask, withStop } from './options.js';
@@ -69,24 +69,37 @@ export const taskPart = ({
 export async function executeAction(series: Series): Promise<ActionOutcome> {
   const { step, optional, cleanup } = series.input;
   const cleans = cleanup !== undefined && series.task.direction === 'forward';
+  let unconfirmed: string[] = [];
   if (cleans && cleanup.beforeCreate === true) {
-    const ended = await makeRoom(series);
-    if (ended !== undefined) return ended;
+    const room = await makeRoom(series);
+    if ('ended' in room) return room.ended;
+    if (room.ready.kind === 'done') unconfirmed = room.ready.stopUnconfirmed ?? [];
   }
-  const carried = await (step === undefined ? carryOut(series) : carryOutStep(series, step));
+  const ended = await (step === undefined ? carryOut(series) : carryOutStep(series, step));
+  const carried = unconfirmed.length === 0 ? ended : alsoUnconfirmed(ended, unconfirmed);
   const outcome = cleans ? await removeMade(series, carried) : carried;
   if (optional !== true || outcome.phase !== 'Failed' || outcome.reason === 'Cancelled') return outcome;
   const { message, round, retryCount } = outcome;
   return { phase: 'Skipped', reason: 'NotDelivered', message, round, retryCount };
 }
 
+/** What was in the way of an action, and may still run, stands with what the action itself has left. */
+function alsoUnconfirmed(outcome: ActionOutcome, places: readonly string[]): ActionOutcome {
+  if (outcome.phase === 'Skipped') return outcome;
+  const { outputs } = outcome;
+  return {
+    ...outcome,
+    outputs: { ...outputs, stopUnconfirmed: [...places, ...(outputs?.stopUnconfirmed ?? [])] },
+  };
+}
+
 /** Deletes what is in the way of a hook; or how the action ends without having begun. */
-async function makeRoom({ task, bounds }: Series): Promise<ActionOutcome | undefined> {
-  const made = await prepareEffect(
+function makeRoom({ task, bounds }: Series): ReturnType<typeof prepareEffect<CleanupOutcome>> {
+  return prepareEffect(
     task,
     () =>
       helperActivities(`make room: ${task.name}`, { run: task.run, bounds }).cleanUp({
-        ...task,
+        ...withStop(task, bounds),
         moment: 'before',
       }),
     {
@@ -95,7 +108,6 @@ async function makeRoom({ task, bounds }: Series): Promise<ActionOutcome | undef
       problem: 'what an earlier run has left is in the way and could not be removed',
     },
   );
-  return 'ended' in made ? made.ended : undefined;
 }
 
 /** Deletes what a hook has created, where its end asks for that. How it ended stays what it is. */

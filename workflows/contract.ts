@@ -41,7 +41,7 @@ export const SIGNALS = {
   answer: 'answer',
   /** To a stage or its rollback: an execution that a nested plan runs in has changed. */
   look: 'look',
-  /** To a stage or its rollback: an {@link AttemptNote}. Shown, and never acted on. */
+  /** To a stage, its rollback, or the run that settles what one has left: an {@link AttemptNote}. Shown, never acted on. */
   note: 'note',
 } as const;
 
@@ -369,7 +369,14 @@ export interface CleanupTask extends ActionTask {
 }
 
 /** How `cleanUp` ended. */
-export type CleanupOutcome = { kind: 'done'; message?: string } | NotBegun;
+export type CleanupOutcome =
+  | {
+      kind: 'done';
+      message?: string;
+      /** What was in the way is deleted, and may still run. */
+      stopUnconfirmed?: string[];
+    }
+  | NotBegun;
 
 /** What has to be known before workflow code carries a step out itself; or how the action ends without it. */
 export type Decision =

@@ -18,6 +18,7 @@ import { QUERIES, rollbackWorkflowId, stageWorkflowId } from './contract.js';
 import type { CancelRecord, RunInput, RunProgress, RunResult } from './contract.js';
 import { endEarlierStages } from './earlier-stages.js';
 import { bridgeActivities, startMirror } from './mirror.js';
+import { listenForRunNotes } from './notes.js';
 import { checkRunOrigin } from './origin.js';
 import { createOutbox } from './outbox.js';
 import type { RunContext, Verdict } from './run-context.js';
@@ -46,6 +47,8 @@ export async function drPlanExecution(input: RunInput): Promise<RunResult> {
   let phase: RunProgress['phase'] = 'Running';
   let cancelRequest: CancelRecord | undefined;
   let order = 0;
+  /** The message says what an ended stage is waited for. */
+  let isTold = false;
 
   return CancellationScope.nonCancellable(async () => {
     const forward = new CancellationScope();
@@ -104,6 +107,10 @@ export async function drPlanExecution(input: RunInput): Promise<RunResult> {
         ...(settled.length > 0 && { settled }),
       });
       setCurrentDetails(describe(stages));
+      if (isTold && detail === 'interrupted') {
+        message = `what stage "${status.name}" had begun is settled`;
+        isTold = false;
+      }
       mirror.touch();
     };
     const context: RunContext = {
@@ -126,6 +133,11 @@ export async function drPlanExecution(input: RunInput): Promise<RunResult> {
       },
       ...children,
     };
+
+    listenForRunNotes((text) => {
+      isTold = true;
+      context.announce(text);
+    });
 
     const verdict = await carryOut(context, startTime);
     const idOf = run.operation === 'Revert' ? rollbackWorkflowId : stageWorkflowId;

@@ -1,4 +1,4 @@
-import { defineSignal, setHandler } from '@temporalio/workflow';
+import { defineSignal, patched, setHandler } from '@temporalio/workflow';
 import type { ActionAddress } from '../api/run.js';
 import type { StageStatus } from '../api/types.js';
 import { SIGNALS } from './contract.js';
@@ -23,6 +23,16 @@ export function listenForNotes(status: StageStatus, changed: (at: ActionAddress)
     own.message = message;
     if (typeof retryCount === 'number') own.retryCount = retryCount;
     changed(at);
+  });
+}
+
+/** The run shows what workers say while they settle what an ended stage has left; runs begun before 0.2 show none of it. */
+const RUN_TELLS = 'run-tells-notes';
+
+/** Lays what workers say to a run, which has no actions of its own, into its message. */
+export function listenForRunNotes(say: (message: string) => void): void {
+  setHandler(noteSignal, (note: Partial<AttemptNote> | undefined) => {
+    if (typeof note?.message === 'string' && patched(RUN_TELLS)) say(note.message);
   });
 }
 

@@ -9,9 +9,10 @@ import type { WriteResult } from '../core/status-writer.js';
 import { endOnPlan } from './plan-state.js';
 import type { ExecutionIdentity } from './plan-state.js';
 import { letGo } from './finalizer.js';
-import { applyFinish, applyMirror, applyRevertToTarget, newFailures } from './projection.js';
+import { applyFinish, applyMirror, newFailures } from './projection.js';
+import { applyRevertToTarget } from './revert-end.js';
 import { smallestStatus } from './size-guard.js';
-import { newlyUnconfirmed, STOP_UNCONFIRMED } from './stop-unconfirmed.js';
+import { newlyUnconfirmed, STOP_UNCONFIRMED, unconfirmedPlaces } from './stop-unconfirmed.js';
 import type { CachedExecution, DrDeps } from './types.js';
 import type { BridgeVouching } from './vouching.js';
 
@@ -206,11 +207,18 @@ export function createMirror(deps: MirrorDeps): Pick<BridgeActivities, 'mirror' 
     );
     if (run.operation === 'Revert' && run.target !== undefined) {
       const target = { namespace: run.namespace, name: run.target.name, uid: run.target.uid };
+      const known = caches.executions.get(run.namespace, run.name)?.status ?? {};
+      const unconfirmed = unconfirmedPlaces((applyFinish(known, update) ?? known).stageStatuses ?? []);
       await writer.status(
         caches.executions,
         target,
         ({ status }) =>
-          status && applyRevertToTarget(status, update, { apiVersion: API_VERSION, kind: 'DRPlanExecution' }),
+          status &&
+          applyRevertToTarget(status, update, {
+            apiVersion: API_VERSION,
+            kind: 'DRPlanExecution',
+            unconfirmed,
+          }),
       );
     }
     const result = await project(run, (status) => applyFinish(status, update));

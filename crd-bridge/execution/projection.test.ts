@@ -7,12 +7,12 @@ import { findCondition } from '../core/conditions.js';
 import {
   applyFinish,
   applyMirror,
-  applyRevertToTarget,
   newFailures,
   refusedStatus,
   startedStatus,
   waitingStatus,
 } from './projection.js';
+import { applyRevertToTarget } from './revert-end.js';
 
 const run: RunIdentity = {
   cluster: 'c',
@@ -360,6 +360,46 @@ describe('the end', () => {
     const failed = applyRevertToTarget({ phase: 'Succeeded' }, { ...update, phase: 'Failed' }, kind);
     expect(failed.revertedBy).toBeUndefined();
     expect(failed.undone).toEqual(['0/0/0']);
+  });
+
+  it('of a revert names what may still run, on the revert and on its target [F9]', () => {
+    const place = 'pod shop/j-1 on node n';
+    const update = finish({
+      run: { ...run, operation: 'Revert', target: { name: 'old', uid: 'o' } },
+      undone: ['0/0/0'],
+      unreverted: [],
+      stages: [
+        {
+          index: 0,
+          status: stage('a', 'Succeeded', [{ phase: 'Succeeded', outputs: { stopUnconfirmed: [place] } }]),
+        },
+      ],
+    });
+    const revert = applyFinish(started(stage('a', 'Running')), update);
+    const kind = { apiVersion: 'v', kind: 'DRPlanExecution', unconfirmed: [place] };
+    const target = applyRevertToTarget({ phase: 'Succeeded' }, update, kind);
+    for (const { conditions } of [revert ?? {}, target]) {
+      expect(findCondition(conditions, 'FullyReverted')).toMatchObject({
+        status: 'True',
+        message: expect.stringContaining(`may still run in "${place}"`),
+      });
+    }
+    expect(findCondition(revert?.conditions, 'StopUnconfirmed')).toMatchObject({ reason: 'PodsDidNotEnd' });
+    expect(target.revertedBy).not.toHaveProperty('unconfirmed');
+  });
+
+  it('of a rollback names what may still run [F9]', () => {
+    const ended = applyFinish(
+      started(stage('a', 'Running')),
+      finish({
+        phase: 'Failed',
+        rolledBack: { complete: true, message: 'all', stopUnconfirmed: ['pod shop/j-1'] },
+      }),
+    );
+    expect(findCondition(ended?.conditions, 'RolledBack')).toMatchObject({
+      status: 'True',
+      message: expect.stringContaining('may still run in "pod shop/j-1"'),
+    });
   });
 
   it('of a rollback that undid everything leaves nothing to revert', () => {

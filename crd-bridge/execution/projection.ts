@@ -14,17 +14,18 @@ import { positionOf } from '../../api/undo.js';
 import type {
   FinishUpdate,
   MirrorUpdate,
-  RunIdentity,
   StageUpdate,
   WorkflowChange,
+  RunIdentity,
 } from '../../workflows/contract.js';
 import { findCondition, setCondition } from '../core/conditions.js';
 import type { ConditionUpdate } from '../core/conditions.js';
 import type { Refusal } from './gates.js';
 import { interrupt } from './interrupted-stage.js';
+import { alsoRuns, fullyReverted } from './revert-end.js';
 import { fitStatus } from './size-guard.js';
 import { ENDS_WITH_NEWS } from './standstill.js';
-import { stopUnconfirmed } from './stop-unconfirmed.js';
+import { stopUnconfirmed, unconfirmedPlaces } from './stop-unconfirmed.js';
 
 /** Sets several conditions at once. */
 function withConditions(
@@ -323,14 +324,14 @@ export function applyFinish(
   const conditions: Omit<ConditionUpdate, 'observedGeneration'>[] = [];
   const unconfirmed = stopUnconfirmed(ended, stages, update.rolledBack?.stopUnconfirmed);
   if (unconfirmed !== undefined) conditions.push(unconfirmed);
-  if (revert) conditions.push(fullyReverted(update));
+  if (revert) conditions.push(fullyReverted(update, unconfirmedPlaces(stages)));
   if (update.rolledBack !== undefined) {
     const { complete, message } = update.rolledBack;
     conditions.push({
       type: 'RolledBack',
       status: complete ? 'True' : 'False',
       reason: complete ? 'RolledBack' : 'RollbackIncomplete',
-      message,
+      message: `${message}${complete ? alsoRuns(update.rolledBack.stopUnconfirmed ?? []) : ''}`,
     });
   }
   return fitStatus(withConditions(ended, conditions, update.completionTime));
@@ -349,56 +350,6 @@ function rolledBackPositions(update: FinishUpdate, stages: readonly StageStatus[
       ),
     ),
   );
-}
-
-function fullyReverted(update: Omit<RevertEnd, 'run'>): Omit<ConditionUpdate, 'observedGeneration'> {
-  const left = update.unreverted ?? [];
-  const complete = update.phase === 'Succeeded' && left.length === 0;
-  return {
-    type: 'FullyReverted',
-    status: complete ? 'True' : 'False',
-    reason: complete ? 'FullyReverted' : 'NotFullyReverted',
-    message: complete
-      ? 'everything that the execution did was undone'
-      : left.length > 0
-        ? `not undone (stage/workflow/action): ${left.join(', ')}`
-        : update.message,
-  };
-}
-
-/** How a revert ended, as far as its target is concerned. */
-export interface RevertEnd extends Pick<
-  FinishUpdate,
-  'phase' | 'message' | 'completionTime' | 'undone' | 'unreverted'
-> {
-  run: Pick<RunIdentity, 'name' | 'namespace' | 'uid'>;
-}
-
-/** What a revert writes into the status of its target. Safe to repeat. */
-export function applyRevertToTarget(
-  target: DRPlanExecutionStatus,
-  update: RevertEnd,
-  revert: { apiVersion: string; kind: string },
-): DRPlanExecutionStatus {
-  const undone = [...new Set([...(target.undone ?? []), ...(update.undone ?? [])])];
-  const { observedGeneration } = target;
-  return {
-    ...target,
-    ...(undone.length > 0 && { undone }),
-    ...(update.phase === 'Succeeded' && {
-      revertedBy: {
-        ...revert,
-        name: update.run.name,
-        namespace: update.run.namespace,
-        uid: update.run.uid,
-      },
-    }),
-    conditions: setCondition(
-      target.conditions,
-      { ...fullyReverted(update), ...(observedGeneration !== undefined && { observedGeneration }) },
-      update.completionTime,
-    ),
-  };
 }
 
 /** A failed action, to be told as an event. */

@@ -41,6 +41,17 @@ export function stopUnconfirmed(
   };
 }
 
+/** All that actions could not confirm, each once. */
+export const unconfirmedPlaces = (stages: readonly StageStatus[]): string[] => [
+  ...new Set(
+    stages.flatMap(({ workflowExecutions = [] }) =>
+      workflowExecutions.flatMap(({ actionStatuses = [] }) =>
+        actionStatuses.flatMap(({ outputs }) => outputs?.stopUnconfirmed ?? []),
+      ),
+    ),
+  ),
+];
+
 /** How actions name the pods of a Job, or the Job whose pods they may not see. */
 const IS_POD = /^(pod|Job) /;
 const PREFIX = 'what was removed may still run in ';

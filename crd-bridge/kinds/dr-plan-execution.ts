@@ -20,7 +20,9 @@ import { identityOf, refOf } from '../execution/identity.js';
 import { recordRow, rowOf } from '../execution/history.js';
 import { endOnPlan, holds } from '../execution/plan-state.js';
 import { openRevertsOf } from '../execution/revert-target.js';
-import { applyFinish, applyRevertToTarget, newFailures } from '../execution/projection.js';
+import { applyFinish, newFailures } from '../execution/projection.js';
+import { applyRevertToTarget } from '../execution/revert-end.js';
+import { unconfirmedPlaces } from '../execution/stop-unconfirmed.js';
 import type { CachedExecution, DrDeps } from '../execution/types.js';
 import { followReset } from '../execution/reset.js';
 import { ENDS_WITH_LOOK, lookAtRun } from '../execution/standstill.js';
@@ -201,7 +203,12 @@ export function createExecutionKind(
       caches.executions,
       refOf(target),
       ({ status }) =>
-        status && applyRevertToTarget(status, { ...end, ...report }, { apiVersion: API_VERSION, kind }),
+        status &&
+        applyRevertToTarget(
+          status,
+          { ...end, ...report },
+          { apiVersion: API_VERSION, kind, unconfirmed: unconfirmedPlaces(ended.stageStatuses ?? []) },
+        ),
     );
     return report;
   }

@@ -59,8 +59,7 @@ export const FIELD: readonly FieldItem[] = [
   {
     number: 9,
     fault: 'A Job counted as ended while its pods ran',
-    now: 'It has ended when its pods are gone or terminal',
-    open: 'not whole yet',
+    now: 'It has ended when its pods are gone or terminal; those that do not go within a bound are named by StopUnconfirmed',
   },
   {
     number: 10,
@@ -80,7 +79,7 @@ export const FIELD: readonly FieldItem[] = [
   {
     number: 13,
     fault: 'Between two attempts nothing was shown',
-    now: 'Status says how the last attempt failed, the count, and when the next one comes',
+    now: 'Status says how the last attempt failed, the count, and when the next one comes; of a Job, what keeps it from running',
   },
   {
     number: 14,

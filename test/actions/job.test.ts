@@ -262,6 +262,25 @@ describe('a Job that does not end', () => {
     expect(await action.undo()).toMatchObject({ kind: 'skipped', reason: 'NothingToUndo' });
   });
 
+  it('whose Job somebody has deleted is undone when the pods that are left have gone [F9]', async () => {
+    const action = life({ annotations: { ...HANG, [podAnnotations.stop]: '2s' } });
+    const { attempt, abort, memo } = controlled(action);
+    const running = jobHandler.run(attempt);
+    await until(() => memo());
+    abort('shutdown');
+    const { name, uid } = jobOf(await running);
+    await until(async () => ((await pods(uid)).length > 0 ? true : undefined));
+    await bench.kube.delete(
+      { apiVersion: 'batch/v1', kind: 'Job', namespace: bench.namespace, name },
+      { propagationPolicy: 'Background' },
+    );
+    expect(await pods(uid)).toHaveLength(1);
+    const forward = { name: attempt.task.name, phase: 'Failed' };
+    const task = { ...attempt.task, direction: 'undo' as const, forward };
+    expect(await jobHandler.undo({ ...action.attempt(), task })).toMatchObject({ kind: 'succeeded' });
+    expect(await pods(uid)).toEqual([]);
+  });
+
   it('is deleted by the settle of an undo that was lost', async () => {
     const action = life();
     const result = await action.run();

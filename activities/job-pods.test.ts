@@ -1,0 +1,134 @@
+import { describe, expect, it } from 'vitest';
+import { KubeError } from '../kube/error.js';
+import { awaitPods, graceOf } from './job-pods.js';
+import type { PodsEnd } from './job-pods.js';
+import type { Pod } from './job-state.js';
+
+const pod = (name: string, phase: string, deletedSecondsAgo?: number): Pod => ({
+  metadata: {
+    name,
+    namespace: 'shop',
+    ...(deletedSecondsAgo !== undefined && {
+      deletionTimestamp: new Date(Date.now() - deletedSecondsAgo * 1000).toISOString(),
+    }),
+  },
+  spec: { nodeName: 'n1' },
+  status: { phase },
+});
+
+type Look = Pod[] | KubeError;
+
+interface Watched {
+  end: PodsEnd;
+  looks: number;
+  said: string[];
+}
+
+/** Waits for pods of which each look finds the next of these; the last one stays. */
+async function wait(
+  looks: Look[],
+  options: { waitMs?: number; stoppedAt?: number; graceMs?: number; signal?: AbortSignal } = {},
+): Promise<Watched> {
+  const said: string[] = [];
+  let taken = 0;
+  const end = await awaitPods({
+    shown: 'Job shop/j',
+    find: () => {
+      const look = looks[Math.min(taken, looks.length - 1)] ?? [];
+      taken += 1;
+      return look instanceof KubeError ? Promise.reject(look) : Promise.resolve(look);
+    },
+    stoppedAt: Date.now(),
+    graceMs: 30_000,
+    waitMs: 300_000,
+    say: (message) => {
+      said.push(message);
+    },
+    signal: AbortSignal.timeout(5_000),
+    ...options,
+  });
+  return { end, looks: taken, said };
+}
+
+const forbidden = new KubeError('pods is forbidden', { code: 403, reason: 'Forbidden' });
+const away = new KubeError('away', { code: 503, reason: 'HTTP503' });
+
+describe('waiting for the pods of a Job that was stopped [F9]', () => {
+  it('ends at once where all that are there have ended', async () => {
+    expect(await wait([[pod('a', 'Failed', 0), pod('b', 'Succeeded')]])).toMatchObject({
+      end: { kind: 'quiet' },
+      looks: 1,
+    });
+  });
+
+  it('looks twice where there is none: one may come of a Job that was just made', async () => {
+    expect(await wait([[], [pod('late', 'Running')], []])).toMatchObject({
+      end: { kind: 'quiet' },
+      looks: 3,
+      said: [expect.stringContaining('pod shop/late on node n1')],
+    });
+    expect(await wait([[]])).toMatchObject({ end: { kind: 'quiet' }, looks: 2 });
+  });
+
+  it('goes on while a pod is Terminating, whatever its phase was, and names it', async () => {
+    const { end, said } = await wait([[pod('a', 'Running', 0), pod('b', 'Failed')], []]);
+    expect(end).toEqual({ kind: 'quiet' });
+    expect(said).toEqual(['Job shop/j was deleted; waits until its pods are gone: pod shop/a on node n1']);
+  });
+
+  it('gives up so long past the end of their grace, and names pods and nodes', async () => {
+    const { end, looks } = await wait([[pod('a', 'Running', 11)]], { waitMs: 10_000 });
+    expect(looks).toBe(1);
+    expect(end).toMatchObject({
+      kind: 'unconfirmed',
+      places: ['pod shop/a on node n1'],
+      said: expect.stringMatching(/^StopUnconfirmed: .*10s after their grace.*pod shop\/a on node n1/),
+    });
+  });
+
+  it('counts the grace of a pod that nobody has deleted from when its Job was', async () => {
+    const { metadata, status } = pod('a', 'Running');
+    const slow: Pod = { metadata, spec: { terminationGracePeriodSeconds: 600 }, status: status ?? {} };
+    const signal = AbortSignal.timeout(100);
+    const stoppedAt = Date.now() - 120_000;
+    expect((await wait([[slow]], { stoppedAt, waitMs: 10_000, signal })).end).toMatchObject({
+      kind: 'waiting',
+    });
+    const quick: Pod = { ...slow, spec: {} };
+    expect((await wait([[quick]], { stoppedAt, waitMs: 10_000 })).end).toMatchObject({ kind: 'unconfirmed' });
+  });
+
+  it('goes on through an outage of the API', async () => {
+    expect(await wait([away, [pod('a', 'Running', 0)], [pod('a', 'Failed', 0)]])).toMatchObject({
+      end: { kind: 'quiet' },
+      looks: 3,
+      said: [expect.stringContaining('cannot be looked at: away'), expect.stringContaining('pod shop/a')],
+    });
+  });
+
+  it('waits for the grace of the template where pods may not be listed', async () => {
+    const { end, said } = await wait([forbidden], { graceMs: 600 });
+    expect(said[0]).toContain('their grace is waited for');
+    expect(end).toMatchObject({
+      kind: 'unconfirmed',
+      places: ['Job shop/j'],
+      said: expect.stringContaining('pods is forbidden'),
+    });
+  });
+
+  it('says how far it is when it is ended', async () => {
+    const signal = AbortSignal.timeout(50);
+    expect((await wait([[pod('a', 'Running', 0)]], { signal })).end).toMatchObject({
+      kind: 'waiting',
+      said: expect.stringContaining('pod shop/a'),
+    });
+  });
+});
+
+describe('graceOf', () => {
+  it('is what the pod names, else what Kubernetes grants', () => {
+    expect(graceOf({ terminationGracePeriodSeconds: 0 })).toBe(0);
+    expect(graceOf({})).toBe(30_000);
+    expect(graceOf(undefined)).toBe(30_000);
+  });
+});
