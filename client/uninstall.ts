@@ -143,7 +143,9 @@ export async function removeAll(
   keys: readonly ObjectKey[],
   { timeoutMs, everyMs = 250 }: { timeoutMs: number; everyMs?: number },
 ): Promise<ObjectKey[]> {
-  for (const key of keys) await kube.delete(key, { propagationPolicy: 'Foreground' });
+  // A Deployment has gone when its pods have: until then they act.
+  for (const key of keys)
+    await kube.delete(key, { propagationPolicy: key.kind === 'Deployment' ? 'Foreground' : 'Background' });
   const until = performance.now() + timeoutMs;
   for (;;) {
     const left = await present(kube, keys);
