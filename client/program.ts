@@ -34,18 +34,21 @@ export interface ProgramParts {
   terminal(options: { color?: boolean }): Terminal;
   /** Takes the exit code of the command that ran. */
   exit(code: number): void;
+  /** Does what a command is for (default: with a context of its options); a check of command lines does nothing. */
+  perform?: Perform;
 }
 
 /** The whole command line. */
 export function buildProgram(parts: ProgramParts): Command {
   const { environment } = parts;
   const name = programName(environment);
-  const perform: Perform = async (command, work) => {
+  const carryOut: Perform = async (command, work) => {
     const options = command.optsWithGlobals<GlobalOptions>();
     const terminal = parts.terminal({ ...(options.color !== undefined && { color: options.color }) });
     parts.exit(await work(createContext({ terminal, environment, options })));
   };
 
+  const { perform = carryOut } = parts;
   const program = new Command(name)
     .description(
       'Durable disaster recovery for Kubernetes: plans run as Temporal workflows and report back in their resources.',
@@ -102,11 +105,11 @@ Examples:
   # from nothing to a first run
   ${name} up
   ${name} kubectl apply -f examples/minimal/plan.yaml
-  ${name} run shop-switchover --watch
+  ${name} run hello --watch
 
-  # look back, and undo
-  ${name} describe shop-switchover-x7k2p
-  ${name} revert shop-switchover-x7k2p --watch
+  # look back, and undo; the name is the one that "run" has printed
+  ${name} describe hello-x7k2p
+  ${name} revert hello-x7k2p --watch
 
 ${EXIT_CODE_HELP}`;
 }

@@ -52,7 +52,7 @@ export function addPreflight(program: Command, perform: Perform): void {
       perform(self, (context) => check(context, nameOf(plan, ['DRPlan']).name, options)),
     );
   addExamples(command, [
-    ['preflight shop-switchover -p target=site-b', 'would this failover go through as things are now?'],
+    ['preflight shop-switchover -p to=site-b', 'would this failover go through as things are now?'],
     ['preflight shop-switchover -f plans/ --render', 'a plan that is not in the cluster yet'],
     ['preflight shop-switchover -o json', 'for a program'],
   ]);

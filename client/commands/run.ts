@@ -59,7 +59,7 @@ export function addRun(program: Command, perform: Perform): void {
     );
   addExamples(command, [
     ['run shop-switchover --watch', 'execute a plan and look on'],
-    ['run shop-switchover -p target=site-b -p drain=30s --run-mode Drill', 'with parameters, as a drill'],
+    ['run shop-switchover -p to=site-b -p from=site-a --run-mode Drill', 'with parameters, as a drill'],
     ['run shop-switchover --yes -o json', 'from a script: no question, the object on standard output'],
   ]);
 }

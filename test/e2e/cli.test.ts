@@ -44,30 +44,32 @@ function drover(...args: string[]): { ended: Promise<Ended>; interrupt: () => vo
 const inNamespace = (...args: string[]): string[] => [...args, '-n', stack.namespace];
 
 describe('drover', () => {
-  it('does what "up" says to do next: applies the example, runs it, shows it', async () => {
-    const applied = await drover(
-      'kubectl',
-      'apply',
-      '-n',
-      stack.namespace,
-      '-f',
-      'examples/minimal/plan.yaml',
-    ).ended;
-    expect(applied).toMatchObject({ code: 0 });
-    await poll(
-      () => stack.getPlan('hello'),
-      (plan) => plan.status?.phase === 'Ready',
-    );
-    const run = await drover(...inNamespace('run', 'hello', '--watch', '--yes')).ended;
-    expect(run.code, run.err).toBe(0);
-    const shown = await drover(...inNamespace('get', 'executions', '-o', 'json')).ended;
-    const list = JSON.parse(shown.out) as { items: DRPlanExecution[] };
-    const [name] = list.items
-      .filter((item) => item.spec.planRef === 'hello')
-      .map((item) => item.metadata.name);
-    const tree = await drover(...inNamespace('describe', name ?? '')).ended;
-    expect(tree.out).toMatch(/say-hello/);
-    expect(tree.out).toMatch(/Succeeded/);
+  it('[F23] does what its help shows, and what "up" says to do next: from nothing to a run, and back', async () => {
+    const { out } = await drover('--help').ended;
+    const lines = out
+      .slice(out.indexOf('Examples:'))
+      .split('\n')
+      .flatMap((line) => /^ +(?:npx |\S*\/)?drover (.*)$/.exec(line)?.[1] ?? [])
+      // It is up.
+      .filter((line) => line !== 'up');
+    expect(lines.map((line) => line.split(' ')[0])).toEqual(['kubectl', 'run', 'describe', 'revert']);
+    let execution = '';
+    for (const line of lines) {
+      const words = line.replace('hello-x7k2p', execution).split(' ');
+      const asks = ['run', 'revert'].includes(words[0] ?? '');
+      const ended = await drover(...inNamespace(...words, ...(asks ? ['--yes'] : []))).ended;
+      expect(ended.code, `${line}: ${ended.err}`).toBe(0);
+      if (words[0] === 'describe') expect(ended.out).toMatch(/Succeeded[^]*say-hello/);
+      execution = /\bhello-[a-z0-9]{5}\b/.exec(ended.out + ended.err)?.[0] ?? execution;
+      if (words[0] === 'kubectl') {
+        await poll(
+          () => stack.getPlan('hello'),
+          (plan) => plan.status?.phase === 'Ready',
+        );
+      }
+    }
+    const hello = { apiVersion: 'v1', kind: 'ConfigMap', namespace: stack.namespace, name: 'hello' };
+    expect(await stack.kube.get(hello)).toBeUndefined();
   });
 
   it('shows which stages could run together', async () => {
