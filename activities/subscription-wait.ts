@@ -159,10 +159,7 @@ function readyMessage(
   return [
     `applied in ${bindings.join(', ')}`,
     ...(verified.length > 0 ? [`seen ready in ${verified.join(', ')} itself`] : []),
-    ...[...reasons].map(
-      ([why, names]) =>
-        `only the Description was verified of ${names.join(', ')}, not the cluster itself: ${why}`,
-    ),
+    ...[...reasons].map(([why, names]) => `not looked into ${names.join(', ')}: ${why}`),
     ...(stale.length > 0
       ? [
           `Clusternet has made more than one Base of it for a cluster, and its changes do not reach Description ${stale.join(', ')}: what only that one still holds may be deployed again; operation Replace clears it`,

@@ -39,6 +39,8 @@ export async function main(process: NodeJS.Process): Promise<void> {
     note(`${noteStyle.bad('error:')} ${failure.message}`);
     for (const hint of failure.hints) note(`  ${hint}`);
     process.exitCode = failure.exitCode;
+    // What still goes on, such as a download, has lost its reader.
+    if (failure.exitCode === EXIT.interrupted) process.exit();
   }
 }
 

@@ -35,13 +35,20 @@ export async function openChild(opener: Opener, cluster: MemberCluster): Promise
   const id = cluster.spec?.clusterId ?? '';
   if (!/^[0-9a-f-]{8,64}$/.test(id)) return { ok: false, why: 'the ManagedCluster has no clusterId' };
   try {
-    const secret = await kube.get<KubeObject & { data?: Record<string, string> }>(
-      { apiVersion: 'v1', kind: 'Secret', namespace, name: DEPLOYER_SECRET },
-      { signal },
-    );
-    if (secret === undefined) {
-      return { ok: false, why: `there is no Secret ${namespace}/${DEPLOYER_SECRET}` };
+    const secret = await kube
+      .get<KubeObject & { data?: Record<string, string> }>(
+        { apiVersion: 'v1', kind: 'Secret', namespace, name: DEPLOYER_SECRET },
+        { signal },
+      )
+      .catch((error: unknown) => {
+        if (error instanceof KubeError && error.code === 403) return 'forbidden' as const;
+        throw error;
+      });
+    // In a few words, and the same for all clusters: they are told on every Subscription.
+    if (secret === 'forbidden') {
+      return { ok: false, why: `${identity} may not get its Secret ${DEPLOYER_SECRET}` };
     }
+    if (secret === undefined) return { ok: false, why: `it has no Secret ${DEPLOYER_SECRET}` };
     const token = Buffer.from(secret.data?.token ?? '', 'base64')
       .toString('utf8')
       .trim();

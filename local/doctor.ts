@@ -1,9 +1,10 @@
 import { execFile } from 'node:child_process';
-import { constants, existsSync } from 'node:fs';
-import { access, statfs } from 'node:fs/promises';
+import { existsSync } from 'node:fs';
+import { statfs } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { lookup, oldestVersion, pinnedVersion, programNames, type ProgramName } from './binaries-lookup.js';
 import { goTarget } from './binaries-release.js';
+import { DATA_DIR_ADVICE, dataDirProblem } from './data-dir.js';
 import { cacheDir, dataPaths } from './paths.js';
 import { formatVersion, parseVersion } from './program-version.js';
 import { isPortFree } from './ports.js';
@@ -194,17 +195,9 @@ function environment(env: NodeJS.ProcessEnv): Finding[] {
 
 async function dataDirFindings(dataDir: string): Promise<Finding[]> {
   const paths = dataPaths(dataDir);
-  try {
-    if (existsSync(paths.root)) await access(paths.root, constants.W_OK);
-  } catch (error) {
-    return [
-      {
-        subject: 'data dir',
-        level: 'problem',
-        message: `${paths.root} cannot be written: ${(error as Error).message}`,
-        advice: 'choose another with --data-dir',
-      },
-    ];
+  const problem = await dataDirProblem(paths.root);
+  if (problem !== undefined) {
+    return [{ subject: 'data dir', level: 'problem', message: problem, advice: DATA_DIR_ADVICE }];
   }
   const state = await readState(paths.state);
   if (state === undefined) {

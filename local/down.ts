@@ -46,7 +46,7 @@ export async function down(options: DownOptions): Promise<DownResult> {
   return withLock(paths.lock, { timeoutMs: 10 * 60 * 1000, onWait }, async () => {
     const state = await readState(paths.state);
     if (state === undefined) return { known: false, processes: {} };
-    const processes = await stopAll(state, options);
+    const processes = await stopInOrder(state.processes, options);
     const stopped: State = { ...state, processes: {} };
     await writeJson(paths.state, stopped);
     await rm(paths.endpoints, { force: true });
@@ -59,15 +59,16 @@ export async function down(options: DownOptions): Promise<DownResult> {
   });
 }
 
-async function stopAll(
-  state: State,
-  options: DownOptions,
+/** Stops these processes, whoever uses another first. */
+export async function stopInOrder(
+  records: State['processes'],
+  options: Pick<DownOptions, 'progress' | 'graceMs'>,
 ): Promise<Partial<Record<ProcessName, StopOutcome>>> {
   const outcomes: Partial<Record<ProcessName, StopOutcome>> = {};
   for (const row of order) {
     await Promise.all(
       row.map(async (name) => {
-        const record = state.processes[name];
+        const record = records[name];
         if (record === undefined) return;
         const started = Date.now();
         const outcome = await stopProcess(record, options.graceMs ?? 10_000);

@@ -8,6 +8,7 @@ export { status } from './status.js';
 export { doctor } from './doctor.js';
 export { supervise } from './supervise.js';
 export { lookup } from './binaries-lookup.js';
+export { UpInterrupted } from './options.js';
 export type { UpOptions, UpResult, ChildCommand } from './options.js';
 export type { StatusResult } from './status.js';
 export type { Finding } from './doctor.js';

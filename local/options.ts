@@ -35,6 +35,11 @@ export interface UpOptions {
   /** Not started when absent. */
   worker?: ChildCommand;
   progress: Progress;
+  /**
+   * Ends it early: what this call has started is stopped again, what ran before is left alone, and {@link UpInterrupted} is
+   * thrown.
+   */
+  signal?: AbortSignal;
   /** The environment looked at (PATH, KUBECONFIG, XDG_CACHE_HOME). Default the process's own. */
   env?: NodeJS.ProcessEnv;
   /**
@@ -54,4 +59,18 @@ export interface UpResult {
   /** The processes started by this call; empty when all was up already. */
   started: string[];
   elapsedSeconds: number;
+}
+
+/** An `up` that was ended by its signal. */
+export class UpInterrupted extends Error {
+  override readonly name = 'UpInterrupted';
+
+  /** @param stopped what it had started, and has stopped again */
+  constructor(stopped: readonly string[]) {
+    super(
+      stopped.length === 0
+        ? 'interrupted; nothing had been started'
+        : `interrupted; what it had started is stopped again: ${stopped.join(', ')}`,
+    );
+  }
 }

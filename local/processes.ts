@@ -69,12 +69,17 @@ export async function startDetached(spec: ProcessSpec): Promise<ProcessRecord> {
 /**
  * Waits until a started process serves.
  *
- * @throws Error with the last lines of its log when it ends first or takes too long.
+ * @throws Error with the last lines of its log when it ends first or takes too long, and the signal's reason.
  */
-export async function waitReady(spec: ProcessSpec, record: ProcessRecord): Promise<void> {
+export async function waitReady(
+  spec: ProcessSpec,
+  record: ProcessRecord,
+  signal?: AbortSignal,
+): Promise<void> {
   const deadline = Date.now() + spec.readyTimeoutMs;
   let last: string | undefined;
   for (let pause = 20; ; pause = Math.min(pause * 1.5, 250)) {
+    signal?.throwIfAborted();
     try {
       if (await spec.ready()) return;
     } catch (error) {
@@ -105,16 +110,16 @@ export type StopOutcome = 'was-not-running' | 'stopped' | 'killed';
  */
 export async function stopProcess(record: ProcessRecord | undefined, graceMs: number): Promise<StopOutcome> {
   if (record === undefined || !(await isAlive(record))) return 'was-not-running';
-  signal(record.pid, 'SIGTERM');
+  send(record.pid, 'SIGTERM');
   let outcome: StopOutcome = 'stopped';
   if (!(await goneWithin(record, graceMs))) {
     outcome = 'killed';
-    signal(record.pid, 'SIGKILL');
+    send(record.pid, 'SIGKILL');
     if (!(await goneWithin(record, 5000))) {
       throw new Error(`process ${record.pid} (${record.command[0]}) is still there 5 s after SIGKILL`);
     }
   }
-  signal(-record.pid, 'SIGKILL');
+  send(-record.pid, 'SIGKILL');
   return outcome;
 }
 
@@ -127,7 +132,7 @@ async function goneWithin(record: ProcessRecord, ms: number): Promise<boolean> {
   return true;
 }
 
-function signal(pid: number, name: NodeJS.Signals): void {
+function send(pid: number, name: NodeJS.Signals): void {
   try {
     process.kill(pid, name);
   } catch (error) {

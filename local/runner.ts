@@ -1,4 +1,5 @@
 import { mkdir } from 'node:fs/promises';
+import { stopInOrder } from './down.js';
 import type { DataPaths } from './paths.js';
 import { startDetached, stopProcess, waitReady, type ProcessSpec } from './processes.js';
 import { reported, type Progress } from './progress.js';
@@ -10,23 +11,31 @@ export class Runner {
   readonly started: ProcessName[] = [];
   readonly #paths: DataPaths;
   readonly #progress: Progress;
+  readonly #signal: AbortSignal | undefined;
   #writing: Promise<void> = Promise.resolve();
 
-  constructor(options: { state: State; paths: DataPaths; progress: Progress }) {
+  constructor(options: {
+    state: State;
+    paths: DataPaths;
+    progress: Progress;
+    signal: AbortSignal | undefined;
+  }) {
     this.state = options.state;
     this.#paths = options.paths;
     this.#progress = options.progress;
+    this.#signal = options.signal;
   }
 
   /**
    * Makes sure that one process runs and serves.
    *
-   * @throws Error with the end of its log when it does not come up; it is stopped again then.
+   * @throws Error with the end of its log when it does not come up, or the signal's reason; it is stopped again then.
    */
   async ensure(spec: ProcessSpec): Promise<void> {
+    this.#signal?.throwIfAborted();
     const recorded = this.state.processes[spec.name];
     if (recorded !== undefined && (await isAlive(recorded))) {
-      await waitReady(spec, recorded);
+      await waitReady(spec, recorded, this.#signal);
       return;
     }
     const died = recorded !== undefined;
@@ -41,7 +50,7 @@ export class Runner {
         this.state.processes[spec.name] = record;
         await this.save();
         try {
-          await waitReady(spec, record);
+          await waitReady(spec, record, this.#signal);
         } catch (error) {
           await stopProcess(record, 2000);
           delete this.state.processes[spec.name];
@@ -51,6 +60,16 @@ export class Runner {
       },
       () => `ready (log ${spec.log})`,
     );
+  }
+
+  /** Stops what {@link ensure} has started, and forgets it. @returns the names, in the order in which they were started */
+  async stopStarted(): Promise<ProcessName[]> {
+    const { processes } = this.state;
+    const mine = Object.fromEntries(this.started.map((name) => [name, processes[name]]));
+    await stopInOrder(mine, { progress: this.#progress });
+    for (const name of this.started) delete processes[name];
+    await this.save();
+    return this.started;
   }
 
   /** Writes the state file, one write at a time. */

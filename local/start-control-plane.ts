@@ -41,7 +41,7 @@ export async function startControlPlane(
       runner.ensure(simulatorSpec(paths, plane.kubeconfigs.clusternet, admin)),
     ),
   ]);
-  await Promise.all([waitNode(admin), waitDefaultServiceAccount(admin)]);
+  await Promise.all([waitNode(admin, options.signal), waitDefaultServiceAccount(admin, options.signal)]);
 }
 
 async function applyCustomResources(options: UpOptions, applier: Applier): Promise<void> {
@@ -68,8 +68,8 @@ async function ensureFakeNode(api: KubeApi, applier: Applier): Promise<void> {
 }
 
 /** Pods are scheduled once the node is Ready and the controllers have taken its taints off. */
-async function waitNode(api: KubeApi): Promise<void> {
-  await until(`node ${fakeNodeName} to be ready for pods`, async () => {
+async function waitNode(api: KubeApi, signal: AbortSignal | undefined): Promise<void> {
+  await until(`node ${fakeNodeName} to be ready for pods`, signal, async () => {
     const node = expectOk(await api.request('GET', `/api/v1/nodes/${fakeNodeName}`), 'reading the node') as {
       spec: { taints?: unknown[] };
       status: { conditions?: { type: string; status: string }[] };
@@ -79,14 +79,24 @@ async function waitNode(api: KubeApi): Promise<void> {
   });
 }
 
-async function waitDefaultServiceAccount(api: KubeApi): Promise<void> {
+async function waitDefaultServiceAccount(api: KubeApi, signal: AbortSignal | undefined): Promise<void> {
   const path = '/api/v1/namespaces/default/serviceaccounts/default';
-  await until('the default service account', async () => (await api.request('GET', path)).status === 200);
+  await until(
+    'the default service account',
+    signal,
+    async () => (await api.request('GET', path)).status === 200,
+  );
 }
 
-async function until(what: string, reached: () => Promise<boolean>, timeoutMs = 60_000): Promise<void> {
+async function until(
+  what: string,
+  signal: AbortSignal | undefined,
+  reached: () => Promise<boolean>,
+  timeoutMs = 60_000,
+): Promise<void> {
   const deadline = Date.now() + timeoutMs;
   while (!(await reached())) {
+    signal?.throwIfAborted();
     if (Date.now() > deadline) {
       throw new Error(
         `waited ${timeoutMs / 1000} s for ${what}; look at the logs of controllerManager, scheduler and kwok`,

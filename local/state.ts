@@ -1,5 +1,6 @@
 import { mkdir, readFile, rename, writeFile } from 'node:fs/promises';
 import { dirname } from 'node:path';
+import { DATA_DIR_ADVICE, wordsFor } from './data-dir.js';
 import { processIdentity } from './process-identity.js';
 
 /** Every process the embedded default may run, in the order they are started. */
@@ -72,8 +73,10 @@ export async function readState(path: string): Promise<State | undefined> {
   try {
     text = await readFile(path, 'utf8');
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
-    throw error;
+    const { code } = error as NodeJS.ErrnoException;
+    // Below a file there is nothing either.
+    if (code === 'ENOENT' || code === 'ENOTDIR') return undefined;
+    throw new Error(`${path} cannot be read: ${wordsFor(error)}; ${DATA_DIR_ADVICE}`, { cause: error });
   }
   const fault = (why: string): Error =>
     new Error(

@@ -1,13 +1,13 @@
-import { mkdir } from 'node:fs/promises';
 import { Applier, readObjects } from './apply.js';
 import { findPrograms } from './binaries.js';
 import { lookup, type ProgramName } from './binaries-lookup.js';
 import { childSpec } from './children.js';
 import { layOutControlPlane } from './control-plane.js';
+import { makeDataDir } from './data-dir.js';
 import { endpointsOf } from './endpoints.js';
 import { message, type KubeObject } from './kube-api.js';
 import { withLock } from './lock.js';
-import type { UpOptions, UpResult } from './options.js';
+import { UpInterrupted, type UpOptions, type UpResult } from './options.js';
 import { dataPaths, type DataPaths } from './paths.js';
 import { choosePorts } from './ports.js';
 import { allOf, type Progress } from './progress.js';
@@ -61,7 +61,7 @@ const portOwner: Readonly<Record<PortName, ProcessName>> = {
  * all of them serve. What runs already is left as it is; what has died is
  * started again on its old port and data.
  *
- * @throws Error for a person: what is missing or did not start, and what to do.
+ * @throws Error for a person: what is missing or did not start, and what to do; {@link UpInterrupted}.
  */
 export async function up(options: UpOptions): Promise<UpResult> {
   const started = Date.now();
@@ -69,7 +69,7 @@ export async function up(options: UpOptions): Promise<UpResult> {
   if (options.kubeconfig !== undefined && options.useCurrentCluster) {
     throw new Error('a kubeconfig file and the current cluster were both asked for; give one of them');
   }
-  await mkdir(paths.root, { recursive: true, mode: 0o700 });
+  await makeDataDir(paths.root);
   const onWait = (pid: number): void =>
     options.progress({
       kind: 'notice',
@@ -96,18 +96,21 @@ async function bringUp(options: UpOptions, paths: DataPaths): Promise<Omit<UpRes
   const embeddedCluster = mode.cluster === 'embedded';
   const embeddedTemporal = mode.temporal === 'embedded';
 
-  const programs = await findPrograms({
-    names: [
-      ...(embeddedCluster ? controlPlanePrograms : []),
-      ...(embeddedTemporal ? (['temporal'] as const) : []),
-    ],
-    progress,
-    env,
-  });
+  const programs = await unlessAborted(
+    findPrograms({
+      names: [
+        ...(embeddedCluster ? controlPlanePrograms : []),
+        ...(embeddedTemporal ? (['temporal'] as const) : []),
+      ],
+      progress,
+      env,
+    }),
+    options.signal,
+  );
   const tools = await lookup(['kubectl', 'temporal'], env);
   state.ports = await choosePortsFor(state);
   const ports = state.ports as Record<PortName, number>;
-  const runner = new Runner({ state, paths, progress });
+  const runner = new Runner({ state, paths, progress, signal: options.signal });
   await runner.save();
   await ensureSealRing(paths.sealRing);
 
@@ -141,6 +144,9 @@ async function bringUp(options: UpOptions, paths: DataPaths): Promise<Omit<UpRes
         await runner.ensure(childSpec(name, child, { ...common, paths, ports }));
       }),
     );
+  } catch (error) {
+    if (options.signal?.aborted !== true) throw error;
+    throw new UpInterrupted(await runner.stopStarted());
   } finally {
     await runner.save();
     await controlPlane?.close();
@@ -161,6 +167,22 @@ async function bringUp(options: UpOptions, paths: DataPaths): Promise<Omit<UpRes
     kubectl: tools.found.kubectl?.path ?? null,
     started: runner.started,
   };
+}
+
+/** What is fetched or built goes on by itself; nobody waits for it. */
+async function unlessAborted<T>(work: Promise<T>, signal: AbortSignal | undefined): Promise<T> {
+  if (signal === undefined) return work;
+  let onAbort = (): void => undefined;
+  const aborted = new Promise<never>((_resolve, reject) => {
+    onAbort = () => reject(new UpInterrupted([]));
+    signal.addEventListener('abort', onAbort, { once: true });
+    if (signal.aborted) onAbort();
+  });
+  try {
+    return await Promise.race([work, aborted]);
+  } finally {
+    signal.removeEventListener('abort', onAbort);
+  }
 }
 
 async function openChosenCluster(

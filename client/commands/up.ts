@@ -1,7 +1,15 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Command } from 'commander';
-import { down, supervise, up, type ChildCommand, type UpOptions, type UpResult } from '../../local/index.js';
+import {
+  down,
+  supervise,
+  up,
+  type ChildCommand,
+  UpInterrupted,
+  type UpOptions,
+  type UpResult,
+} from '../../local/index.js';
 import { nodeProgram } from '../../local/node-program.js';
 import { packageRoot } from '../../local/paths.js';
 import { CliError, usageError } from '../cli-error.js';
@@ -70,8 +78,8 @@ async function bringUp(context: CommandContext, flags: UpFlags): Promise<number>
       return true;
     },
   };
-  const interrupt = flags.foreground === true ? onInterrupt() : undefined;
-  const result = await up(options);
+  const interrupt = onInterrupt();
+  const result = await upUnlessInterrupted(context, options, interrupt);
   if (flags.output === undefined) tell(context, result);
   else
     printValue(
@@ -79,13 +87,39 @@ async function bringUp(context: CommandContext, flags: UpFlags): Promise<number>
       { kubeconfig: result.kubeconfig, kubectl: result.kubectl, ...result.endpoints },
       flags.output,
     );
-  if (interrupt === undefined) return EXIT.ok;
+  if (flags.foreground !== true) {
+    interrupt.dispose();
+    return EXIT.ok;
+  }
 
   terminal.note('staying; Ctrl-C takes all of it down');
   const end = await supervise({ ...options, signal: interrupt.signal });
   interrupt.dispose();
   if (end === 'aborted') await down({ dataDir: context.dataDir, progress: options.progress });
   return EXIT.ok;
+}
+
+/** Ctrl-C in the middle leaves nothing behind that was not there before. */
+async function upUnlessInterrupted(
+  { terminal }: CommandContext,
+  options: UpOptions,
+  interrupt: ReturnType<typeof onInterrupt>,
+): Promise<UpResult> {
+  const tellAbort = (): void => {
+    if (!interrupt.interrupted()) return;
+    terminal.note(
+      'interrupted: stopping what was started; a second Ctrl-C ends at once and leaves it running, for "down" to stop',
+    );
+  };
+  interrupt.signal.addEventListener('abort', tellAbort);
+  try {
+    return await up({ ...options, signal: interrupt.signal });
+  } catch (error) {
+    if (!(error instanceof UpInterrupted)) throw error;
+    throw new CliError(error.message, { exitCode: EXIT.interrupted, cause: error });
+  } finally {
+    interrupt.signal.removeEventListener('abort', tellAbort);
+  }
 }
 
 function programOf(root: string, room: 'crd-bridge' | 'worker'): ChildCommand {

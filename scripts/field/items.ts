@@ -131,7 +131,11 @@ export const FIELD: readonly FieldItem[] = [
     fault: 'Help ended with commands that fail',
     now: 'Examples of help and pages are read by the command line in a test; those of the first help are run',
   },
-  { number: 24, fault: 'Rough edges of the first minutes', now: '', open: 'not mended' },
+  {
+    number: 24,
+    fault: 'Rough edges of the first minutes',
+    now: 'Ctrl-C in `up` leaves nothing running; what cannot be used, is away, missing or misspelt is named, in words and once',
+  },
   {
     number: 25,
     fault: 'Restored etcd: watches of the future, two hubs of one identity',

@@ -1,0 +1,97 @@
+/** What a new user meets when something is not as it should be: in words, once, and with nothing left behind. */
+import { spawn } from 'node:child_process';
+import { mkdtemp, readFile, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, afterEach, beforeAll, describe, expect, inject, it } from 'vitest';
+import { status } from '../../local/index.js';
+import { heal, kill } from '../support/parts.js';
+import { startRecorder } from '../support/recorder.js';
+import type { Recorder } from '../support/recorder.js';
+import { http, openStack } from '../support/stack.js';
+import type { Stack } from '../support/stack.js';
+
+let stack: Stack;
+let recorder: Recorder;
+beforeAll(async () => {
+  [stack, recorder] = await Promise.all([openStack('first'), startRecorder()]);
+  await stack.simplePlan('plain', [http('a', `${recorder.url}/{{ .params.target }}`)], {
+    workflow: { parameters: [{ name: 'target', default: 'b' }] },
+    plan: { serviceAccountName: 'nobody-made-it' },
+  });
+});
+afterAll(async () => {
+  await recorder.close();
+  await stack.close();
+});
+
+interface Ended {
+  code: number | null;
+  err: string;
+}
+
+/** @param onText is given all of standard error whenever there is more of it */
+function drover(
+  args: string[],
+  onText: (text: string, interrupt: () => void) => void = () => undefined,
+): Promise<Ended> {
+  const child = spawn(process.execPath, ['bin/drover.js', ...args], {
+    stdio: ['ignore', 'ignore', 'pipe'],
+    env: { ...process.env, NO_COLOR: '1', KUBECONFIG: undefined },
+  });
+  let err = '';
+  child.stderr.on('data', (chunk: Buffer) => {
+    err += chunk.toString();
+    onText(err, () => child.kill('SIGINT'));
+  });
+  return new Promise((resolve) => child.once('close', (code) => resolve({ code, err })));
+}
+const here = (...args: string[]): Promise<Ended> =>
+  drover([...args, '--data-dir', inject('dataDir'), '-n', stack.namespace]);
+
+describe('Ctrl-C in the middle of "up"', () => {
+  it('stops what was started, says so, and leaves nothing running [F24]', async () => {
+    const dataDir = await mkdtemp(join(tmpdir(), 'drover-interrupted-'));
+    try {
+      let pids: number[] = [];
+      let interrupted = false;
+      const ended = await drover(['up', '--ephemeral', '--data-dir', dataDir], (text, interrupt) => {
+        if (interrupted || !text.includes('starting apiserver')) return;
+        interrupted = true;
+        void readFile(join(dataDir, 'state.json'), 'utf8').then((state) => {
+          const { processes } = JSON.parse(state) as { processes: Record<string, { pid: number }> };
+          pids = Object.values(processes).map(({ pid }) => pid);
+          interrupt();
+        });
+      });
+      expect(ended.code).toBe(130);
+      expect(ended.err).toMatch(/interrupted: stopping what was started/);
+      expect(ended.err).toMatch(/what it had started is stopped again: .*etcd/);
+      expect(pids.length).toBeGreaterThan(0);
+      for (const pid of pids) expect(() => process.kill(pid, 0)).toThrow('ESRCH');
+      expect(await status({ dataDir })).toMatchObject({ summary: 'down', processes: [] });
+    } finally {
+      await rm(dataDir, { recursive: true, force: true });
+    }
+  });
+});
+
+describe('"run"', () => {
+  afterEach(() => heal());
+
+  it('names a misspelt parameter and a missing account before it asks [F24]', async () => {
+    const { code, err } = await here('run', 'plain', '-p', 'targe=c');
+    // Nobody can be asked here.
+    expect(code).toBe(4);
+    expect(err).toContain('nothing reads parameter "targe"; did you mean "target"?');
+    expect(err).toMatch(/ServiceAccount "nobody-made-it", which the plan acts as, does not exist/);
+  });
+
+  it('says that the bridge is away, in words [F24]', async () => {
+    await kill('bridge');
+    const { code, err } = await here('run', 'plain', '--yes');
+    expect(code).toBe(3);
+    expect(err).toMatch(/error: the bridge does not answer/);
+    expect(err).toMatch(/drover up" starts again what has died/);
+  });
+});
