@@ -112,12 +112,15 @@ export async function undo(attempt: Attempt): Promise<AttemptResult> {
   for (const job of jobs) {
     attempt.beforeEffect();
     if (await deleteJob(attempt.kube, job, attempt.signal)) continue;
-    return notUndone(attempt, `${show(job)}: ${NO_ANSWER}`);
+    return notDeleted(job, attempt);
   }
   const unconfirmed: Extract<PodsEnd, { kind: 'unconfirmed' }>[] = [];
   for (const job of jobs) {
     const pods = await podsAfter(job, attempt, attempt.signal);
-    if (pods.kind === 'waiting') return notUndone(attempt, pods.said);
+    // How long pods take has nothing to do with the timeout of the action: `settle` goes on waiting, as it does forward.
+    if (pods.kind === 'waiting') {
+      return { kind: 'interrupted', effect: 'Unknown', message: pods.said, unsettled: true, isFinal: true };
+    }
     if (pods.kind === 'unconfirmed') unconfirmed.push(pods);
   }
   const message = [`${jobs.map(show).join(', ')} deleted`, ...unconfirmed.map(({ said }) => said)].join('; ');
@@ -129,16 +132,29 @@ export async function undo(attempt: Attempt): Promise<AttemptResult> {
   };
 }
 
-const notUndone = ({ signal }: Attempt, message: string): AttemptResult =>
-  signal.reason === 'timeout'
-    ? { kind: 'retry', reason: PODS_REMAIN, message, round: 'Unclear' }
+function notDeleted(
+  job: Job,
+  { signal }: Attempt,
+): Extract<AttemptResult, { kind: 'retry' | 'interrupted' }> {
+  const message = `${show(job)}: ${NO_ANSWER}`;
+  return signal.reason === 'timeout'
+    ? { kind: 'retry', reason: 'NotDeleted', message, round: 'Unclear' }
     : { kind: 'interrupted', effect: 'Unknown', message };
+}
+
+/** Goes on with an undo; like any settling it lasts as long as pods do. */
+async function settleUndo(attempt: Attempt): Promise<AttemptResult> {
+  const result = await undo(attempt);
+  return result.kind === 'interrupted' && result.isFinal === true && attempt.signal.reason === 'timeout'
+    ? { kind: 'retry', reason: PODS_REMAIN, message: result.message ?? '', round: 'Unclear' }
+    : result;
+}
 
 /** Finds what an action has begun by its marks, stops it, and waits until it has stopped. */
 export async function settle(attempt: Attempt): Promise<AttemptResult> {
   const { direction } = attempt.task;
   // Deleting what is to be deleted is the only end of an undo, and can be done again.
-  if (direction === 'undo' && attempt.custom !== true) return undo(attempt);
+  if (direction === 'undo' && attempt.custom !== true) return settleUndo(attempt);
   const jobs = await findJobs(attempt, direction);
   const newest = jobs.at(-1);
   const end = newest === undefined ? undefined : endOf(newest);

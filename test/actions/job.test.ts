@@ -277,7 +277,23 @@ describe('a Job that does not end', () => {
     expect(await pods(uid)).toHaveLength(1);
     const forward = { name: attempt.task.name, phase: 'Failed' };
     const task = { ...attempt.task, direction: 'undo' as const, forward };
-    expect(await jobHandler.undo({ ...action.attempt(), task })).toMatchObject({ kind: 'succeeded' });
+    // A timeout ends neither the undo nor what goes on with it.
+    const late = (): Partial<Attempt> => {
+      const controller = new AbortController();
+      setTimeout(() => controller.abort('timeout'), 400);
+      return { task, signal: controller.signal };
+    };
+    expect(await jobHandler.undo(action.attempt(late()))).toMatchObject({
+      kind: 'interrupted',
+      unsettled: true,
+      isFinal: true,
+      message: expect.stringContaining('waits until its pods are gone') as string,
+    });
+    expect(await jobHandler.settle(action.attempt(late()))).toMatchObject({
+      kind: 'retry',
+      reason: 'PodsRemain',
+    });
+    expect(await jobHandler.undo(action.attempt({ task }))).toMatchObject({ kind: 'succeeded' });
     expect(await pods(uid)).toEqual([]);
   });
 
