@@ -1,3 +1,5 @@
+import { startTimer } from '../kube/long-timer.js';
+
 /**
  * A signal that aborts together with another one, or after so many milliseconds.
  *
@@ -6,12 +8,15 @@
  */
 export function boundedSignal(signal: AbortSignal, ms: number): AbortSignal {
   const controller = new AbortController();
-  const timer = setTimeout(() => {
-    controller.abort(new DOMException(`${ms} ms are over`, 'TimeoutError'));
-  }, ms);
-  timer.unref();
+  const endTimer = startTimer(
+    ms,
+    () => {
+      controller.abort(new DOMException(`${ms} ms are over`, 'TimeoutError'));
+    },
+    { unref: true },
+  );
   const follow = (): void => {
-    clearTimeout(timer);
+    endTimer();
     controller.abort(signal.reason);
   };
   if (signal.aborted) follow();

@@ -1,5 +1,6 @@
 import { Context } from '@temporalio/activity';
 import type { ActivityCancellationDetails } from '@temporalio/common';
+import { startTimer } from '../kube/long-timer.js';
 import { StaleAttempt } from './handler.js';
 import type { AbortReason } from './handler.js';
 import type { Heartbeats } from './heartbeats.js';
@@ -59,7 +60,7 @@ export function startPulse(options: {
     heart = setTimeout(beat, pauseMs());
   };
   let heart = setTimeout(beat, pauseMs());
-  const timeout = setTimeout(() => abort('timeout'), options.timeoutMs);
+  const endTimeout = startTimer(options.timeoutMs, () => abort('timeout'));
   const onCancel = (): void => abort(reasonOf(context.cancellationDetails));
   context.cancellationSignal.addEventListener('abort', onCancel, { once: true });
   if (context.cancellationSignal.aborted) onCancel();
@@ -79,7 +80,7 @@ export function startPulse(options: {
     stop() {
       ended();
       clearTimeout(heart);
-      clearTimeout(timeout);
+      endTimeout();
       context.cancellationSignal.removeEventListener('abort', onCancel);
     },
   };

@@ -4,20 +4,23 @@ import { parseDuration } from './duration.js';
 import { isObject } from './json.js';
 import type { PerCluster, Retry } from './run.js';
 import { BLOCK_BY_TYPE } from './schema/actions/action.js';
+import { OPERATIONS } from './schema/actions/operations.js';
 import type { Action, ActionType, RetryPolicy, RollbackAction } from './types.js';
 
 /** Longest time of one attempt when nothing is written: 5 minutes. */
 export const DEFAULT_TIMEOUT_MS = 300_000;
 /** The same for a Notify, 15 seconds: a failover does not wait for a chat server. */
 export const NOTIFY_TIMEOUT_MS = 15_000;
+/** What may be written at most, and what `0s`, no limit, stands for: 30 days. Beyond it a typing mistake is likelier than a wish. */
+export const MAX_TIMEOUT_MS = 30 * 24 * 3_600_000;
 /** No wait between two attempts is longer. */
 export const MAX_RETRY_INTERVAL_MS = DEFAULT_RETRY.maxIntervalMs;
 
-/** Longest time of one attempt, in milliseconds (default 5 minutes; Notify 15 seconds). */
+/** Longest time of one attempt, in milliseconds (default 5 minutes; Notify 15 seconds; `0s` 30 days). */
 export function timeoutOf(action: Pick<Action, 'timeout' | 'type'>): number {
-  return (
-    parseDuration(action.timeout ?? '') ?? (action.type === 'Notify' ? NOTIFY_TIMEOUT_MS : DEFAULT_TIMEOUT_MS)
-  );
+  const written = parseDuration(action.timeout ?? '');
+  if (written === 0) return MAX_TIMEOUT_MS;
+  return written ?? (action.type === 'Notify' ? NOTIFY_TIMEOUT_MS : DEFAULT_TIMEOUT_MS);
 }
 
 /** Factor between two waits: at least 1, default 2. */
@@ -74,14 +77,8 @@ export function needsCapture(action: Action): boolean {
 
 type BlockName = (typeof BLOCK_BY_TYPE)[ActionType];
 
-/** Operations that a type knows (seed; the others from the original controller's later releases). */
-export const OPERATIONS_BY_TYPE: Partial<Record<ActionType, readonly string[]>> = {
-  Localization: ['Create', 'Apply', 'Patch', 'Delete'],
-  Globalization: ['Create', 'Apply', 'Patch', 'Delete'],
-  HelmChart: ['Create', 'Apply', 'Patch', 'Delete'],
-  Subscription: ['Create', 'Apply', 'Patch', 'Delete', 'Replace'],
-  KubernetesResource: ['Create', 'Apply', 'Patch', 'Replace', 'Delete'],
-};
+/** Operations of the types that have some. */
+export const OPERATIONS_BY_TYPE: Partial<Record<ActionType, readonly string[]>> = OPERATIONS;
 
 /** Whether an action, or its custom rollback, writes objects under a field manager of its own. */
 export const managesFields = (action: Action): boolean =>

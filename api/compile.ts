@@ -336,7 +336,8 @@ function compilePerCluster(action: Action): Pick<ActionInput, 'perCluster'> {
 function compileStep(action: Action, params: Record<string, Scalar>): Pick<ActionInput, 'step'> {
   if (action.type === 'Approval') return { step: { kind: 'approval' } };
   if (action.type === 'Plan') {
-    const timeoutMs = parseDuration(action.timeout ?? '');
+    // 0s means none, which is the default.
+    const timeoutMs = parseDuration(action.timeout ?? '') || undefined;
     return { step: { kind: 'plan', ...(timeoutMs !== undefined && { timeoutMs }) } };
   }
   const duration = action.type === 'Wait' ? action.wait?.duration : undefined;

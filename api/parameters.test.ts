@@ -52,7 +52,7 @@ describe('mergeParameters', () => {
     ]);
   });
 
-  test('values take the declared type', () => {
+  test('[F26] values take the declared type, which is string where none is', () => {
     const { values, problems } = mergeParameters(
       {
         workflow: [
@@ -66,7 +66,7 @@ describe('mergeParameters', () => {
       },
       { at },
     );
-    expect(values).toEqual({ n: 3, f: -150, b: true, s: '3', free: 3 });
+    expect(values).toEqual({ n: 3, f: -150, b: true, s: '3', free: '3' });
     expect(problems).toEqual([]);
   });
 

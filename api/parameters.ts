@@ -58,7 +58,7 @@ interface Candidate {
  * `value ?? default` in each, and an entry with neither overrides nothing (plan semantics, §2).
  *
  * The type is the one that the workflow declares; without a declaration the type of the highest entry that gives
- * one. A value without any type stays as it is written. An empty string is a value, but does not satisfy `required`.
+ * one; string where none does. An empty string is a value, but does not satisfy `required`.
  * Never throws; what is wrong is in `problems`, with reasons `MissingParameter`, `InvalidParameter`,
  * `UnsupportedField` and those of `checkValueFrom` (errors), `UnknownParameter` (a stage gives what the workflow does not declare) and
  * `DuplicateParameter` (warnings). For plan and execution parameters see {@link unknownParameters}: whether they
@@ -189,7 +189,6 @@ const DECIMAL = /^[+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]+)?$/;
 function coerce(value: Scalar, type: Parameter['type']): Scalar | undefined {
   switch (type) {
     case undefined:
-      return value;
     case 'string':
       return String(value);
     case 'number': {

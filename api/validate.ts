@@ -1,4 +1,5 @@
 /** Checks of the three kinds, as the bridge, the admission webhooks and the command line run them. */
+export { UNDECLARED } from './validate/workflow.js';
 export { checkDefinitions, kindsWritten } from './validate/definitions.js';
 export { validateExecutionSpec } from './validate/execution.js';
 export { unknownFields } from './validate/unknown-fields.js';

@@ -296,6 +296,7 @@ export async function startBridge(options: BridgeOptions): Promise<Bridge> {
       if (change.kind === 'set') queues.plans.add(key);
       else planKind.gone(change.object);
       for (const plan of planKind.planChanged(change)) queues.plans.add(keyOf(plan));
+      for (const used of workflowKind.planChanged(change)) queues.workflows.add(keyOf(used));
       for (const execution of waiting.get(key) ?? []) queues.executions.add(execution);
     });
     const nudge = createNudge(deps);

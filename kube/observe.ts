@@ -1,5 +1,6 @@
 import type { KubeClient } from './client.js';
 import { KubeError, isRetryable } from './error.js';
+import { startTimer } from './long-timer.js';
 import type { KubeObject } from './object.js';
 
 /** A set of objects to keep an eye on. */
@@ -75,9 +76,9 @@ export async function observe<Name extends string, T>(
       }
       const left = end - Date.now();
       if (left <= 0) return undefined;
-      const timer = setTimeout(wake, Math.min(left, options.recheckMs ?? left));
+      const endTimer = startTimer(Math.min(left, options.recheckMs ?? left), wake);
       await changed;
-      clearTimeout(timer);
+      endTimer();
     }
   } finally {
     signal.removeEventListener('abort', onAbort);

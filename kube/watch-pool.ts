@@ -1,4 +1,5 @@
 import type { KubeClient } from './client.js';
+import { startTimer } from './long-timer.js';
 import type { KubeObject, ObjectKey } from './object.js';
 import { feed, observe } from './observe.js';
 
@@ -124,7 +125,7 @@ function follow<T>(
 ): Promise<T | undefined | typeof BROKEN> {
   return new Promise((resolve, reject) => {
     const end = (settle: () => void): void => {
-      clearTimeout(timer);
+      endTimer();
       shared.listeners.delete(look);
       signal.removeEventListener('abort', onAbort);
       settle();
@@ -155,11 +156,11 @@ function follow<T>(
         });
       }
     };
-    const timer = setTimeout(() => {
+    const endTimer = startTimer(timeoutMs, () => {
       end(() => {
         resolve(undefined);
       });
-    }, timeoutMs);
+    });
     signal.addEventListener('abort', onAbort, { once: true });
     shared.listeners.add(look);
     if (signal.aborted) onAbort();

@@ -17,6 +17,27 @@ export const cel = (...rules: CelRule[]): { 'x-kubernetes-validations': CelRule[
   'x-kubernetes-validations': rules,
 });
 
+/** Begins a placeholder: what a text holds that has one is not known before the run. */
+const PLACEHOLDER = String.raw`\{\{|\$\(`;
+
+/**
+ * Lets the API server refuse what is none of some values and holds no placeholder. An `enum` alone would refuse
+ * placeholders; empty means the default.
+ */
+export const oneOfOrPlaceholder = (values: readonly string[], options: { anyCase?: boolean } = {}) => ({
+  anyOf: [
+    { enum: [...values, ''] },
+    {
+      pattern:
+        options.anyCase === true ? `^(${values.map(inAnyCase).join('|')})$|${PLACEHOLDER}` : PLACEHOLDER,
+    },
+  ],
+});
+
+/** A pattern for a word in upper and lower case, as every dialect of regular expressions knows it. */
+const inAnyCase = (word: string): string =>
+  [...word].map((letter) => `[${letter.toUpperCase()}${letter.toLowerCase()}]`).join('');
+
 /** A Go-style duration. */
 export const duration = (text: string) => z.string().regex(DURATION).max(32).describe(text);
 

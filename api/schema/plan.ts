@@ -63,6 +63,8 @@ export const planSpecSchema = z
     failurePolicy: z
       .enum(['Stop', 'Continue'])
       .optional()
+      // Not inside lists: tools that compare with Git take a default in an item of a list for a change.
+      .meta({ default: 'Stop' })
       .describe('Stop (default): no further stage starts after a failed one. Continue: later stages run.'),
     onFailure: z
       .enum(['Stop', 'Pause', 'Rollback'])

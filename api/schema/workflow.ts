@@ -5,7 +5,11 @@ import { actionSchema } from './actions/action.js';
 
 export const executorSchema = z
   .object({
-    type: z.string().optional().describe('Native (default). Argo warns and runs natively.'),
+    type: z
+      .string()
+      .optional()
+      .meta({ enum: ['Native', 'Argo', ''], default: 'Native' })
+      .describe('Native (default). Argo warns and runs natively.'),
     argoOptions: z.looseObject({}).optional().meta(PRESERVE).describe('Reserved, without effect.'),
   })
   .describe('Reserved: the engine that runs the workflow.');
@@ -18,6 +22,8 @@ export const workflowSpecSchema = z
     failurePolicy: z
       .enum(['FailFast', 'Continue'])
       .optional()
+      // Not inside lists, see the plan's.
+      .meta({ default: 'FailFast' })
       .describe(
         'FailFast (default): the first failed action ends the workflow. Continue: the others still run.',
       ),

@@ -4,6 +4,7 @@ import {
   isActionType,
   isTargetable,
   MAX_RETRY_INTERVAL_MS,
+  MAX_TIMEOUT_MS,
   OPERATIONS_BY_TYPE,
   operationOf,
   perClusterOf,
@@ -30,8 +31,6 @@ import { checkResource } from './resource.js';
 import { isTemplated } from './sample.js';
 import { checkWait } from './wait.js';
 
-/** Longest timeout: 30 days. Beyond it a typing mistake is likelier than a wish. */
-const MAX_TIMEOUT_MS = 30 * 24 * 3_600_000;
 const MAX_MULTIPLIER = 100;
 
 /** Checks one action with its custom rollback; names, order and references are the workflow's. */
@@ -184,8 +183,10 @@ function checkTimes(action: Action, path: string): Problem[] {
     const text = action[field];
     if (text === undefined) continue;
     const ms = parseDuration(text);
-    if (ms === undefined || ms <= 0 || ms > MAX_TIMEOUT_MS) {
-      const message = `is ${show(text)}; must be a duration above 0 and at most 720h, such as 30s, 5m or 1h30m`;
+    const least = field === 'timeout' ? 0 : 1;
+    if (ms === undefined || ms < least || ms > MAX_TIMEOUT_MS) {
+      const none = field === 'timeout' ? ', or 0s for none' : '';
+      const message = `is ${show(text)}; must be a duration above 0 and at most 720h, such as 30s, 5m or 1h30m${none}`;
       problems.push(error(`${path}.${field}`, 'InvalidField', message));
     }
   }

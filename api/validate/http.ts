@@ -1,11 +1,11 @@
 import type { Problem } from '../problem.js';
 import { isHostOf, renderHeaderValue, renderUrl, userInfoProblem } from '../render.js';
 import { findPlaceholders } from '../placeholders.js';
+import { HTTP_METHODS } from '../schema/actions/http.js';
 import type { HTTPAction } from '../types.js';
 import { error, member, show, warning } from './fields.js';
 import { isTemplated, trySample } from './sample.js';
 
-const METHODS = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'];
 const HEADER_NAME = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/;
 
 /** Method of a request, upper case: default GET; undefined while it is a placeholder. */
@@ -19,8 +19,8 @@ export function methodOf(http: HTTPAction): string | undefined {
 export function checkHttp(http: HTTPAction, path: string): Problem[] {
   const problems = checkUrl(http.url, `${path}.url`);
   const method = methodOf(http);
-  if (method !== undefined && !METHODS.includes(method)) {
-    const message = `is ${show(http.method)}; allowed are ${METHODS.join(', ')}`;
+  if (method !== undefined && !(HTTP_METHODS as readonly string[]).includes(method)) {
+    const message = `is ${show(http.method)}; allowed are ${HTTP_METHODS.join(', ')}`;
     problems.push(error(`${path}.method`, 'InvalidField', message));
   }
   if ((method === 'GET' || method === 'HEAD') && (http.body ?? '') !== '') {
@@ -41,7 +41,22 @@ export function checkHttp(http: HTTPAction, path: string): Problem[] {
       ),
     );
   }
-  return [...problems, ...checkHeaders(http, path)];
+  return [...problems, ...checkSuccessCodes(http, path), ...checkHeaders(http, path)];
+}
+
+/** Any number is taken, as the seed does; one that no answer has is most likely misspelt. */
+function checkSuccessCodes({ successCodes = [] }: HTTPAction, path: string): Problem[] {
+  return successCodes.flatMap((code, index) =>
+    code >= 100 && code <= 999
+      ? []
+      : [
+          warning(
+            `${path}.successCodes[${index}]`,
+            'SuspectField',
+            `is ${code}, which no answer has: status codes have three digits`,
+          ),
+        ],
+  );
 }
 
 /** Checks the URL of a request, as far as placeholders let it be known. */

@@ -401,8 +401,26 @@ describe('rules', () => {
     ],
     [
       'timeouts are sensible',
-      [http('a', { timeout: '0s' }), http('b', { timeout: '1m', totalTimeout: '30s' })],
-      ['error InvalidField spec.actions[0].timeout', 'warning SuspectField spec.actions[1].totalTimeout'],
+      [http('a', { totalTimeout: '0s' }), http('b', { timeout: '1m', totalTimeout: '30s' })],
+      [
+        'error InvalidField spec.actions[0].totalTimeout',
+        'warning SuspectField spec.actions[0].totalTimeout',
+        'warning SuspectField spec.actions[1].totalTimeout',
+      ],
+    ],
+    [
+      '[F26] a timeout of 0s, which means none, more than 100 retries, and any success codes',
+      [
+        http('a', { timeout: '0s', retryPolicy: { limit: 5000 } }),
+        http('b', {
+          http: {
+            url: 'https://gslb.example/',
+            successCodes: [...Array.from({ length: 200 }, (_, index) => 200 + index), 999],
+          },
+        }),
+        http('c', { http: { url: 'https://gslb.example/', successCodes: [0] } }),
+      ],
+      ['warning SuspectField spec.actions[2].http.successCodes[0]'],
     ],
     [
       'multipliers are numbers from 1',

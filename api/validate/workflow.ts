@@ -13,19 +13,28 @@ import { checkReferable, checkUnique } from './names.js';
 import { checkOutputFields } from './outputs.js';
 import { checkUnused } from './unused.js';
 
+/** What {@link validateWorkflow} may be told. */
+export interface WorkflowCheckOptions {
+  /**
+   * Parameters that plans give to the workflow: those that it uses, does not declare, and that are not among them, are
+   * errors. Absent: nothing is known of plans, and they are warnings.
+   */
+  supplied?: ReadonlySet<string>;
+}
+
 /**
  * Everything that can be said about a DRWorkflow from its own text (seed: Validation Rules, DRWorkflow). Any value is
  * taken; a value of the wrong shape gives problems, never an exception.
  *
- * Parameters that actions use but the workflow does not declare are warnings here: plans may supply them, and the check
- * of a plan decides (plan semantics, §2).
+ * Parameters that actions use but the workflow does not declare are errors unless a plan supplies them (plan semantics,
+ * §2). What a plan itself must give is decided by the check of that plan.
  */
-export function validateWorkflow(workflow: unknown): Problem[] {
+export function validateWorkflow(workflow: unknown, options: WorkflowCheckOptions = {}): Problem[] {
   const read = readSpec(workflowSpecSchema, workflow, 'DRWorkflow');
-  return read.ok ? checkWorkflowSpec(read.value) : read.problems;
+  return read.ok ? checkWorkflowSpec(read.value, options) : read.problems;
 }
 
-function checkWorkflowSpec(spec: DRWorkflowSpec): Problem[] {
+function checkWorkflowSpec(spec: DRWorkflowSpec, { supplied }: WorkflowCheckOptions): Problem[] {
   const { actions, parameters = [] } = spec;
   const path = 'spec.actions';
   const mentions = actions.map((action, index) => mentionsOf(action, `${path}[${index}]`));
@@ -41,10 +50,13 @@ function checkWorkflowSpec(spec: DRWorkflowSpec): Problem[] {
     ...mentions.flat().flatMap((mention) => mention.problems),
     ...checkOutputs(actions, mentions),
     ...checkOutputFields(actions, path),
-    ...checkUndeclared(mentions.flat(), parameters),
+    ...checkUndeclared(mentions.flat(), parameters, supplied),
     ...checkUnused(parameters, actions, mentions.flat()),
   ]);
 }
+
+/** Reason for a parameter that is used and not declared. */
+export const UNDECLARED = 'UndeclaredParameter';
 
 function checkExecutor(spec: DRWorkflowSpec): Problem[] {
   const type = spec.executor?.type;
@@ -90,18 +102,25 @@ function checkWaiting(action: Action, path: string): Problem[] {
   return [warning(`${path}.waitReady`, 'NotWaiting', message)];
 }
 
-function checkUndeclared(mentions: readonly Mention[], parameters: readonly Parameter[]): Problem[] {
+function checkUndeclared(
+  mentions: readonly Mention[],
+  parameters: readonly Parameter[],
+  supplied: ReadonlySet<string> | undefined,
+): Problem[] {
   const declared = new Set(parameters.map((parameter) => parameter.name));
   return mentions.flatMap((mention) =>
     [...mention.requiredParams]
       // The execution's mode is a parameter too.
       .filter((name) => !declared.has(name) && name !== 'mode')
-      .map((name) =>
-        warning(
-          mention.path,
-          'UndeclaredParameter',
-          `uses parameter "${name}", which spec.parameters does not declare; every plan must supply it: declare it, or correct the name`,
-        ),
-      ),
+      .map((name) => {
+        const what = `uses parameter "${name}", which spec.parameters does not declare`;
+        return supplied === undefined || supplied.has(name)
+          ? warning(
+              mention.path,
+              UNDECLARED,
+              `${what}; every plan must supply it: declare it, or correct the name`,
+            )
+          : error(mention.path, UNDECLARED, `${what} and no plan supplies; declare it, or correct the name`);
+      }),
   );
 }

@@ -1,5 +1,4 @@
 import { ANNOTATIONS, API_VERSION, LABELS } from '../../api/group.js';
-import { isObject } from '../../api/json.js';
 import { labelValue } from '../../api/naming.js';
 import { nestedPlans } from '../../api/nested-plans.js';
 import type { WorkflowSpecLookup } from '../../api/nested-plans.js';
@@ -17,6 +16,7 @@ import { EXECUTED_CONDITION, wasExecuted } from '../execution/plan-state.js';
 import type { DrDeps, DrSettings } from '../execution/types.js';
 import { readyCondition } from './dr-workflow.js';
 import type { WorkflowKind } from './dr-workflow.js';
+import { references } from './plan-references.js';
 
 /** Checks plans, and frees those whose holder is over. */
 export interface PlanKind {
@@ -223,20 +223,6 @@ export function planStatus(plan: DRPlan, problems: readonly Problem[], now: stri
 }
 
 const isInvalid = (plan: DRPlan | undefined): boolean => plan?.status?.phase === 'Invalid';
-
-/** References of a plan to workflows; tolerates a spec of any shape. */
-export function references(plan: DRPlan): { namespace: string; name: string }[] {
-  const { spec } = plan as { spec?: unknown };
-  const list = (value: unknown): unknown[] => (Array.isArray(value) ? (value as unknown[]) : []);
-  return list(isObject(spec) ? spec.stages : undefined)
-    .flatMap((stage) => list(isObject(stage) ? stage.workflows : undefined))
-    .flatMap((use) => {
-      const ref = isObject(use) && isObject(use.workflowRef) ? use.workflowRef : {};
-      if (typeof ref.name !== 'string' || ref.name === '') return [];
-      const written = typeof ref.namespace === 'string' ? ref.namespace : '';
-      return [{ name: ref.name, namespace: written || plan.metadata.namespace || 'default' }];
-    });
-}
 
 /** Label value of the one workflow that a plan uses (seed: Labels). */
 function singleWorkflow(plan: DRPlan): string | undefined {

@@ -1,15 +1,21 @@
+import { isObject } from '../../api/json.js';
 import { describeProblems, errorsOf } from '../../api/problem.js';
 import type { Problem } from '../../api/problem.js';
-import type { Condition, DRWorkflow, DRWorkflowStatus } from '../../api/types.js';
-import { validateWorkflow } from '../../api/validate.js';
+import type { Condition, DRPlan, DRWorkflow, DRWorkflowStatus } from '../../api/types.js';
+import { UNDECLARED, validateWorkflow } from '../../api/validate.js';
+import type { Change } from '../../kube/informer.js';
 import { setCondition } from '../core/conditions.js';
 import { refOf } from '../execution/identity.js';
 import type { DrDeps } from '../execution/types.js';
+import { references, usesOf } from './plan-references.js';
 
 /** Checks workflows and keeps what was found, so that a plan's check does not repeat it. */
 export interface WorkflowKind {
   reconcile(workflow: DRWorkflow): Promise<void>;
+  /** What is wrong with a workflow by its own text, whatever plans give it. */
   problems(workflow: DRWorkflow): readonly Problem[];
+  /** A plan is new, different or gone. Returns the workflows that are valid, or not, by what it gives. */
+  planChanged(change: Change<DRPlan>): DRWorkflow[];
 }
 
 /** The row of DRWorkflow in the bridge's table: it has a status and no runs. */
@@ -26,14 +32,57 @@ export function createWorkflowKind(deps: Pick<DrDeps, 'caches' | 'writer'>): Wor
     return found;
   }
 
+  const isOpen = (workflow: DRWorkflow): boolean =>
+    problems(workflow).some(({ reason }) => reason === UNDECLARED);
+
+  /** With what the plans give, as far as it matters and they are known. */
+  function judged(workflow: DRWorkflow): readonly Problem[] {
+    return isOpen(workflow) && deps.caches.plans.synced
+      ? validateWorkflow(workflow, { supplied: suppliedTo(workflow, deps.caches.plans.list()) })
+      : problems(workflow);
+  }
+
   return {
     problems,
     async reconcile(workflow) {
       await deps.writer.status(deps.caches.workflows, refOf(workflow), (current) =>
-        workflowStatus(current, problems(current), new Date().toISOString()),
+        workflowStatus(current, judged(current), new Date().toISOString()),
       );
     },
+    planChanged(change) {
+      const { object } = change;
+      const previous = change.kind === 'set' ? change.previous : undefined;
+      if (previous !== undefined && previous?.metadata.generation === object.metadata.generation) return [];
+      const used = [object, ...(previous === undefined ? [] : [previous])].flatMap(references);
+      const unique = new Map(used.map((ref) => [`${ref.namespace}/${ref.name}`, ref]));
+      return [...unique.values()].flatMap(({ namespace, name }) => {
+        const workflow = deps.caches.workflows.get(namespace, name);
+        return workflow !== undefined && isOpen(workflow) ? [workflow] : [];
+      });
+    },
   };
+}
+
+/** Names of the parameters that some plan gives a workflow that it uses. */
+function suppliedTo({ metadata }: DRWorkflow, plans: readonly DRPlan[]): Set<string> {
+  const { namespace = 'default', name } = metadata;
+  return new Set(
+    plans.flatMap((plan) => {
+      const uses = usesOf(plan).filter((use) => use.ref.namespace === namespace && use.ref.name === name);
+      if (uses.length === 0) return [];
+      return [plan.spec.globalParams, ...uses.map(({ params }) => params)].flatMap(namesWithValue);
+    }),
+  );
+}
+
+/** Tolerates a list of any shape: plans of other hands are read too. */
+function namesWithValue(entries: unknown): string[] {
+  if (!Array.isArray(entries)) return [];
+  return (entries as unknown[])
+    .filter(isObject)
+    .flatMap(({ name, value, default: fallback, valueFrom }) =>
+      typeof name === 'string' && (value ?? fallback ?? valueFrom) !== undefined ? [name] : [],
+    );
 }
 
 /** Status of a workflow after a check. */

@@ -1,4 +1,4 @@
-import { references } from './dr-plan.js';
+import { references } from './plan-references.js';
 import { describe, expect, it } from 'vitest';
 import type { Problem } from '../../api/problem.js';
 import type { DRPlan, DRPlanStatus } from '../../api/types.js';

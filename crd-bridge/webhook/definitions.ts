@@ -9,7 +9,7 @@ import { validatePlan, validateWorkflow } from '../../api/validate.js';
 import { problemsByDefinitions } from '../../client/known-definitions.js';
 import type { OpenApi } from '../../kube/openapi.js';
 import type { Refusal } from '../execution/gates.js';
-import { references } from '../kinds/dr-plan.js';
+import { references } from '../kinds/plan-references.js';
 import type { PlanKind } from '../kinds/dr-plan.js';
 import type { WorkflowKind } from '../kinds/dr-workflow.js';
 import type { DrDeps, DrSettings } from '../execution/types.js';

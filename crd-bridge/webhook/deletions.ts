@@ -5,7 +5,7 @@ import { findCondition } from '../core/conditions.js';
 import { inspectHolder } from '../execution/lock-holder.js';
 import { isOpenRevert, openRevertsOf } from '../execution/revert-target.js';
 import type { DrDeps } from '../execution/types.js';
-import { references } from '../kinds/dr-plan.js';
+import { references } from '../kinds/plan-references.js';
 import type { PlanKind } from '../kinds/dr-plan.js';
 import type { Lookups } from './lookups.js';
 import { allowed, refusedBy } from './review.js';

@@ -4,7 +4,7 @@ import type { WorkflowSpecLookup } from '../../api/nested-plans.js';
 import type { DRPlan, DRPlanExecution, DRWorkflow } from '../../api/types.js';
 import type { KubeClient } from '../../kube/client.js';
 import type { Cacheable, Informer } from '../../kube/informer.js';
-import { references } from '../kinds/dr-plan.js';
+import { references } from '../kinds/plan-references.js';
 import type { DrDeps } from '../execution/types.js';
 
 /**

@@ -141,5 +141,9 @@ export const FIELD: readonly FieldItem[] = [
     fault: 'Restored etcd: watches of the future, two hubs of one identity',
     now: 'A cache whose server was set back lists anew; the second installation of a cluster id says `ClusterIdentityTaken`',
   },
-  { number: 26, fault: 'Schemas narrower and looser than the seed', now: '', open: 'not mended' },
+  {
+    number: 26,
+    fault: 'Schemas narrower and looser than the seed',
+    now: 'Any number of retries and success codes, `timeout: 0s` for none, text where no type is written; values and defaults stand in the definitions; a workflow with an undeclared placeholder is Invalid until a plan supplies it',
+  },
 ];

@@ -123,10 +123,18 @@ function typeOf(
     if (isNew) queue.push({ name, schema });
     return link(name);
   }
-  if (Array.isArray(schema.enum)) return schema.enum.map((value) => `\`${String(value)}\``).join(', ');
+  const values = valuesOf(schema);
+  if (values !== undefined) return values.map((value) => `\`${value}\``).join(', ');
   if (schema.format === 'date-time') return 'time (RFC 3339)';
   if (schema.pattern !== undefined) return 'duration';
   return schema.type;
+}
+
+/** The values that a field takes; those of alternatives without what else is let through, and without the empty one. */
+function valuesOf({ enum: own, anyOf }: StructuralSchema): string[] | undefined {
+  const [first] = Array.isArray(anyOf) ? (anyOf as StructuralSchema[]) : [];
+  const values = own ?? first?.enum;
+  return Array.isArray(values) ? values.map(String).filter((value) => value !== '') : undefined;
 }
 
 /** The texts name their defaults in two ways: `(default 5m)` and `Native (default)`. */

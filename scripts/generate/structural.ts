@@ -21,6 +21,7 @@ export interface StructuralSchema {
 /** Keywords that mean the same in JSON Schema and in a structural schema. */
 const KEPT = [
   'description',
+  'default',
   'enum',
   'pattern',
   'minLength',
@@ -36,7 +37,7 @@ const INT32_MAX = 2 ** 31 - 1;
 type JsonSchema = Record<string, unknown>;
 
 /**
- * The structural schema of a zod schema, as a CRD needs it: one type a node, no `anyOf`, no closed objects.
+ * The structural schema of a zod schema, as a CRD needs it: one type a node, no `anyOf` of types, no closed objects.
  *
  * @throws Error on a construct that has no structural counterpart, so that it is met here and not in a cluster
  */
@@ -49,7 +50,9 @@ function convert(node: JsonSchema, path: string): StructuralSchema {
   const out = Object.fromEntries(kept) as StructuralSchema;
   const open = node['x-kubernetes-preserve-unknown-fields'] === true;
   if (open) out['x-kubernetes-preserve-unknown-fields'] = true;
-  if (Array.isArray(node.type) || node.anyOf !== undefined) {
+  // Beside a type, alternatives are checks of the value, which a structural schema may have.
+  if (node.type === 'string' && node.anyOf !== undefined) out.anyOf = node.anyOf;
+  if (Array.isArray(node.type) || (node.anyOf !== undefined && out.anyOf === undefined)) {
     if (!open) throw new Error(`${path}: several types need x-kubernetes-preserve-unknown-fields`);
     return out;
   }

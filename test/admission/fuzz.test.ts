@@ -182,7 +182,7 @@ it(`${numRuns} objects`, { timeout: 120_000 + numRuns * 200 }, async () => {
         planSpec.map((spec) => ['DRPlan', spec] as const),
       ),
       async ([kind, spec]) => {
-        count[await holds(kind, spec, ['WorkflowNotFound'])] += 1;
+        count[await holds(kind, spec, ['WorkflowNotFound', 'UndeclaredParameter'])] += 1;
       },
     ),
     { numRuns, seed },

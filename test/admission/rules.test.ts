@@ -53,14 +53,16 @@ describe('a workflow', () => {
     const asked = await send('DRWorkflow', {
       failurePolicy: 'Continue',
       actions: [
-        { name: 'a', type: 'Magic' },
-        { name: 'a', type: 'HTTP', timeout: '0s', http: { url: 'http://x/' } },
+        http('a', 'http://x/', { hookType: 'Magic' }),
+        http('a', 'http://x/', { totalTimeout: '0s' }),
       ],
     });
-    expectRefused(asked, 422, /spec\.actions\[0\]\.type: is "Magic"; allowed are HTTP, Job, /);
-    expect(asked.message).toMatch(/spec\.actions\[1\]\.timeout: is "0s"; must be a duration/);
+    expectRefused(asked, 422, /spec\.actions\[0\]\.hookType: is "Magic"; allowed are pre-install, /);
+    expect(asked.message).toMatch(/spec\.actions\[1\]\.totalTimeout: is "0s"; must be a duration/);
     const fields = asked.causes.map(({ field }) => field);
-    expect(fields).toEqual(expect.arrayContaining(['spec.actions[0].type', 'spec.actions[1].timeout']));
+    expect(fields).toEqual(
+      expect.arrayContaining(['spec.actions[0].hookType', 'spec.actions[1].totalTimeout']),
+    );
   });
 
   it.each<[string, object, RegExp]>([
@@ -104,17 +106,19 @@ describe('a workflow', () => {
   });
 
   it('is checked on a change of its spec, and left alone on one of its metadata', async () => {
-    const { metadata } = await ungated.workflow('odd', { actions: [{ name: 'a', type: 'Magic' }] });
+    const { metadata } = await ungated.workflow('odd', {
+      actions: [http('a', 'http://x/', { hookType: 'Magic' })],
+    });
     await ungated.kube.patch(
       { apiVersion: 'v1', kind: 'Namespace', name: ungated.namespace },
       { metadata: { labels: null } },
       { kind: 'merge' },
     );
     const odd = { ...key('DRWorkflow', metadata.name), namespace: ungated.namespace };
-    const change = (type: string) =>
+    const change = (hookType?: string) =>
       ungated.kube.patch(
         odd,
-        { spec: { actions: [{ name: 'a', type, http: { url: 'http://x/' } }] } },
+        { spec: { actions: [http('a', 'http://x/', hookType === undefined ? {} : { hookType })] } },
         { kind: 'merge' },
       );
     await poll(
@@ -126,7 +130,7 @@ describe('a workflow', () => {
       (answer) => answer.includes('denied the request'),
     );
     await ungated.kube.patch(odd, { metadata: { labels: { a: 'b' } } }, { kind: 'merge' });
-    await change('HTTP');
+    await change();
   });
 
   it('warns of the plans that a valid change makes invalid', async () => {

@@ -57,6 +57,7 @@ const actionFields = {
   type: z
     .string()
     .min(1)
+    .meta({ enum: [...ACTION_TYPES] })
     .describe(`One of ${ACTION_TYPES.join(', ')}.`),
   http: httpActionSchema.optional().describe('The request (type HTTP).'),
   job: jobActionSchema.optional().describe('The Job (type Job).'),
@@ -70,7 +71,7 @@ const actionFields = {
   approval: approvalActionSchema.optional().describe('Who has to agree (type Approval).'),
   plan: planActionSchema.optional().describe('The plan to run (type Plan).'),
   timeout: duration(
-    'Longest time of one attempt (default 5m). A Notify has 15s by default, a Plan no limit.',
+    'Longest time of one attempt (default 5m); 0s means none, which is 30 days at most. A Notify has 15s by default, a Plan no limit.',
   ).optional(),
   totalTimeout: duration('Longest time of all attempts together (default none).').optional(),
   retryPolicy: retryPolicySchema.optional().describe('How the action is retried.'),

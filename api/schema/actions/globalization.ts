@@ -1,5 +1,6 @@
 import { z } from 'zod';
-import { PRESERVE } from '../common.js';
+import { oneOfOrPlaceholder, PRESERVE } from '../common.js';
+import { OPERATIONS } from './operations.js';
 
 export const globalizationActionSchema = z
   .object({
@@ -7,6 +8,7 @@ export const globalizationActionSchema = z
       .string()
       .max(256)
       .optional()
+      .meta(oneOfOrPlaceholder(OPERATIONS.Globalization))
       .describe('Create (default), Apply, Patch or Delete. May be a placeholder.'),
     name: z.string().min(1).max(1024).describe('Name of the Globalization, which has no namespace.'),
     spec: z

@@ -1,5 +1,6 @@
 import { z } from 'zod';
-import { PRESERVE } from '../common.js';
+import { oneOfOrPlaceholder, PRESERVE } from '../common.js';
+import { OPERATIONS } from './operations.js';
 
 export const helmChartActionSchema = z
   .object({
@@ -7,6 +8,7 @@ export const helmChartActionSchema = z
       .string()
       .max(256)
       .optional()
+      .meta(oneOfOrPlaceholder(OPERATIONS.HelmChart))
       .describe('Create (default), Apply, Patch or Delete. May be a placeholder.'),
     name: z.string().min(1).max(1024).describe('Name of the HelmChart.'),
     namespace: z.string().min(1).max(1024).describe('Namespace of the HelmChart.'),

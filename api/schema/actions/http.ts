@@ -1,5 +1,9 @@
 import { z } from 'zod';
+import { oneOfOrPlaceholder } from '../common.js';
 import { headerFromSchema } from './secret-key.js';
+
+/** Methods that a request may have. */
+export const HTTP_METHODS = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'] as const;
 
 export const httpActionSchema = z
   .object({
@@ -8,7 +12,14 @@ export const httpActionSchema = z
       .min(1)
       .max(8192)
       .describe('URL of the request. Placeholders in path and query are percent-encoded.'),
-    method: z.string().max(256).optional().describe('Method of the request (default GET).'),
+    method: z
+      .string()
+      .max(256)
+      .optional()
+      .meta(oneOfOrPlaceholder(HTTP_METHODS, { anyCase: true }))
+      .describe(
+        `Method of the request (default GET): ${HTTP_METHODS.join(', ')}, in any case. May be a placeholder.`,
+      ),
     headers: z.record(z.string(), z.string()).optional().describe('Headers of the request.'),
     headersFrom: z
       .array(headerFromSchema)
@@ -20,8 +31,8 @@ export const httpActionSchema = z
       .optional()
       .describe('Body of the request. JSON and YAML bodies are filled in by structure, not as text.'),
     successCodes: z
-      .array(z.int().min(100).max(599))
-      .max(100)
+      .array(z.int())
+      .max(1000)
       .optional()
       .describe('Status codes that mean success. Absent or empty: 200 to 299.'),
     insecureSkipVerify: z

@@ -1,4 +1,6 @@
 import { z } from 'zod';
+import { oneOfOrPlaceholder } from '../common.js';
+import { OPERATIONS } from './operations.js';
 
 export const resourceActionSchema = z
   .object({
@@ -6,6 +8,7 @@ export const resourceActionSchema = z
       .string()
       .max(256)
       .optional()
+      .meta(oneOfOrPlaceholder(OPERATIONS.KubernetesResource))
       .describe('Create (default), Apply, Patch, Replace or Delete. May be a placeholder.'),
     manifest: z.string().min(1).describe('One or several Kubernetes objects in YAML.'),
     force: z

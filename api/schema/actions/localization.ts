@@ -1,5 +1,6 @@
 import { z } from 'zod';
-import { PRESERVE } from '../common.js';
+import { oneOfOrPlaceholder, PRESERVE } from '../common.js';
+import { OPERATIONS } from './operations.js';
 import { feedSchema } from './feed.js';
 
 export const localizationActionSchema = z
@@ -8,6 +9,7 @@ export const localizationActionSchema = z
       .string()
       .max(256)
       .optional()
+      .meta(oneOfOrPlaceholder(OPERATIONS.Localization))
       .describe('Create (default), Apply, Patch or Delete. May be a placeholder.'),
     name: z.string().min(1).max(1024).describe('Name of the Localization.'),
     namespace: z

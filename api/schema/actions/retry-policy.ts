@@ -1,12 +1,15 @@
 import { z } from 'zod';
 import { duration, PRESERVE } from '../common.js';
 
+/** A number of attempts is kept in 32 bits. */
+const MAX_RETRIES = 2 ** 31 - 2;
+
 export const retryPolicySchema = z
   .object({
     limit: z
       .int()
       .min(0)
-      .max(100)
+      .max(MAX_RETRIES)
       .optional()
       .describe('Retries after the first attempt (default 3). 0 means one attempt.'),
     interval: duration('Wait before the first retry (default 5s).').optional(),

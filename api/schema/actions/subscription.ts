@@ -1,5 +1,6 @@
 import { z } from 'zod';
-import { PRESERVE } from '../common.js';
+import { oneOfOrPlaceholder, PRESERVE } from '../common.js';
+import { OPERATIONS } from './operations.js';
 import { feedSchema } from './feed.js';
 
 export const subscriberSchema = z
@@ -19,6 +20,7 @@ export const subscriptionActionSchema = z
       .string()
       .max(256)
       .optional()
+      .meta(oneOfOrPlaceholder(OPERATIONS.Subscription))
       .describe('Create (default), Apply, Patch, Delete or Replace. May be a placeholder.'),
     name: z.string().min(1).max(1024).describe('Name of the Subscription.'),
     namespace: z

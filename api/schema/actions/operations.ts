@@ -1,0 +1,8 @@
+/** Operations that a type knows (seed; the others from the original controller's later releases). */
+export const OPERATIONS = {
+  Localization: ['Create', 'Apply', 'Patch', 'Delete'],
+  Globalization: ['Create', 'Apply', 'Patch', 'Delete'],
+  HelmChart: ['Create', 'Apply', 'Patch', 'Delete'],
+  Subscription: ['Create', 'Apply', 'Patch', 'Delete', 'Replace'],
+  KubernetesResource: ['Create', 'Apply', 'Patch', 'Replace', 'Delete'],
+} as const;

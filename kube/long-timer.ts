@@ -1,0 +1,22 @@
+/** The most that a timer of Node takes; with more it fires at once. */
+const MOST_MS = 2 ** 31 - 1;
+
+/**
+ * Calls back once after a time of any length.
+ *
+ * @returns ends it
+ */
+export function startTimer(ms: number, fire: () => void, options: { unref?: boolean } = {}): () => void {
+  let left = ms;
+  let timer: NodeJS.Timeout;
+  const arm = (): void => {
+    const next = Math.min(left, MOST_MS);
+    left -= next;
+    timer = setTimeout(left > 0 ? arm : fire, next);
+    if (options.unref === true) timer.unref();
+  };
+  arm();
+  return () => {
+    clearTimeout(timer);
+  };
+}
