@@ -477,6 +477,25 @@ describe('interruptions', () => {
     expect(beats.at(-1)).toMatchObject({ failures: 1, round: 0, effect: 'Unknown', outputs });
   });
 
+  it('leaves to settle, for good, what goes on after a timeout [F9]', async () => {
+    const { environment } = attemptOn();
+    const remains = (): AttemptResult => ({
+      kind: 'interrupted',
+      effect: 'Unknown',
+      message: 'Job shop/j did not end within 2s',
+      unsettled: true,
+      isFinal: true,
+    });
+    const running = environment.run(runAction, taskOf({ timeoutMs: 2000 }), untilAborted(remains), deps);
+    const ended = expect(running).rejects.toMatchObject({
+      type: 'TimeoutUnsettled',
+      nonRetryable: true,
+      message: 'Job shop/j did not end within 2s',
+    });
+    await vi.advanceTimersByTimeAsync(2000);
+    await ended;
+  });
+
   it('keeps the key after a timeout before the effect: an attempt before it may have had one', async () => {
     const { environment, beats } = attemptOn({
       attempt: 2,

@@ -1,3 +1,4 @@
+import { ApplicationFailure } from '@temporalio/common';
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
 import {
   phasesOf,
@@ -8,6 +9,7 @@ import {
   action,
   until,
 } from '../support/scripted.js';
+import { UNSETTLED } from '../../workflows/contract.js';
 import type { RunProgress } from '../../workflows/contract.js';
 import type { ScriptedRun, ScriptedWorker } from '../support/scripted.js';
 
@@ -112,6 +114,24 @@ describe('cancel', () => {
     const result = await run.result();
     expect(run.recording.events).toContain('settle flaky');
     expect(phasesOf(result.stages)).toEqual(['s=Failed(Failed:flaky=Failed/Cancelled)']);
+  });
+
+  it('settles what a timeout has left running before the next stage begins [F9]', async () => {
+    const list = stages(
+      { name: 'one', failurePolicy: 'Continue', workflows: [workflow(['stuck'])] },
+      { name: 'two', workflows: [workflow(['later'])] },
+    );
+    const run = await scripted.run(
+      { stages: list },
+      { stuck: () => Promise.reject(ApplicationFailure.nonRetryable('no end within 1s', UNSETTLED)) },
+    );
+    const result = await run.result();
+    const { events } = run.recording;
+    expect(events.indexOf('settle stuck')).toBeGreaterThan(events.indexOf('start stuck'));
+    expect(events.indexOf('start later')).toBeGreaterThan(events.indexOf('settle stuck'));
+    expect(phasesOf(result.stages)[0]).toBe('one=Failed(Failed:stuck=Failed/Timeout)');
+    const [stuck] = result.stages[0]?.workflowExecutions?.[0]?.actionStatuses ?? [];
+    expect(stuck?.message).toBe('no end within 1s; settled');
   });
 
   it('a stage workflow terminated from outside is a failed stage, kept as status shows it', async () => {
