@@ -1,14 +1,15 @@
 import { type Command, Option } from 'commander';
+import { isAccountName } from '../../api/authority.js';
 import { MODES, type Mode } from '../../api/hooks.js';
 import type { DRPlan, DRWorkflow, Parameter } from '../../api/types.js';
 import type { KubeClient } from '../../kube/client.js';
-import { KubeError } from '../../kube/error.js';
 import { CliError } from '../cli-error.js';
 import type { Cluster } from '../cluster.js';
 import { confirmIntent } from '../confirm.js';
 import type { CommandContext } from '../context.js';
 import { EXIT } from '../exit-codes.js';
 import { executionName } from '../execution-name.js';
+import { missingAccount } from '../missing-account.js';
 import type { OutputFormat } from '../output.js';
 import { parseParams } from '../params.js';
 import { preflightPlan } from '../preflight.js';
@@ -174,30 +175,14 @@ function describeSize({ spec, status }: DRPlan): string {
 async function doubts(kube: KubeClient, plan: DRPlan, params: readonly Parameter[]): Promise<string[]> {
   const warnings: string[] = [];
   if (plan.status?.phase === undefined) warnings.push('no bridge has checked this plan yet');
-  warnings.push(...(await missingAccount(kube, plan)));
+  const { namespace = 'default' } = plan.metadata;
+  const name = plan.spec.serviceAccountName ?? '';
+  const missing = isAccountName(name) ? await missingAccount(kube, { namespace, name }) : undefined;
+  if (missing !== undefined) warnings.push(missing);
   if (params.length === 0) return warnings;
   const workflows = await workflowsOf(kube, plan);
   warnings.push(...unreadParams(params, plan, workflows));
   return warnings;
-}
-
-/** Nobody else says so before the run, where every action would fail. */
-async function missingAccount(kube: KubeClient, plan: DRPlan): Promise<string[]> {
-  const name = plan.spec.serviceAccountName;
-  const { namespace = 'default' } = plan.metadata;
-  if (name === undefined || name === '') return [];
-  try {
-    const found = await kube.get({ apiVersion: 'v1', kind: 'ServiceAccount', namespace, name });
-    return found === undefined
-      ? [
-          `ServiceAccount "${name}", which the plan acts as, does not exist in namespace ${namespace}: every action will be refused`,
-        ]
-      : [];
-  } catch (error) {
-    // Who may not look at accounts may still run the plan.
-    if (error instanceof KubeError && error.code === 403) return [];
-    throw error;
-  }
 }
 
 async function workflowsOf(kube: KubeClient, plan: DRPlan): Promise<DRWorkflow[]> {

@@ -1,10 +1,11 @@
 import type { Command } from 'commander';
+import { isObject } from '../../api/json.js';
 import { usageError } from '../cli-error.js';
 import type { CommandContext } from '../context.js';
 import { EXIT } from '../exit-codes.js';
 import { type CheckedObject, checkObjects, NO_SURROUNDINGS, pickObjects } from '../manifests/check.js';
 import { sourcesInFiles } from '../manifests/override-sources.js';
-import { parseManifests } from '../manifests/parse.js';
+import { type ManifestObject, parseManifests } from '../manifests/parse.js';
 import { readSources, readStdin, type SourceFault } from '../manifests/sources.js';
 import { surroundingsIn } from '../manifests/surroundings.js';
 import { type OutputFormat, printValue } from '../output.js';
@@ -61,7 +62,10 @@ async function validate(
   const namespace = context.options.namespace ?? cluster?.namespace ?? 'default';
   const manifests = parsed.flatMap((file) => file.objects);
   const { objects, others } = pickObjects(manifests, namespace);
-  const around = cluster === undefined ? NO_SURROUNDINGS : await surroundingsIn(cluster.kube, objects);
+  const around =
+    cluster === undefined
+      ? NO_SURROUNDINGS
+      : await surroundingsIn(cluster.kube, objects, accountsIn(manifests, namespace));
   const checked = checkObjects(objects, {
     ...around,
     overrides: sourcesInFiles(manifests, around.overrides),
@@ -84,6 +88,18 @@ async function validate(
   const nothing = checked.length === 0 && allFaults.length === 0;
   return errors > 0 || nothing || (options.strict === true && warnings > 0) ? EXIT.invalid : EXIT.ok;
 }
+
+/** Service accounts among what is checked, as `namespace/name`. */
+const accountsIn = (manifests: readonly ManifestObject[], namespace: string): Set<string> =>
+  new Set(
+    manifests.flatMap(({ value: { kind, metadata } }) =>
+      kind === 'ServiceAccount' && isObject(metadata)
+        ? [
+            `${typeof metadata.namespace === 'string' ? metadata.namespace : namespace}/${String(metadata.name)}`,
+          ]
+        : [],
+    ),
+  );
 
 function describe(
   checked: readonly CheckedObject[],

@@ -50,8 +50,11 @@ export interface CheckedObject {
 export interface Surroundings {
   workflow(namespace: string, name: string): DRWorkflow | undefined;
   plan(namespace: string, name: string): DRPlan | undefined;
-  /** What the cluster's definitions say against what a workflow writes; absent: they are not known. */
-  fields?: (workflow: unknown) => readonly Problem[];
+  /**
+   * What the cluster says against a workflow or a plan: its definitions against what is written, and that there is no
+   * account of the name; absent: it is not known.
+   */
+  fields?: (object: unknown) => readonly Problem[];
   /** What is known about the feeds of overrides; absent: nothing is said about their paths. */
   overrides?: SourcesOf;
   /** Whether what is not found does not exist: false where only files were read. */
@@ -168,6 +171,7 @@ export function checkObjects(objects: readonly DrObject[], around: Surroundings)
           ...problems,
           ...(isWrong ? [] : overridePaths(object as unknown as DRPlan)),
           ...checkAccount(object),
+          ...(around.fields?.(object) ?? []),
         ];
       }
       case 'DRPlanExecution': {

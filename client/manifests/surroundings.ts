@@ -1,4 +1,5 @@
 import { API_VERSION } from '../../api/group.js';
+import { isAccountName } from '../../api/authority.js';
 import { isObject } from '../../api/json.js';
 import { nestedPlans } from '../../api/nested-plans.js';
 import type { WorkflowSpecLookup } from '../../api/nested-plans.js';
@@ -15,6 +16,7 @@ import { KubeError } from '../../kube/error.js';
 import { createOpenApi } from '../../kube/openapi.js';
 import { readOverrideSources } from '../../kube/override-sources.js';
 import { problemsByDefinitions } from '../known-definitions.js';
+import { missingAccount } from '../missing-account.js';
 import { keyFor } from '../resources.js';
 import type { DrObject, Surroundings } from './check.js';
 import { referencesOf } from './references.js';
@@ -23,8 +25,16 @@ import { referencesOf } from './references.js';
 const MOST_FEEDS = 200;
 const FEED_TIMEOUT_MS = 10_000;
 
-/** Gets from a cluster what the objects refer to and the files do not hold. */
-export async function surroundingsIn(kube: KubeClient, objects: readonly DrObject[]): Promise<Surroundings> {
+/**
+ * Gets from a cluster what the objects refer to and the files do not hold.
+ *
+ * @param accounts service accounts in the files, as `namespace/name`
+ */
+export async function surroundingsIn(
+  kube: KubeClient,
+  objects: readonly DrObject[],
+  accounts: ReadonlySet<string> = new Set(),
+): Promise<Surroundings> {
   const here = new Set(objects.map(({ kind, namespace, name }) => `${kind}/${namespace}/${name}`));
   const plans = new Map<string, DRPlan>();
   const workflows = new Map<string, DRWorkflow>();
@@ -69,12 +79,21 @@ export async function surroundingsIn(kube: KubeClient, objects: readonly DrObjec
   async function findFieldProblems(): Promise<Map<unknown, Problem[]>> {
     const openApi = createOpenApi(kube, shapesIn);
     const found = new Map<unknown, Problem[]>();
-    for (const { kind, object } of objects) {
+    for (const { kind, object, namespace } of objects) {
+      if (kind === 'DRPlan') found.set(object, await findAccountProblems(object, namespace));
       if (kind !== 'DRWorkflow' || errorsOf(validateWorkflow(object)).length > 0) continue;
       const workflow = object as unknown as DRWorkflow;
       found.set(object, await problemsByDefinitions(workflow, openApi, FEED_TIMEOUT_MS));
     }
     return found;
+  }
+
+  async function findAccountProblems(object: DrObject['object'], namespace: string): Promise<Problem[]> {
+    const name = isObject(object.spec) ? object.spec.serviceAccountName : undefined;
+    if (typeof name !== 'string' || !isAccountName(name) || accounts.has(`${namespace}/${name}`)) return [];
+    const message = await missingAccount(kube, { namespace, name });
+    if (message === undefined) return [];
+    return [{ severity: 'warning', path: 'spec.serviceAccountName', reason: 'AccountNotFound', message }];
   }
 
   /** What is there about the feeds of the overrides that the plans write. */

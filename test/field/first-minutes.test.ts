@@ -1,6 +1,6 @@
 /** What a new user meets when something is not as it should be: in words, once, and with nothing left behind. */
 import { spawn } from 'node:child_process';
-import { mkdtemp, readFile, rm } from 'node:fs/promises';
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, describe, expect, inject, it } from 'vitest';
@@ -85,6 +85,30 @@ describe('"run"', () => {
     expect(code).toBe(4);
     expect(err).toContain('nothing reads parameter "targe"; did you mean "target"?');
     expect(err).toMatch(/ServiceAccount "nobody-made-it", which the plan acts as, does not exist/);
+  });
+
+  it('need not be the first to name it: "validate --cluster" does, unless the files bring it [F24]', async () => {
+    const folder = await mkdtemp(join(tmpdir(), 'drover-files-'));
+    try {
+      const plan = {
+        apiVersion: 'dr.bkbcs.tencent.com/v1alpha1',
+        kind: 'DRPlan',
+        metadata: { name: 'p' },
+        spec: {
+          serviceAccountName: 'nobody-made-it',
+          stages: [{ name: 's', workflows: [{ workflowRef: { name: 'plain' } }] }],
+        },
+      };
+      await writeFile(join(folder, 'plan.json'), JSON.stringify(plan));
+      const alone = await here('validate', folder, '--cluster');
+      expect(alone).toMatchObject({ code: 0 });
+      expect(alone.err).toContain('0 errors, 1 warning');
+      const account = { apiVersion: 'v1', kind: 'ServiceAccount', metadata: { name: 'nobody-made-it' } };
+      await writeFile(join(folder, 'account.json'), JSON.stringify(account));
+      expect((await here('validate', folder, '--cluster')).err).toContain('0 errors, 0 warnings');
+    } finally {
+      await rm(folder, { recursive: true, force: true });
+    }
   });
 
   it('says that the bridge is away, in words [F24]', async () => {
