@@ -219,17 +219,26 @@ const sizeOf = (input: Work['input']): number => Buffer.byteLength(JSON.stringif
 /** Temporal takes 2 MiB for one input; the rest is for what every run carries beside its stages. */
 const INPUT_LIMIT_BYTES = 2 * 1024 * 1024 - 64 * 1024;
 
-/** Whether Temporal takes the run. */
-export function checkInputSize({ input, target }: Work): Refusal | undefined {
+/**
+ * Whether Temporal takes the run.
+ *
+ * @param options.isForeseen the target has not run yet: it is asked whether it could be reverted
+ */
+export function checkInputSize(
+  { input, target }: Work,
+  options: { isForeseen?: boolean } = {},
+): Refusal | undefined {
   const size = sizeOf(input);
   if (size <= INPUT_LIMIT_BYTES) return undefined;
+  const isRevert = target !== undefined;
   const what =
-    target === undefined
-      ? 'split the plan, or shorten names, conditions and the parameters that they use'
-      : `undo execution "${target.name}" by hand, newest action first, and split the plan before it is run again`;
+    isRevert && options.isForeseen !== true
+      ? `undo execution "${target.name}" by hand, newest action first, and split the plan before it is run again`
+      : 'split the plan, or shorten names, conditions and the parameters that they use';
+  const run = isRevert && options.isForeseen === true ? 'a revert of the run' : 'the run';
   return {
     reason: 'PlanTooLarge',
-    message: `the run would take ${kib(size)} KiB to start, and Temporal takes ${kib(INPUT_LIMIT_BYTES)} KiB; ${what}`,
+    message: `${run} would take ${kib(size)} KiB to start, and Temporal takes ${kib(INPUT_LIMIT_BYTES)} KiB; ${what}`,
   };
 }
 

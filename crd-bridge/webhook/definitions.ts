@@ -3,11 +3,14 @@ import { isDeepStrictEqual } from 'node:util';
 import { isAccountName } from '../../api/authority.js';
 import { errorsOf } from '../../api/problem.js';
 import type { Problem } from '../../api/problem.js';
+import { compileRun } from '../../api/compile.js';
+import { takeSnapshot } from '../../api/snapshot.js';
 import type { Shape } from '../../api/shape.js';
 import type { DRPlan, DRWorkflow } from '../../api/types.js';
 import { validatePlan, validateWorkflow } from '../../api/validate.js';
 import { problemsByDefinitions } from '../../client/known-definitions.js';
 import type { OpenApi } from '../../kube/openapi.js';
+import { checkFits, isSurelySmall } from '../execution/fits.js';
 import type { Refusal } from '../execution/gates.js';
 import { references } from '../kinds/plan-references.js';
 import type { PlanKind } from '../kinds/dr-plan.js';
@@ -17,7 +20,7 @@ import { subjectOf, withAuthority } from './authority.js';
 import type { Authority } from './authority.js';
 import type { Lookups } from './lookups.js';
 import { overrideWarnings } from './override-warnings.js';
-import { verdictOn, warningsOf } from './review.js';
+import { refusedBy, verdictOn, warningsOf } from './review.js';
 import type { ReviewedObject, ReviewRequest, Verdict } from './review.js';
 
 /** What the reviews need. */
@@ -100,6 +103,8 @@ export async function reviewPlan(
     await deps.lookups.learnNestedPlans(plan);
     problems = check(deps, plan);
   }
+  const tooLarge = errorsOf(problems).length === 0 ? checkPlanFits(deps, plan) : undefined;
+  if (tooLarge !== undefined) return refusedBy(tooLarge, warningsOf(problems));
   const unauthorized =
     (await checkAccountUse(deps, request, plan)) ?? (await checkForeignWorkflows(deps, request, plan));
   const verdict = withAuthority(deps.authority.mode, unauthorized, verdictOn(problems));
@@ -109,6 +114,23 @@ export async function reviewPlan(
   if (holder === undefined) return verdict;
   const busy = `execution "${holder}" goes on with the plan as it was when it started; this change counts from the next one on`;
   return { ...verdict, warnings: [busy, ...verdict.warnings] };
+}
+
+/**
+ * Whether the plan could be run and reverted as it is. One that needs values of an execution is judged when that comes, by
+ * which time all workflows are there.
+ */
+function checkPlanFits({ caches }: DefinitionDeps, plan: DRPlan): Refusal | undefined {
+  const { snapshot, missing } = takeSnapshot({
+    plan,
+    execution: {
+      metadata: { name: plan.metadata.name },
+      spec: { planRef: plan.metadata.name, operationType: 'Execute' },
+    },
+    lookup: (namespace, name) => caches.workflows.get(namespace, name),
+  });
+  if (missing.length > 0 || isSurelySmall(snapshot) || !compileRun({ snapshot }).ok) return undefined;
+  return checkFits(snapshot);
 }
 
 /** Whoever writes a plan says what its account does: they must be allowed to use that account. */

@@ -12,6 +12,7 @@ import type { DRPlan, DRPlanExecution } from '../../api/types.js';
 import { validateExecutionSpec } from '../../api/validate.js';
 import { judgeAdmissionStamp } from '../execution/admission-stamp.js';
 import { identityOf } from '../execution/identity.js';
+import { checkFits } from '../execution/fits.js';
 import { checkNameReused, checkRequestedAt, checkRestored } from '../execution/gates.js';
 import type { Refusal } from '../execution/gates.js';
 import { inspectHolder } from '../execution/lock-holder.js';
@@ -240,6 +241,8 @@ function checkRun({ dr }: ExecutionDeps, execution: DRPlanExecution, plan: DRPla
   if (missing.length > 0) return allowed();
   const compiled = compileRun({ snapshot });
   if (!compiled.ok) return verdictOn(compiled.problems);
+  const tooLarge = checkFits(snapshot);
+  if (tooLarge !== undefined) return refusedBy(tooLarge);
   const located = dr.snapshots.locate(snapshot);
   return located.ok ? verdictOn(modeWarnings(snapshot)) : refusedBy(located.refusal);
 }

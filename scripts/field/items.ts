@@ -28,8 +28,8 @@ export const FIELD: readonly FieldItem[] = [
   {
     number: 3,
     fault: 'Payloads grew with the square of the actions',
-    now: 'Tasks carry what they read, phases of many packed; large payloads travel compressed',
-    open: 'what is too large is refused when it starts, not yet when the plan is admitted',
+    now: 'Tasks carry what they read, phases of many packed; large payloads travel compressed; what could not be run and reverted is refused at admission',
+    open: 'clusters of one PerCluster action are counted when it runs, not when the plan is admitted',
   },
   {
     number: 4,
