@@ -26,6 +26,8 @@ interface Edit {
 /** Fails when it notices. */
 type Guard =
   | { kind: 'tests'; files: readonly string[] }
+  /** Tests on the real servers. */
+  | { kind: 'servers'; files: readonly string[] }
   /** The fault harness, with these arguments. */
   | { kind: 'faults'; args: readonly string[] };
 
@@ -161,6 +163,30 @@ const MUTATIONS: readonly Mutation[] = [
     ],
     guards: [{ kind: 'tests', files: ['activities/job-pods.test.ts'] }],
   },
+  {
+    name: 'field-manager',
+    breaks: 'all actions write under one field manager, so that one takes back what another has set',
+    edits: [
+      {
+        file: 'activities/prepare.ts',
+        from: 'return fieldManager({ planName: task.run.plan.name, actionName: body.action.name, digest });',
+        to: 'return digest === "none" ? fieldManager({ planName: "", actionName: "", digest }) : FIELD_MANAGER;',
+      },
+    ],
+    guards: [{ kind: 'servers', files: ['test/field/objects.test.ts'] }],
+  },
+  {
+    name: 'strict-validation',
+    breaks: 'fields that a kind does not have are dropped without a word',
+    edits: [
+      {
+        file: 'activities/object-effect.ts',
+        from: "direction === 'undo' ? undefined : fieldValidation",
+        to: "direction === 'undo' || fieldValidation === 'Strict' ? undefined : fieldValidation",
+      },
+    ],
+    guards: [{ kind: 'servers', files: ['test/field/objects.test.ts'] }],
+  },
 ];
 
 /** A copy of all that is versioned or about to be. */
@@ -212,15 +238,29 @@ function run(root: string, program: string, args: readonly string[]): Promise<nu
 
 const bin = (name: string): string => join('node_modules', '.bin', name);
 
+async function build(root: string): Promise<void> {
+  if ((await run(root, bin('tsc'), ['-p', 'tsconfig.build.json'])) !== 0) {
+    throw new Error('the broken source does not compile: a mutation must change what it does only');
+  }
+  if ((await run(root, process.execPath, ['dist/scripts/bundle.js'])) !== 0) throw new Error('no bundle');
+}
+
 async function notices(root: string, guard: Guard): Promise<boolean> {
   switch (guard.kind) {
     case 'tests':
       return (await run(root, bin('vitest'), ['run', ...guard.files])) !== 0;
+    case 'servers':
+      await build(root);
+      return (
+        (await run(root, bin('vitest'), [
+          'run',
+          '--config',
+          'vitest.integration.config.ts',
+          ...guard.files,
+        ])) !== 0
+      );
     case 'faults': {
-      if ((await run(root, bin('tsc'), ['-p', 'tsconfig.build.json'])) !== 0) {
-        throw new Error('the broken source does not compile: a mutation must change what it does only');
-      }
-      if ((await run(root, process.execPath, ['dist/scripts/bundle.js'])) !== 0) throw new Error('no bundle');
+      await build(root);
       if ((await run(root, bin('tsc'), ['-p', 'tsconfig.faults.json'])) !== 0) throw new Error('no harness');
       return (await run(root, process.execPath, ['dist/test/faults/main.js', ...guard.args])) === 1;
     }
@@ -243,7 +283,7 @@ try {
   for (const mutation of MUTATIONS.filter(({ name }) => wanted.length === 0 || wanted.includes(name))) {
     const restore = mutate(root, mutation);
     for (const guard of mutation.guards) {
-      const who = guard.kind === 'tests' ? guard.files.join(', ') : `faults ${guard.args.join(' ')}`;
+      const who = guard.kind === 'faults' ? `faults ${guard.args.join(' ')}` : guard.files.join(', ');
       console.log(`\n── ${mutation.name}: ${mutation.breaks}; looked for by ${who}`);
       const noticed = await notices(root, guard);
       if (!noticed) survived += 1;
