@@ -2,6 +2,7 @@
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import type { Action, DRPlanExecution } from '../../api/types.js';
 import { historySizes } from '../support/history-sizes.js';
+import { ask } from '../admission/asking.js';
 import { condition, openStack } from '../support/stack.js';
 import type { Stack } from '../support/stack.js';
 
@@ -87,4 +88,21 @@ it('[F3] 250 objects of one action and 120 readers of its phase at once run and 
   }));
   await stack.simplePlan('wide', [many, ...readers]);
   await runAndRevert('wide', 60_000);
+});
+
+it('[F3] a plan that could not be run or reverted is refused at admission, with the figure', async () => {
+  const nameOf = (index: number): string => `${index}-`.padEnd(240, 'n');
+  const actions = Array.from({ length: 190 }, (_, index) => ({
+    ...create('a'),
+    name: nameOf(index),
+    dependsOn: [1, 2, 3, 4].filter((back) => back <= index).map((back) => nameOf(index - back)),
+  }));
+  await stack.workflow('long', { actions });
+  const stages = Array.from({ length: 10 }, (_, index) => ({
+    name: `s-${index}`,
+    workflows: [{ workflowRef: { name: 'long' } }],
+  }));
+  const asked = await ask(stack.namespace, 'DRPlan', 'long', { stages });
+  expect(asked.status).toBe(403);
+  expect(asked.message).toMatch(/would take \d{4} KiB to start, and Temporal takes 1984 KiB; split the plan/);
 });

@@ -151,26 +151,6 @@ describe('admission', () => {
     expect(asked).toMatchObject(asked.map(() => ({ status: 201, warnings: [warning] })));
   });
 
-  it('[F3] refuses a plan that could not be reverted, with the figure', async () => {
-    const name = unique('large');
-    const nameOf = (index: number): string => `${index}-`.padEnd(240, 'n');
-    const actions = Array.from({ length: 190 }, (_, index) => ({
-      ...act(nameOf(index), 'Apply', configMap('a')),
-      dependsOn: [1, 2, 3, 4].filter((back) => back <= index).map((back) => nameOf(index - back)),
-    }));
-    await stack.workflow(name, { actions });
-    const asked = await ask(stack.namespace, 'DRPlan', name, {
-      stages: Array.from({ length: 10 }, (_, index) => ({
-        name: `s-${index}`,
-        workflows: [{ workflowRef: { name } }],
-      })),
-    });
-    expect(asked.status).toBe(403);
-    expect(asked.message).toMatch(
-      /would take \d{4} KiB to start, and Temporal takes 1984 KiB; split the plan/,
-    );
-  });
-
   it('[F8] warns of a merge patch that replaces a list of named items', async () => {
     const patch = deployment('d', withContainers({ name: 'web', image: 'web:2' }));
     const asked = await send(act('patch', 'Patch', patch));
