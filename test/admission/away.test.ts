@@ -92,7 +92,7 @@ it('kubectl shows the message of a refusal as it is', async () => {
     apiVersion: API_VERSION,
     kind: 'DRWorkflow',
     metadata: { name: 'x', namespace: stack.namespace },
-    spec: { actions: [{ name: 'a', type: 'Magic' }] },
+    spec: { actions: [{ name: 'a', type: 'HTTP', http: { url: 'http://x/' }, hookType: 'Magic' }] },
   });
   const kubectl = promisify(execFile)(found.kubectl?.path ?? 'kubectl', [
     '--kubeconfig',
@@ -104,6 +104,6 @@ it('kubectl shows the message of a refusal as it is', async () => {
   kubectl.child.stdin?.end(manifest);
   const { stderr } = (await kubectl.catch((error: unknown) => error)) as { stderr: string };
   expect(stderr).toContain(
-    'The DRWorkflow "x" is invalid: spec.actions[0].type: is "Magic"; allowed are HTTP, Job, Localization',
+    'The DRWorkflow "x" is invalid: spec.actions[0].hookType: is "Magic"; allowed are pre-install, ',
   );
 });

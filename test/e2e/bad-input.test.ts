@@ -76,15 +76,15 @@ describe('a workflow', () => {
     ],
     [
       'with an unknown action type',
-      [{ name: 'a', type: 'Magic' }],
-      /actions\[0\]\.type.*Magic.*HTTP.*KubernetesResource/s,
+      [http('a', 'http://x/', { rollback: { type: 'Magic' } })],
+      /actions\[0\]\.rollback\.type.*Magic.*HTTP.*KubernetesResource/s,
     ],
     [
       'with two actions of one name',
       [http('a', 'http://x/'), http('a', 'http://x/')],
       /actions\[1\]\.name.*"a"/s,
     ],
-    ['with a bad duration', [http('a', 'http://x/', { timeout: '0s' })], /actions\[0\]\.timeout/],
+    ['with a bad duration', [http('a', 'http://x/', { totalTimeout: '0s' })], /actions\[0\]\.totalTimeout/],
     [
       'whose actions wait for each other',
       [http('a', 'http://x/', { dependsOn: ['b'] }), http('b', 'http://x/', { dependsOn: ['a'] })],
