@@ -73,7 +73,7 @@ export async function findPods(
     { apiVersion: 'v1', kind: 'Pod' },
     { namespace: namespaceOf(block, attempt), labelSelector, signal },
   );
-  const others = await Promise.all(jobs.map((job) => podsOf(attempt.kube, job, signal)));
+  const others = await Promise.all(jobs.map((job) => podsOf(attempt.kube, job, { signal })));
   const found = [...items.filter((pod) => isMarkedBy(pod, key)), ...others.flat()];
   return [...new Map(found.map((pod) => [pod.metadata.uid, pod])).values()];
 }

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { KubeClient } from '../kube/client.js';
 import { KubeError } from '../kube/error.js';
-import { explainPods, troubleOf } from './job-state.js';
+import { explainPods, isLive, podsOf, troubleOf } from './job-state.js';
 import type { Job, Pod } from './job-state.js';
 
 const job: Job = { metadata: { name: 'j', namespace: 'shop', uid: 'u' } };
@@ -65,4 +65,17 @@ describe('what keeps the pods of a Job from running [F13]', () => {
     const forbidden = new KubeError('no', { code: 403, reason: 'Forbidden' });
     expect(await troubleOf(api(forbidden), job)).toBe('');
   });
+});
+
+it('[F9] sees a pod that runs behind a hundred that have ended', async () => {
+  const pods = [
+    ...Array.from({ length: 100 }, () => podOf({ phase: 'Succeeded' })),
+    podOf({ phase: 'Running' }),
+  ];
+  const kube = {
+    list: (_type: unknown, { limit = Infinity }: { limit?: number }) =>
+      Promise.resolve({ items: pods.slice(0, limit) }),
+  } as unknown as KubeClient;
+  const found = await podsOf(kube, job, { signal: AbortSignal.timeout(1000) });
+  expect(found.filter(isLive)).toHaveLength(1);
 });

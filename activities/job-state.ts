@@ -58,15 +58,26 @@ const LOG_LINES = 10;
 const LOG_BYTES = 2000;
 const LOOK_MS = 3000;
 
-/** Pods that belong to a Job. */
-export async function podsOf(kube: KubeClient, job: Job, signal?: AbortSignal): Promise<Pod[]> {
+/** Enough pods to say what is wrong with a Job. */
+const SAMPLE = 100;
+
+/**
+ * Pods that belong to a Job.
+ *
+ * @param options.limit at most so many; all of them by default: whether a Job has stopped cannot be told from some
+ */
+export async function podsOf(
+  kube: KubeClient,
+  job: Job,
+  { signal, limit }: { signal: AbortSignal; limit?: number },
+): Promise<Pod[]> {
   const { items } = await kube.list<Pod>(
     { apiVersion: 'v1', kind: 'Pod' },
     {
       namespace: job.metadata.namespace ?? '',
       labelSelector: `batch.kubernetes.io/controller-uid=${job.metadata.uid}`,
-      limit: 100,
-      ...(signal !== undefined && { signal }),
+      ...(limit !== undefined && { limit }),
+      signal,
     },
   );
   return items;
@@ -79,7 +90,7 @@ export async function podsOf(kube: KubeClient, job: Job, signal?: AbortSignal): 
 export async function explainPods(kube: KubeClient, job: Job): Promise<string> {
   const signal = AbortSignal.timeout(LOOK_MS);
   try {
-    const pods = await podsOf(kube, job, signal);
+    const pods = await podsOf(kube, job, { signal, limit: SAMPLE });
     const newestFirst = pods.sort((a, b) =>
       (b.metadata.creationTimestamp ?? '').localeCompare(a.metadata.creationTimestamp ?? ''),
     );
@@ -106,7 +117,9 @@ const ORDINARY = new Set(['ContainerCreating', 'PodInitializing']);
  */
 export async function troubleOf(kube: KubeClient, job: Job): Promise<string> {
   try {
-    const pods = (await podsOf(kube, job, AbortSignal.timeout(LOOK_MS))).filter(isLive);
+    const pods = (await podsOf(kube, job, { signal: AbortSignal.timeout(LOOK_MS), limit: SAMPLE })).filter(
+      isLive,
+    );
     const told = pods.map((pod) => waitingOf(pod)).find((said) => said !== undefined);
     return told ?? '';
   } catch {

@@ -22,7 +22,7 @@ export const withPlaces = (outputs: ActionOutputs, pods: PodsEnd): ActionOutputs
 
 /** Waits for the pods of a Job that is deleted. */
 export const podsAfter = (job: Job, attempt: Attempt, signal: AbortSignal): Promise<PodsEnd> =>
-  waitFor(attempt, { job, find: (cut) => podsOf(attempt.kube, job, cut), signal });
+  waitFor(attempt, { job, find: (cut) => podsOf(attempt.kube, job, { signal: cut }), signal });
 
 function waitFor(
   attempt: Attempt,
