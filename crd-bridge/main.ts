@@ -13,7 +13,6 @@ import { KubeError } from '../kube/error.js';
 import { ownNamespace } from '../kube/own-namespace.js';
 import { sealSecret } from '../kube/seal-secret.js';
 import { createClaimNote } from '../runtime/claim-note.js';
-import { REMEMBERED_WORDS } from '../runtime/cluster-claim.js';
 import { createDataConverter } from '../runtime/encryption/data-converter.js';
 import { serveHealth } from '../runtime/health-server.js';
 import { holdClaim } from '../runtime/hold-claim.js';
@@ -84,7 +83,7 @@ async function main(config: BridgeConfig, log: Logger): Promise<void> {
   });
   const ending = new AbortController();
   const claim = await holdClaim({
-    words: createClaimWords({ kube, namespace, keep: REMEMBERED_WORDS }),
+    words: createClaimWords({ kube, namespace }),
     note: createClaimNote(temporal.client, cluster),
     renews: true,
     where: { cluster, temporal: `namespace ${temporal.namespace} of Temporal` },

@@ -8,14 +8,12 @@ export const CLAIM_CONFIG_MAP = 'drover-claim';
 
 type ConfigMap = KubeObject & { data?: Record<string, string> };
 
-/**
- * @param options.keep words that are remembered
- */
-export function createClaimWords(options: { kube: KubeClient; namespace: string; keep: number }): {
+/** Reads and writes them, newest first. */
+export function createClaimWords(options: { kube: KubeClient; namespace: string }): {
   read(): Promise<readonly string[]>;
-  push(word: string): Promise<boolean>;
+  write(words: readonly string[]): Promise<boolean>;
 } {
-  const { kube, namespace, keep } = options;
+  const { kube, namespace } = options;
   const key = { apiVersion: 'v1', kind: 'ConfigMap', namespace, name: CLAIM_CONFIG_MAP };
   let seen: ConfigMap | undefined;
   const wordsOf = (found: ConfigMap | undefined): string[] =>
@@ -26,8 +24,8 @@ export function createClaimWords(options: { kube: KubeClient; namespace: string;
       seen = await kube.get<ConfigMap>(key);
       return wordsOf(seen);
     },
-    async push(word) {
-      const words = [word, ...wordsOf(seen)].slice(0, keep).join(' ');
+    async write(said) {
+      const words = said.join(' ');
       try {
         seen =
           seen === undefined

@@ -29,9 +29,9 @@ function wordsOf(memory: Memory): ClaimWords {
       seen = memory.version;
       return Promise.resolve(memory.words);
     },
-    push: (word) => {
+    write: (words) => {
       if (seen !== memory.version) return Promise.resolve(false);
-      memory.words = [word, ...memory.words].slice(0, REMEMBERED_WORDS);
+      memory.words = words;
       seen = memory.version += 1;
       return Promise.resolve(true);
     },
@@ -118,6 +118,16 @@ it('[F25] survives a crash between the two writes', async () => {
     await expect(dies.look()).rejects.toThrow('killed');
     expect(await program(memory).look()).toEqual({ kind: 'held' });
   }
+});
+
+it('[F25] stays held, by workers that start too, while Temporal takes no new word', async () => {
+  const memory = fresh();
+  await pass(60_000, program(memory));
+  const first = program(memory, true, { write: () => Promise.reject(new Error('not allowed')) });
+  for (let looks = 0; looks < 3 * REMEMBERED_WORDS; looks += 1, world.now += 20_000)
+    await first.look().catch(() => undefined);
+  expect(memory.words).toHaveLength(REMEMBERED_WORDS);
+  expect(await program(memory, false).look()).toEqual({ kind: 'held' });
 });
 
 it('[F25] is not held by the slower one of two that claim an id for the first time', async () => {

@@ -10,8 +10,8 @@ import { randomBytes } from 'node:crypto';
 export interface ClaimWords {
   /** The last words, newest first; empty where there are none. */
   read(): Promise<readonly string[]>;
-  /** Puts a word in front of those that were read last; false when another replica was faster. */
-  push(word: string): Promise<boolean>;
+  /** Replaces those that were read last; false when another replica was faster. */
+  write(words: readonly string[]): Promise<boolean>;
 }
 
 /** The place in Temporal where the word stands that counts. */
@@ -59,11 +59,14 @@ export function createClusterClaim(options: {
   // What was known to be ours stays so, though the cluster's memory is set back under a running program.
   let ours: readonly string[] = [];
 
-  async function renew(isFirst: boolean): Promise<boolean> {
+  /** @param standing undefined: nobody has ever claimed the id */
+  async function renew(standing: string | undefined, own: readonly string[]): Promise<boolean> {
     const word = randomBytes(12).toString('base64url');
+    // The one that stands is never forgotten: it stays there for as long as Temporal takes no other.
+    const known = [...new Set([...ours.filter((one) => one === standing), ...own])];
     // Remembered first: a word that only Temporal knows would be a stranger's.
-    if (!(await words.push(word))) return true;
-    const isSaid = await note.write(word, isFirst);
+    if (!(await words.write([word, ...known].slice(0, REMEMBERED_WORDS)))) return true;
+    const isSaid = await note.write(word, standing === undefined);
     if (isSaid) {
       last = { word, since: now() };
       ours = [word, ...ours].slice(0, REMEMBERED_WORDS);
@@ -79,16 +82,16 @@ export function createClusterClaim(options: {
       if (last === undefined || last.word !== word) last = { word, since: now() };
       const stillMs = now() - last.since;
       if (word === undefined) {
-        const isFirst = !renews || (await renew(true));
-        return isFirst ? { kind: 'held' } : { kind: 'taken', stillMs: 0 };
+        const isHeld = !renews || (await renew(undefined, own));
+        return isHeld ? { kind: 'held' } : { kind: 'taken', stillMs: 0 };
       }
       if (own.includes(word) || ours.includes(word)) {
         if (!ours.includes(word)) ours = [word, ...ours].slice(0, REMEMBERED_WORDS);
-        if (renews && stillMs >= renewMs) await renew(false);
+        if (renews && stillMs >= renewMs) await renew(word, own);
         return { kind: 'held' };
       }
       // The next look tells whether another has taken over at the same moment.
-      if (renews && stillMs >= takeOverMs) await renew(false);
+      if (renews && stillMs >= takeOverMs) await renew(word, own);
       return { kind: 'taken', stillMs };
     },
   };

@@ -18,7 +18,6 @@ import { KubeError } from '../kube/error.js';
 import { ownNamespace } from '../kube/own-namespace.js';
 import { sealSecret } from '../kube/seal-secret.js';
 import { createClaimNote } from '../runtime/claim-note.js';
-import { REMEMBERED_WORDS } from '../runtime/cluster-claim.js';
 import { createDataConverter, isEncrypted } from '../runtime/encryption/data-converter.js';
 import { serveHealth } from '../runtime/health-server.js';
 import { holdClaim } from '../runtime/hold-claim.js';
@@ -96,7 +95,7 @@ async function main(): Promise<void> {
   });
   const ending = new AbortController();
   const claim = await holdClaim({
-    words: createClaimWords({ kube, namespace: installation, keep: REMEMBERED_WORDS }),
+    words: createClaimWords({ kube, namespace: installation }),
     note: createClaimNote(client, cluster),
     renews: false,
     where: { cluster, temporal: `namespace ${namespace} of Temporal` },

@@ -80,7 +80,7 @@ it('[F25] words are kept in a ConfigMap and as the note of a paused Schedule', a
   const cluster = unique('c');
   const claim = (namespace: string, renews = true) =>
     createClusterClaim({
-      words: createClaimWords({ kube: stack.kube, namespace, keep: REMEMBERED_WORDS }),
+      words: createClaimWords({ kube: stack.kube, namespace }),
       note: createClaimNote(stack.temporal, cluster),
       renews,
       renewMs: 0,
