@@ -172,17 +172,18 @@ export function createInformer<T extends Cacheable>(options: InformerOptions<T>)
       { apiVersion, kind },
       { ...selected, limit: 1, metadataOnly: true, signal },
     );
-    if (isNewer(version, metadata.resourceVersion)) throw setBack(version, metadata.resourceVersion);
+    if (!isNewer(version, metadata.resourceVersion)) return;
+    setBack();
+    throw new KubeError(
+      `the server's storage was set back from version ${version} to ${metadata.resourceVersion}`,
+      { code: 410, reason: 'SetBack' },
+    );
   }
 
-  function setBack(known: string, now: string): KubeError {
+  function setBack(): void {
     wasSetBack = true;
     latest = undefined;
     tombstones.clear();
-    return new KubeError(`the server's storage was set back from version ${known} to ${now}`, {
-      code: 410,
-      reason: 'SetBack',
-    });
   }
 
   async function watch(
@@ -251,10 +252,17 @@ export function createInformer<T extends Cacheable>(options: InformerOptions<T>)
     const { items, version } = await listVersions(signal);
     // What is under way arrives by itself.
     await sleep(graceMs, undefined, { signal });
+    let isSetBack = false;
     const missed = items.filter((item) => {
       const known = objects.get(keyOf(item.namespace, item.name))?.metadata;
       if (known === undefined) return !isGone(item);
-      if (known.uid === item.uid) return isNewer(item.resourceVersion, known.resourceVersion);
+      if (known.uid === item.uid) {
+        if (isNewer(item.resourceVersion, known.resourceVersion)) return true;
+        // A version that the list should have had: the server has counted on past what it was set back from.
+        const isUndone = item.resourceVersion !== known.resourceVersion;
+        if (!isUndone || isNewer(known.resourceVersion, version)) return false;
+        return (isSetBack = true);
+      }
       return !isNewer(known.resourceVersion, version);
     });
     const present = new Set(items.map(({ uid }) => uid));
@@ -262,7 +270,8 @@ export function createInformer<T extends Cacheable>(options: InformerOptions<T>)
       ({ metadata }) => !present.has(metadata.uid) && !isNewer(metadata.resourceVersion, version),
     );
     for (const object of left) remove(object, version);
-    if (missed.length > MAX_READ) await list(signal);
+    if (isSetBack) setBack();
+    if (isSetBack || missed.length > MAX_READ) await list(signal);
     else {
       for (const { namespace, name, uid } of missed) {
         const key = { apiVersion, kind, name, ...(namespace !== undefined && { namespace }) };
