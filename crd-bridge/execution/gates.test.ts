@@ -24,6 +24,14 @@ describe('late', () => {
     const patient = execution({ spec: { startDeadlineSeconds: 7200 } });
     expect(checkDeadline(patient, new Date('2026-01-01T01:59:00Z'))).toBeUndefined();
   });
+
+  it('is a moment that can be written down, however many seconds are given', () => {
+    const endless = execution({
+      spec: { startDeadlineSeconds: Number.MAX_SAFE_INTEGER, requestedAt: '2026-01-01T00:00:00Z' },
+    });
+    expect(Date.parse(startDeadline(endless).toISOString())).toBe(8.64e15);
+    expect(checkDeadline(endless, new Date('2036-01-01T00:00:00Z'))).toBeUndefined();
+  });
 });
 
 describe('a restored copy', () => {

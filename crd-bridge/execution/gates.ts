@@ -18,12 +18,15 @@ export const ABANDONED = 'AbandonedByPreviousController';
 /** Default of `spec.startDeadlineSeconds`. */
 export const START_DEADLINE_SECONDS = 900;
 
+/** Of what a date can say: whoever gives more seconds means no deadline. */
+const LAST_MOMENT = 8.64e15;
+
 /** The moment after which an execution never starts: within its deadline of its creation and of its request. */
 export function startDeadline({ metadata, spec }: DRPlanExecution): Date {
   const ms = (spec.startDeadlineSeconds ?? START_DEADLINE_SECONDS) * 1000;
   const created = Date.parse(metadata.creationTimestamp ?? '') + ms;
   const asked = spec.requestedAt === undefined ? created : Date.parse(spec.requestedAt) + ms;
-  return new Date(Math.min(created, asked));
+  return new Date(Math.min(created, asked, LAST_MOMENT));
 }
 
 /** Labels or annotations that backup tools leave on what they restore. */
