@@ -10,6 +10,7 @@ import { long } from './long.js';
 import { readmission } from './readmission.js';
 import { resume } from './resume.js';
 import { throughput } from './throughput.js';
+import { waits } from './waits.js';
 import { wide } from './wide.js';
 import { writes } from './writes.js';
 
@@ -23,6 +24,7 @@ export const SCENARIOS: readonly Scenario[] = [
   cancel,
   resume,
   wide,
+  waits,
   long,
   readmission,
   writes,
