@@ -83,7 +83,7 @@ describe('evaluateWhen', () => {
     ['params.constructor == "x"', 'No such key: constructor'],
     ['params.__proto__ == "x"', 'No such key: __proto__'],
     ['params.env', 'must give true or false'],
-    ['params.env > 3', 'no such overload'],
+    ['params.env > 3', 'is text unless the workflow declares it with type number'],
   ])('%s ends with an error', (expression, message) => {
     expect(holds(expression)).toEqual({ error: expect.stringContaining(message) as string });
   });

@@ -92,8 +92,16 @@ export function evaluateWhen(expression: string, scope: WhenScope): WhenResult {
       error: `${shownCondition(expression)} gives ${describeValue(value)}; a condition must give true or false`,
     };
   } catch (error) {
-    return { error: `${shownCondition(expression)}: ${celReason(error)}` };
+    return { error: `${shownCondition(expression)}: ${celReason(error)}${typeHint(expression, error)}` };
   }
+}
+
+/** A parameter that nobody declares as a number is text, and CEL compares no text with a number. */
+function typeHint(expression: string, error: unknown): string {
+  const isMismatch = celReason(error).startsWith('no such overload') && /\bparams\b/.test(expression);
+  return isMismatch
+    ? '; a parameter is text unless the workflow declares it with type number or boolean: do that, or compare with a text'
+    : '';
 }
 
 /** Names that a condition uses; empty when it is not valid, which {@link checkWhen} tells. */
