@@ -68,16 +68,15 @@ export function isGitOps(metadata: Pick<DRPlanExecution['metadata'], 'labels' | 
 /** A copy of an execution that another cluster, or this one in the past, has run already. */
 export function checkRestored({ metadata }: DRPlanExecution): Refusal | undefined {
   const stamp = metadata.annotations?.[ANNOTATIONS.stamp];
-  if (stamp === COPY_STAMP) {
-    return restored('it arrived with marks that only an execution of before can have');
-  }
-  if (stamp !== undefined && stamp !== metadata.uid) {
-    return restored(`it carries the stamp of execution ${stamp}, and its own uid is ${metadata.uid}`);
-  }
   const key = Object.keys({ ...metadata.labels, ...metadata.annotations }).find(
     (name) => RESTORE_KEYS.includes(name) || RESTORE_PREFIXES.some((prefix) => name.startsWith(prefix)),
   );
-  return key === undefined ? undefined : restored(`it carries "${key}", which a restore tool has set`);
+  if (key !== undefined) return restored(`it carries "${key}", which a restore tool has set`);
+  if (stamp === COPY_STAMP)
+    return restored('it arrived with marks that only an execution of before can have');
+  return stamp === undefined || stamp === metadata.uid
+    ? undefined
+    : restored(`it carries the stamp of execution ${stamp}, and its own uid is ${metadata.uid}`);
 }
 
 const restored = (why: string): Refusal => ({

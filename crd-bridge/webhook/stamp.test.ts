@@ -1,7 +1,9 @@
 import { expect, it } from 'vitest';
 import { ANNOTATIONS, COPY_STAMP, FINALIZERS, LABELS } from '../../api/group.js';
 import type { KubeClient } from '../../kube/client.js';
+import type { DRPlanExecution } from '../../api/types.js';
 import { judgeAdmissionStamp } from '../execution/admission-stamp.js';
+import { checkRestored } from '../execution/gates.js';
 import { createTestSealer } from '../testing/sealer.js';
 import { createAuthority } from './authority.js';
 import type { ReviewedObject, ReviewRequest } from './review.js';
@@ -138,11 +140,15 @@ it.each<[string, Partial<Metadata>]>([
     'an admission stamp of before',
     { annotations: { [admission]: '{"time":"2020-01-01T00:00:00Z","spec":"","seal":""}' } },
   ],
+  ['the label of a restore tool', { labels: { 'velero.io/restore-name': 'nightly' } }],
 ])('marks what arrives with %s as a copy, which never starts [F20]', async (_, metadata) => {
   const { annotations, finalizers } = await review('CREATE', metadata);
   expect(annotations).toMatchObject({ [ANNOTATIONS.stamp]: COPY_STAMP });
   expect(annotations).not.toHaveProperty([admission]);
   expect(finalizers).toEqual(metadata.finalizers);
+  // Nobody was asked for the right to run the plan: without its label it is a copy still.
+  const now = await review('UPDATE', { annotations: {} }, { annotations: annotations ?? {} });
+  expect(checkRestored({ metadata: now } as DRPlanExecution)).toMatchObject({ reason: 'RestoredCopy' });
 });
 
 it('says who cancelled, and keeps what was said before', async () => {

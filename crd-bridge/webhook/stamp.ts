@@ -4,6 +4,7 @@ import { labelValue } from '../../api/naming.js';
 import type { DRPlanExecution } from '../../api/types.js';
 import { writeAdmissionStamp } from '../execution/admission-stamp.js';
 import type { Requester } from '../execution/admission-stamp.js';
+import { checkRestored } from '../execution/gates.js';
 import type { DrDeps } from '../execution/types.js';
 import { actingOf } from './acting.js';
 import { stampAnswer } from './answers.js';
@@ -90,8 +91,9 @@ export async function stamp(deps: StampDeps, request: ReviewRequest): Promise<Ve
 }
 
 /**
- * The stamp of what is new, or the mark of a copy: what arrives with our finalizer or stamps was an execution before, and
- * is let in as a record that never starts. So the API server must ask once only.
+ * The stamp of what is new, or the mark of a copy: what arrives with our finalizer or stamps, or with the label of a restore
+ * tool, was an execution before, and is let in as a record that never starts. So the API server must ask once only. The
+ * review asks of such a record nobody's right to run the plan, so it must not start without its label either.
  */
 function admission(
   { dr }: StampDeps,
@@ -103,7 +105,8 @@ function admission(
   const isMarked =
     annotations?.[ANNOTATIONS.stamp] !== undefined ||
     annotations?.[ANNOTATIONS.admission] !== undefined ||
-    finalizers?.includes(FINALIZERS.execution) === true;
+    finalizers?.includes(FINALIZERS.execution) === true ||
+    checkRestored(object as unknown as DRPlanExecution) !== undefined;
   if (isMarked) return { copy: COPY_STAMP };
   return { stamp: writeAdmissionStamp(dr.sealer, object, { namespace, requester, now: new Date() }) };
 }
