@@ -70,18 +70,18 @@ export async function getObject<K extends Kind>(
   kind: K,
   namespace: string,
   name: string,
+  say: (command: string) => string,
 ): Promise<ObjectOf[K]> {
   const object = await kube.get<ObjectOf[K]>(keyFor(kind, namespace, name));
   if (object !== undefined) return object;
-  throw await notFound(kube, [kind], namespace, name);
+  throw await notFound(kube, [kind], { namespace, name, say });
 }
 
 /** The error for a name that no object of these kinds has, with what might have been meant. */
 export async function notFound(
   kube: KubeClient,
   kinds: readonly Kind[],
-  namespace: string,
-  name: string,
+  { namespace, name, say }: { namespace: string; name: string; say: (command: string) => string },
 ): Promise<CliError> {
   const words = kinds.map((kind) => KIND_WORDS[kind]).join(' or ');
   const message = `there is no ${words} "${name}" in namespace ${namespace}`;
@@ -103,7 +103,7 @@ export async function notFound(
     hints.push(
       here.length === 0
         ? `namespace ${namespace} has none at all; choose another one with -n NAMESPACE`
-        : `see what is there with "drover get ${KIND_WORDS[kinds[0]!]}s"`,
+        : `see what is there: ${say(`get ${KIND_WORDS[kinds[0]!]}s`)}`,
     );
   }
   return new CliError(message, { hints });

@@ -60,7 +60,7 @@ async function give(
 ): Promise<number> {
   const cluster = await context.openCluster();
   const { kube, namespace } = cluster;
-  const execution = await getObject(kube, 'DRPlanExecution', namespace, name);
+  const execution = await getObject(kube, 'DRPlanExecution', namespace, name, context.say);
   const { spec, status } = execution;
   if (isTerminalExecution(status?.phase)) {
     throw new CliError(`execution "${name}" has ended already (${status?.phase}); it waits for nobody`);

@@ -48,7 +48,7 @@ export function addCancel(program: Command, perform: Perform): void {
 async function cancel(context: CommandContext, name: string, options: CancelOptions): Promise<number> {
   const cluster = await context.openCluster();
   const { kube, namespace } = cluster;
-  const execution = await getObject(kube, 'DRPlanExecution', namespace, name);
+  const execution = await getObject(kube, 'DRPlanExecution', namespace, name, context.say);
   const { spec, status } = execution;
   if (isTerminalExecution(status?.phase)) {
     throw new CliError(

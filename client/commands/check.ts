@@ -37,12 +37,7 @@ export function addCheck(program: Command, perform: Perform): void {
       'ManagedClusters to try with (default: the first two that are Ready)',
       namesOf,
     )
-    .option(
-      '--timeout <seconds>',
-      `longest wait for one thing (default ${DEFAULT_TIMEOUT_S})`,
-      secondsOf,
-      DEFAULT_TIMEOUT_S,
-    )
+    .option('--timeout <seconds>', 'longest wait for one thing', secondsOf, DEFAULT_TIMEOUT_S)
     .option('--keep', 'leave what was made, to look at it')
     .addOption(yesOption())
     .addOption(outputOption())

@@ -21,7 +21,7 @@ export function addCodec(program: Command, perform: Perform): void {
     .description(
       'Serves a codec endpoint on 127.0.0.1 until it is stopped: the Temporal Web UI and the temporal command on this machine show encrypted payloads through it, and large ones, which are compressed. It has the keys that you may read, so whoever may not read them sees nothing that is encrypted.',
     )
-    .option('--port <number>', `port to listen on (default ${DEFAULT_PORT})`, portOf, DEFAULT_PORT)
+    .option('--port <number>', 'port to listen on', portOf, DEFAULT_PORT)
     .option(
       '--origin <url>',
       "origin of the Web UI whose pages may ask; may be repeated (default: the embedded default's)",

@@ -46,7 +46,7 @@ async function describe(
   const objects = (
     await Promise.all(kinds.map((each) => kube.get<ObjectOf[Kind]>(keyFor(each, namespace, name))))
   ).filter((object) => object !== undefined);
-  if (objects.length === 0) throw await notFound(kube, kinds, namespace, name);
+  if (objects.length === 0) throw await notFound(kube, kinds, { namespace, name, say: context.say });
 
   const { terminal } = context;
   if (format !== undefined) {

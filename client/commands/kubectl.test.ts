@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { takeDataDir } from './kubectl.js';
+import { asksForHelp, takeDataDir } from './kubectl.js';
 
 describe('takeDataDir', () => {
   it.each<[string[], ReturnType<typeof takeDataDir>]>([
@@ -9,5 +9,15 @@ describe('takeDataDir', () => {
     [['exec', 'p', '--', 'ls', '--data-dir', 'x'], { args: ['exec', 'p', '--', 'ls', '--data-dir', 'x'] }],
   ])('reads %j', (args, expected) => {
     expect(takeDataDir(args)).toEqual(expected);
+  });
+});
+
+describe('asksForHelp', () => {
+  it.each([[[]], [['--help']], [['help', 'apply']], [['get', '-h']]])('is true for %j', (args) => {
+    expect(asksForHelp(args)).toBe(true);
+  });
+
+  it.each([[['get', 'drpx']], [['exec', 'p', '--', 'df', '-h']]])('is false for %j', (args) => {
+    expect(asksForHelp(args)).toBe(false);
   });
 });

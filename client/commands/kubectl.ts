@@ -1,5 +1,5 @@
 import { spawn } from 'node:child_process';
-import { constants } from 'node:os';
+import { constants, devNull } from 'node:os';
 import type { Command } from 'commander';
 import { lookup } from '../../local/index.js';
 import { chooseKubeconfig } from '../cluster.js';
@@ -46,11 +46,22 @@ export function takeDataDir(args: readonly string[]): { args: string[]; dataDir?
   return { args: rest, ...(dataDir !== undefined && { dataDir }) };
 }
 
+/** Whether kubectl only tells about itself with these arguments. */
+export function asksForHelp(args: readonly string[]): boolean {
+  const [first] = args;
+  const end = args.indexOf('--');
+  const own = end === -1 ? args : args.slice(0, end);
+  return first === undefined || first === 'help' || own.includes('--help') || own.includes('-h');
+}
+
 async function passOn(context: CommandContext, given: readonly string[]): Promise<number> {
   const { environment } = context;
   const { args, dataDir } = takeDataDir(given);
   const options = dataDir === undefined ? context.options : { ...context.options, dataDir };
-  const source = await chooseKubeconfig(options, environment);
+  const source = await chooseKubeconfig(options, environment).catch((error: unknown) => {
+    if (asksForHelp(args)) return undefined;
+    throw error;
+  });
   const { found } = await lookup(['kubectl'], environment.env);
   if (found.kubectl === undefined) {
     throw new CliError('there is no kubectl on the PATH or in the cache', {
@@ -58,8 +69,10 @@ async function passOn(context: CommandContext, given: readonly string[]): Promis
     });
   }
   const env = { ...environment.env };
-  if (source.kind === 'file') env['KUBECONFIG'] = source.file;
-  if (source.kind === 'embedded') env['KUBECONFIG'] = source.paths.kubeconfig;
+  // Help needs no cluster; one that was not chosen is not found by kubectl either.
+  if (source === undefined) env['KUBECONFIG'] = devNull;
+  if (source?.kind === 'file') env['KUBECONFIG'] = source.file;
+  if (source?.kind === 'embedded') env['KUBECONFIG'] = source.paths.kubeconfig;
   const flags = [
     ...(options.context === undefined ? [] : ['--context', options.context]),
     ...(options.namespace === undefined ? [] : ['--namespace', options.namespace]),

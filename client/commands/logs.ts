@@ -51,7 +51,13 @@ async function logs(context: CommandContext, name: string, options: LogsOptions)
   let sawEnd = false;
   try {
     for (;;) {
-      const execution = await getObject(cluster.kube, 'DRPlanExecution', cluster.namespace, name);
+      const execution = await getObject(
+        cluster.kube,
+        'DRPlanExecution',
+        cluster.namespace,
+        name,
+        context.say,
+      );
       const ended = isTerminalExecution(execution.status?.phase);
       for (const entry of sortEntries(await sources.read(execution))) {
         const key = entryKey(entry);

@@ -65,7 +65,7 @@ async function check(context: CommandContext, name: string, options: PreflightOp
   const own = await ownFiles(options.file ?? [], cluster.namespace);
   const plan =
     own.plans.find(({ metadata }) => metadata.name === name && metadata.namespace === cluster.namespace) ??
-    (await getObject(cluster.kube, 'DRPlan', cluster.namespace, name));
+    (await getObject(cluster.kube, 'DRPlan', cluster.namespace, name, context.say));
   const report = await preflightPlan(cluster, {
     plan,
     workflows: own.workflows,

@@ -42,7 +42,7 @@ export function addRevert(program: Command, perform: Perform): void {
 async function revert(context: CommandContext, targetName: string, options: RevertOptions): Promise<number> {
   const cluster = await context.openCluster();
   const { kube, namespace } = cluster;
-  const target = await getObject(kube, 'DRPlanExecution', namespace, targetName);
+  const target = await getObject(kube, 'DRPlanExecution', namespace, targetName, context.say);
   refuseWhatCannotBeReverted(target, context);
 
   const { planRef } = target.spec;

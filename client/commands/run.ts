@@ -69,7 +69,7 @@ async function run(context: CommandContext, planName: string, options: RunOption
   const params = parseParams(options.param ?? []);
   const cluster = await context.openCluster();
   const { kube, namespace } = cluster;
-  const plan = await getObject(kube, 'DRPlan', namespace, planName);
+  const plan = await getObject(kube, 'DRPlan', namespace, planName, context.say);
   refuseWhatCannotStart(plan, options, context);
 
   if (options.preflight === true) await tryFirst(context, cluster, plan, params, options);

@@ -113,6 +113,23 @@ it('says when there is nothing to check', async () => {
   ]);
 });
 
+it('does not leave out a kind of this group that is misspelt', async () => {
+  const file = join(folder, 'w.yaml');
+  await writeFile(file, plan('failurePolicy: Ignore').replace('kind: DRPlan', 'kind: DrPlan'));
+  const { code, out } = await run(file);
+  expect(code).toBe(1);
+  expect(out).toEqual([
+    expect.stringMatching(/ error UnknownKind: kind "DrPlan" .*; did you mean DRPlan\?$/),
+  ]);
+});
+
+it('says of a workflow that no file holds only that it is not among them', async () => {
+  await writeFile(join(folder, 'p.yaml'), plan('workflows: [{ workflowRef: { name: elsewhere } }]'));
+  const { out } = await run(folder);
+  const about = out.filter((line) => line.includes('WorkflowNotFound'));
+  expect(about).toEqual([expect.stringContaining('is not among the files; add its file')]);
+});
+
 it('takes files as kubectl does', async () => {
   const [first, second] = [join(folder, 'a.yaml'), join(folder, 'b.yaml')];
   await writeFile(first, plan('failurePolicy: Ignore'));

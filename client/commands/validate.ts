@@ -57,11 +57,11 @@ async function validate(
   }
   const { texts, faults } = await readSources(named, () => readStdin(process.stdin));
   const parsed = texts.map(parseManifests);
-  const allFaults = [...faults, ...parsed.flatMap((file) => file.faults)];
   const cluster = options.cluster === true ? await context.openCluster() : undefined;
   const namespace = context.options.namespace ?? cluster?.namespace ?? 'default';
   const manifests = parsed.flatMap((file) => file.objects);
-  const { objects, others } = pickObjects(manifests, namespace);
+  const { objects, others, faults: strangers } = pickObjects(manifests, namespace);
+  const allFaults = [...faults, ...parsed.flatMap((file) => file.faults), ...strangers];
   const around =
     cluster === undefined
       ? NO_SURROUNDINGS
@@ -116,7 +116,7 @@ function describe(
     return `${outStyle.bold(`${oneLine(at.file)}:${at.line}:${at.column}:`)} ${tone(severity)} ${cut(oneLine(text), MAX_LINE)}`;
   };
   return [
-    ...faults.map((fault) => line(fault, 'error', `Unreadable: ${fault.message}`)),
+    ...faults.map((fault) => line(fault, 'error', `${fault.reason ?? 'Unreadable'}: ${fault.message}`)),
     ...checked.flatMap(({ problems }) =>
       problems.map((problem) =>
         line(problem, problem.severity, `${problem.reason} ${cut(problem.path, 300)}: ${problem.message}`),

@@ -30,7 +30,7 @@ async function watch(
   format: OutputFormat | undefined,
 ): Promise<number> {
   const { kube, namespace } = await context.openCluster();
-  const { metadata } = await getObject(kube, 'DRPlanExecution', namespace, name);
+  const { metadata } = await getObject(kube, 'DRPlanExecution', namespace, name, context.say);
   return watchExecution(
     context,
     kube,

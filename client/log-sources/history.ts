@@ -1,6 +1,7 @@
 import type { Client } from '@temporalio/client';
 import { isGrpcServiceError, WorkflowNotFoundError } from '@temporalio/client';
 import { defaultPayloadConverter, type Payload } from '@temporalio/common';
+import { isObject } from '../../api/json.js';
 import { historyPages, type HistoryEvent } from '../history-pages.js';
 import type { LogEntry } from './entry.js';
 import { openHistory } from './open-history.js';
@@ -175,7 +176,7 @@ function tell(event: HistoryEvent, names: Map<string, Activity>): Told | undefin
     return {
       level: 'warn',
       subject: 'run',
-      text: `signal ${signaled.signalName}${argument === undefined ? '' : ` ${JSON.stringify(argument)}`}`,
+      text: `signal ${signaled.signalName}${argumentText(argument)}`,
     };
   }
   if (event.workflowExecutionCancelRequestedEventAttributes) {
@@ -221,6 +222,13 @@ function failureText(failure: Failure | null | undefined): string {
   let text = '';
   for (let current = failure; current; current = current.cause) text = current.message || text;
   return text;
+}
+
+/** What a signal carries: the message of a note is for people as it is. */
+function argumentText(argument: unknown): string {
+  if (argument === undefined) return '';
+  const isNote = isObject(argument) && 'at' in argument && typeof argument.message === 'string';
+  return isNote ? `: ${String(argument.message)}` : ` ${JSON.stringify(argument)}`;
 }
 
 /** A payload's value; one that is still encrypted stays closed. */

@@ -164,7 +164,23 @@ describe('entries from a history', () => {
           input: { payloads: [defaultPayloadConverter.toPayload({ reason: 'wrong' })] },
         },
       }),
+      event(9, {
+        workflowExecutionSignaledEventAttributes: {
+          signalName: 'note',
+          input: {
+            payloads: [
+              defaultPayloadConverter.toPayload({
+                at: { stage: 0, workflow: 0, action: 1 },
+                message: 'Job a/b waits',
+              }),
+            ],
+          },
+        },
+      }),
     ]);
-    expect(entries.map(({ text }) => text)).toEqual(['signal cancel {"reason":"wrong"}']);
+    expect(entries.map(({ text }) => text)).toEqual([
+      'signal cancel {"reason":"wrong"}',
+      'signal note: Job a/b waits',
+    ]);
   });
 });

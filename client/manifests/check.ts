@@ -1,6 +1,7 @@
 import { compileRun } from '../../api/compile.js';
 import { API_VERSION, GROUP, type Kind, PLURALS } from '../../api/group.js';
 import { isObject } from '../../api/json.js';
+import { nearNames } from '../../api/near.js';
 import { modeWarnings } from '../../api/mode-warnings.js';
 import { errorsOf, type Problem } from '../../api/problem.js';
 import { takeSnapshot } from '../../api/snapshot.js';
@@ -20,6 +21,7 @@ import type { Position } from './locate.js';
 import type { SourcesOf } from './override-sources.js';
 import type { ManifestObject } from './parse.js';
 import { referencesOf } from './references.js';
+import type { SourceFault } from './sources.js';
 
 /** A problem with its place. */
 export interface LocatedProblem extends Problem, Position {
@@ -68,12 +70,16 @@ export const NO_SURROUNDINGS: Surroundings = {
   complete: false,
 };
 
-/** Picks the objects of the three kinds, and counts the others by kind. */
+/**
+ * Picks the objects of the three kinds, and counts the others by kind. A kind that this group does not have is a fault:
+ * the API server refuses such an object, and left out it would look as if it had been checked.
+ */
 export function pickObjects(
   sources: readonly ManifestObject[],
   defaultNamespace: string,
-): { objects: DrObject[]; others: Map<string, number> } {
+): { objects: DrObject[]; others: Map<string, number>; faults: SourceFault[] } {
   const objects: DrObject[] = [];
+  const faults: SourceFault[] = [];
   const others = new Map<string, number>();
   for (const source of sources) {
     const { kind, apiVersion } = source.value;
@@ -81,6 +87,15 @@ export function pickObjects(
     // One of our kinds in another group is most likely a mistake; a foreign group has its own meaning.
     const foreign =
       typeof apiVersion === 'string' && apiVersion.includes('/') && !apiVersion.startsWith(`${GROUP}/`);
+    if (!isOurs && typeof apiVersion === 'string' && apiVersion.startsWith(`${GROUP}/`)) {
+      faults.push({
+        file: source.file,
+        ...source.locate('kind'),
+        reason: 'UnknownKind',
+        message: unknownKind(kind),
+      });
+      continue;
+    }
     if (!isOurs || foreign) {
       const name = typeof kind === 'string' && kind !== '' ? kind : 'without a kind';
       others.set(name, (others.get(name) ?? 0) + 1);
@@ -96,7 +111,15 @@ export function pickObjects(
       object: { ...source.value, metadata: { ...metadata, namespace } },
     });
   }
-  return { objects, others };
+  return { objects, others, faults };
+}
+
+function unknownKind(kind: unknown): string {
+  const kinds = Object.keys(PLURALS);
+  if (typeof kind !== 'string' || kind === '') return `kind is missing; ${GROUP} has ${kinds.join(', ')}`;
+  const [near] = nearNames(kind, kinds, 1);
+  const hint = near === undefined ? `it has ${kinds.join(', ')}` : `did you mean ${near}?`;
+  return `kind ${JSON.stringify(kind.slice(0, 100))} is none of ${GROUP}; ${hint}`;
 }
 
 const textOr = (value: unknown, fallback: string): string =>
@@ -165,7 +188,9 @@ export function checkObjects(objects: readonly DrObject[], around: Surroundings)
         ];
       }
       case 'DRPlan': {
-        const problems = validatePlan(object, workflow, { workflowProblems, plan }).map(asAdmitted);
+        const problems = validatePlan(object, workflow, { workflowProblems, plan }).map((problem) =>
+          asAdmitted(around.complete ? problem : asFarAsFiles(problem)),
+        );
         const isWrong = errorsOf(problems).length > 0;
         return [
           ...problems,
@@ -263,6 +288,16 @@ const toldAs = ({ path, message }: Problem): string => `${path}\n${message}`;
 function asAdmitted(problem: Problem): Problem {
   const isLater = problem.reason === 'WorkflowNotFound' || problem.reason === 'NestedPlanNotFound';
   return isLater ? { ...problem, severity: 'warning' } : problem;
+}
+
+/** Files alone do not show that something does not exist. */
+function asFarAsFiles(problem: Problem): Problem {
+  if (problem.reason !== 'WorkflowNotFound') return problem;
+  const message = problem.message.replace(
+    'does not exist; create it or correct the reference',
+    'is not among the files; add its file, correct the reference, or look it up with --cluster',
+  );
+  return { ...problem, message };
 }
 
 function checkIdentity(entry: DrObject, first: DrObject | undefined): Problem[] {

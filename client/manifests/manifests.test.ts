@@ -203,6 +203,21 @@ spec:
     expect(objects.map(({ kind, name }) => `${kind}/${name}`)).toEqual(['DRPlan/p']);
     expect([...others]).toEqual([['ConfigMap', 2]]);
   });
+
+  it('of this group that no kind of it has are faults, with the kind that was meant', () => {
+    const text = 'apiVersion: dr.bkbcs.tencent.com/v1alpha1\nkind: DRWorkFlow\nmetadata: { name: a }\n';
+    const { objects, others, faults } = pickObjects(parseManifests({ file: 'f', text }).objects, 'dr');
+    expect([objects.length, others.size]).toEqual([0, 0]);
+    expect(faults).toEqual([
+      {
+        file: 'f',
+        line: 2,
+        column: 1,
+        reason: 'UnknownKind',
+        message: 'kind "DRWorkFlow" is none of dr.bkbcs.tencent.com; did you mean DRWorkflow?',
+      },
+    ]);
+  });
 });
 
 describe('hostile files', () => {

@@ -15,6 +15,8 @@ export interface SourceFault {
   line: number;
   column: number;
   message: string;
+  /** Absent: the file cannot be read. */
+  reason?: 'UnknownKind';
 }
 
 /** A file that is larger is no set of plans, and would take minutes to read. */
