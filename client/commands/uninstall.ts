@@ -93,10 +93,13 @@ function facts(found: Installation, keepKinds: boolean): [string, string][] {
 
 function warnings(live: readonly FoundExecution[], options: UninstallOptions): string[] {
   if (live.length === 0) return [];
-  const what = `${live.length} executions have not ended: ${names(live)}`;
+  const what = `${notEnded(live)}: ${names(live)}`;
   if (options.cancelRuns === true) return [`${what}; they are cancelled`];
   return [options.abandonRuns === true ? `${what}; nobody will look after them` : what];
 }
+
+const notEnded = ({ length }: readonly FoundExecution[]): string =>
+  length === 1 ? '1 execution has not ended' : `${length} executions have not ended`;
 
 function names(executions: readonly FoundExecution[]): string {
   const shown = executions.slice(0, NAMED).map(({ namespace, name }) => `${namespace}/${name}`);
@@ -127,7 +130,7 @@ async function endRuns(
     });
   }
   if (left.length === 0 || options.abandonRuns === true) return;
-  throw new CliError(`${left.length} executions have not ended: ${names(left)}; nothing was taken away`, {
+  throw new CliError(`${notEnded(left)}: ${names(left)}; nothing was taken away`, {
     hints: [
       ...(options.cancelRuns === true
         ? [
