@@ -12,6 +12,7 @@ import { listPages } from '../kube/pages.js';
 export interface FoundExecution {
   namespace: string;
   name: string;
+  uid: string;
   hasEnded: boolean;
   /** Whether a finalizer of ours, or of the controller before, holds it. */
   isHeld: boolean;
@@ -72,6 +73,7 @@ async function findExecutions(kube: KubeClient): Promise<FoundExecution[]> {
     found.push({
       namespace: metadata.namespace ?? '',
       name: metadata.name,
+      uid: metadata.uid ?? '',
       hasEnded: isTerminalExecution(status?.phase),
       isHeld: metadata.finalizers?.some((finalizer) => HELD_BY.includes(finalizer)) ?? false,
     });
@@ -108,6 +110,7 @@ async function present(kube: KubeClient, keys: readonly ObjectKey[]): Promise<Ob
  *
  * @param options.onWait told how many are left, at each look
  * @returns what had not ended when the time was up
+ * @throws KubeError where a cancel is refused, as by webhooks that no bridge answers
  */
 export async function cancelRuns(
   kube: KubeClient,
@@ -120,9 +123,8 @@ export async function cancelRuns(
     // Looked for anew each time: until the webhooks and kinds are gone somebody may begin another one.
     const live = (await findExecutions(kube)).filter(({ hasEnded }) => !hasEnded);
     if (live.length === 0 || performance.now() >= until) return live;
-    for (const { namespace, name } of live) {
-      const id = `${namespace}/${name}`;
-      if (asked.has(id)) continue;
+    for (const { namespace, name, uid } of live) {
+      if (asked.has(uid)) continue;
       await ignoreGone(
         kube.patch(
           { apiVersion: API_VERSION, kind: 'DRPlanExecution', namespace, name },
@@ -130,7 +132,7 @@ export async function cancelRuns(
           { kind: 'merge', fieldManager: FIELD_MANAGER },
         ),
       );
-      asked.add(id);
+      asked.add(uid);
     }
     onWait(live.length);
     await sleep(everyMs);

@@ -28,11 +28,15 @@ import type { BridgeConfig } from './config.js';
 import { createMetrics } from './core/metrics.js';
 import { connectTemporal } from './temporal.js';
 
+const SIGNALS = ['SIGTERM', 'SIGINT'] as const;
 const DEFAULT_PORT = 8081;
 /** Temporal is asked so often whether it is there. */
 const TEMPORAL_CHECK_MS = 10_000;
 
 async function main(config: BridgeConfig, log: Logger): Promise<void> {
+  // Until there is something to stop, the end is the end.
+  const endAtOnce = (): void => process.exit(0);
+  for (const signal of SIGNALS) process.once(signal, endAtOnce);
   Runtime.install({
     logger: sdkLog(log),
     // Signals are handled below: more than the worker has to stop.
@@ -121,7 +125,8 @@ async function main(config: BridgeConfig, log: Logger): Promise<void> {
   }, TEMPORAL_CHECK_MS);
 
   const stopped = new Promise<void>((resolve) => {
-    for (const signal of ['SIGTERM', 'SIGINT'] as const) {
+    for (const signal of SIGNALS) {
+      process.off(signal, endAtOnce);
       process.once(signal, () => {
         log.info({ signal }, 'stopping');
         resolve();

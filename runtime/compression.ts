@@ -13,8 +13,12 @@ const proto = protocol.temporal.api.common.v1.Payload;
 export const COMPRESSED = 'binary/zlib';
 /** Smaller ones stay as they are: people read them in the Web UI. */
 const LEAST_BYTES = 16 * 1024;
-/** What a payload may be inflated to: whoever can write into a history must not be able to use up all memory. */
-const MOST_BYTES = 64 * 1024 * 1024;
+/**
+ * What a payload may be inflated to, and how many times its size: whoever can write into a history must not be able to use up
+ * all memory. Texts of plans shrink to a tenth to a fiftieth.
+ */
+const MOST_BYTES = 16 * 1024 * 1024;
+const MOST_TIMES = 200;
 
 const compress = promisify(deflate);
 const decompress = promisify(inflate);
@@ -23,7 +27,12 @@ const decompress = promisify(inflate);
 export function createCompressionCodec(): PayloadCodec {
   return {
     encode: (payloads) => Promise.all(payloads.map(shrink)),
-    decode: (payloads) => Promise.all(payloads.map(expand)),
+    async decode(payloads) {
+      const expanded: Payload[] = [];
+      // One after the other: what is thrown away meanwhile is not in the way of the next.
+      for (const payload of payloads) expanded.push(await expand(payload));
+      return expanded;
+    },
   };
 }
 
@@ -31,14 +40,22 @@ async function shrink(payload: Payload): Promise<Payload> {
   if ((payload.data?.length ?? 0) < LEAST_BYTES) return payload;
   const whole = proto.encode(payload).finish();
   const data = await compress(whole);
-  return data.length < whole.length ? { metadata: { encoding: Buffer.from(COMPRESSED) }, data } : payload;
+  return isWorthIt(whole.length, data.length)
+    ? { metadata: { encoding: Buffer.from(COMPRESSED) }, data }
+    : payload;
 }
+
+/** What would shrink too well could not be told from an attack, and stays as it is. */
+const isWorthIt = (whole: number, compressed: number): boolean =>
+  compressed < whole && whole <= Math.min(MOST_BYTES, compressed * MOST_TIMES);
 
 async function expand(payload: Payload): Promise<Payload> {
   const encoding = payload.metadata?.['encoding'];
   if (encoding === undefined || encoding === null || Buffer.from(encoding).toString() !== COMPRESSED)
     return payload;
-  return proto.decode(await decompress(payload.data ?? Buffer.alloc(0), { maxOutputLength: MOST_BYTES }));
+  const data = payload.data ?? Buffer.alloc(0);
+  const maxOutputLength = Math.max(LEAST_BYTES, Math.min(MOST_BYTES, data.length * MOST_TIMES));
+  return proto.decode(await decompress(data, { maxOutputLength }));
 }
 
 /** Codecs one after the other, as one. They are undone in the opposite order. */

@@ -17,7 +17,7 @@ const TAKEN_MS = 5000;
 /**
  * Waits until this installation is the one that answers for its cluster id, and looks again and again whether it still is.
  *
- * An installation that may not claim goes without, and says so once: the rights for it came later than the installation.
+ * An installation that may not claim goes without until it may, and says so once: the rights for it came later than others.
  *
  * @param options.renews false: only looks, as a worker does
  * @param options.where the cluster id and the place in Temporal, for people
@@ -49,7 +49,7 @@ export async function holdClaim(options: {
         { err: found.error, cluster: where.cluster },
         'may not claim the cluster id: another installation that was restored from the same etcd would not be noticed',
       );
-      return { lost: new Promise(() => undefined) };
+      break;
     }
     const problem =
       found.kind === 'taken'
@@ -67,6 +67,8 @@ export async function holdClaim(options: {
       if (signal.aborted) break;
       // What cannot be told now must not stop a failover.
       const found = await claim.look().catch((error: unknown) => {
+        // What was said once needs no repetition.
+        if (isRefused(error)) return;
         log.warn({ err: error }, 'cannot tell whether this installation still has its cluster id');
       });
       if (found?.kind === 'taken') throw new Error(taken);

@@ -34,7 +34,12 @@ import { createWorkers } from './workers.js';
 /** Where the SDK looks for Temporal that was not told. */
 const DEFAULT_TEMPORAL = 'localhost:7233';
 
+const SIGNALS = ['SIGTERM', 'SIGINT'] as const;
+
 async function main(): Promise<void> {
+  // Until there is something to stop, the end is the end.
+  const endAtOnce = (): void => process.exit(0);
+  for (const signal of SIGNALS) process.once(signal, endAtOnce);
   const config = loadConfig(process.env);
   const log = createLog({ level: config.logLevel, component: 'worker' });
   const sdkMetricsPort = await freePort();
@@ -157,8 +162,10 @@ async function main(): Promise<void> {
     log.info({ signal }, 'stopping: running actions may finish');
     shutDown('stopping');
   };
-  process.once('SIGTERM', stop);
-  process.once('SIGINT', stop);
+  for (const signal of SIGNALS) {
+    process.off(signal, endAtOnce);
+    process.once(signal, stop);
+  }
 
   state.notReady = [];
   log.info({ cluster, namespace, server: kube.server }, 'worker is ready');

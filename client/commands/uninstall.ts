@@ -127,6 +127,12 @@ async function endRuns(
         if (count !== shown) context.terminal.note(`runs: waiting for the end of ${count}`);
         shown = count;
       },
+    }).catch((error: unknown) => {
+      if (options.abandonRuns !== true) throw error;
+      context.terminal.note(
+        `runs: cannot be cancelled: ${error instanceof Error ? error.message : String(error)}`,
+      );
+      return live;
     });
   }
   if (left.length === 0 || options.abandonRuns === true) return;
