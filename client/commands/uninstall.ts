@@ -46,7 +46,7 @@ export function addUninstall(program: Command, perform: Perform): void {
 
 async function uninstall(context: CommandContext, options: UninstallOptions): Promise<number> {
   const { terminal } = context;
-  const { kube, context: name } = await context.openCluster();
+  const { kube, context: name, embedded } = await context.openCluster();
   const found = await findInstallation(kube);
   const live = found.executions.filter(({ hasEnded }) => !hasEnded);
   await confirmIntent(
@@ -62,7 +62,7 @@ async function uninstall(context: CommandContext, options: UninstallOptions): Pr
   await remove(context, kube, found.programs, 'bridge and worker');
   await remove(context, kube, found.webhooks, 'webhooks');
   const released = await releaseExecutions(kube);
-  if (released > 0) terminal.note(`finalizers: taken off ${released} executions`);
+  if (released > 0) terminal.note(`finalizers: taken off ${countOf(released, 'execution')}`);
   if (options.keepKinds !== true) {
     await remove(context, kube, found.kinds, 'kinds and their objects');
     const snapshots = await removeSnapshots(kube);
@@ -74,6 +74,11 @@ async function uninstall(context: CommandContext, options: UninstallOptions): Pr
       hints: ['stop it, then run this again'],
     });
   }
+  if (embedded !== undefined) {
+    terminal.out('Drover is gone from this cluster; what "up" has started still runs:');
+    terminal.out(`  ${context.say('down')}`);
+    return EXIT.ok;
+  }
   terminal.out('Drover is gone from this cluster, but for its accounts, rights and keys:');
   terminal.out('  kubectl delete --ignore-not-found -f deploy/programs -f deploy/webhook -f deploy/rbac');
   return EXIT.ok;
@@ -83,7 +88,11 @@ function facts(found: Installation, keepKinds: boolean): [string, string][] {
   const { executions, plans, workflows, programs, webhooks, kinds } = found;
   const named = (keys: readonly ObjectKey[]): string =>
     keys.length === 0 ? 'none' : keys.map(({ name }) => name).join(', ');
-  const objects = `${workflows} workflows, ${plans} plans, ${executions.length} executions`;
+  const objects = [
+    countOf(workflows, 'workflow'),
+    countOf(plans, 'plan'),
+    countOf(executions.length, 'execution'),
+  ].join(', ');
   return [
     ['programs', named(programs)],
     ['webhooks', webhooks.length === 0 ? 'none' : webhooks.map(({ kind }) => kind).join(', ')],
@@ -100,6 +109,8 @@ function warnings(live: readonly FoundExecution[], options: UninstallOptions): s
 
 const notEnded = ({ length }: readonly FoundExecution[]): string =>
   length === 1 ? '1 execution has not ended' : `${length} executions have not ended`;
+
+const countOf = (count: number, noun: string): string => `${count} ${noun}${count === 1 ? '' : 's'}`;
 
 function names(executions: readonly FoundExecution[]): string {
   const shown = executions.slice(0, NAMED).map(({ namespace, name }) => `${namespace}/${name}`);
