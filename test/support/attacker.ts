@@ -4,6 +4,7 @@ import { fileURLToPath } from 'node:url';
 import { bundleWorkflowCode, DefaultLogger, NativeConnection, Runtime, Worker } from '@temporalio/worker';
 import type { Client } from '@temporalio/client';
 import { inject } from 'vitest';
+import { createCompressionCodec } from '../../runtime/compression.js';
 import type { Forged, Forgery, forge } from './forger.js';
 
 export interface Attacker {
@@ -25,6 +26,8 @@ export async function openAttacker(temporal: Client): Promise<Attacker> {
     connection,
     namespace: inject('temporalNamespace'),
     taskQueue,
+    // What is asked for at once may be large, and the client of the tests compresses that.
+    dataConverter: { payloadCodecs: [createCompressionCodec()] },
     workflowBundle: await bundleWorkflowCode({
       workflowsPath: fileURLToPath(new URL('./forger.ts', import.meta.url)),
       logger,
