@@ -148,6 +148,9 @@ describe('what keeps an object from being brought forward [F2]', () => {
     const { after, calls } = await reconcile();
     expect(after).toBeUndefined();
     expect(calls).toEqual([expect.stringMatching(/^held WaitingForTurn 1 executions wait/)]);
+    // Its own write brings it up again, when another number waits.
+    room.enter('third', 'ns/third');
+    expect(await reconcile()).toEqual({ after: undefined, calls: [] });
     room.leave('another');
     expect((await reconcile()).calls).toEqual(['admit', 'start', 'record']);
   });

@@ -66,6 +66,8 @@ interface Memory {
   startingSince?: number;
   /** Since when it waits for a place in the start room. */
   waitingSince?: number;
+  /** Whether it has been said. */
+  waitingSaid?: true;
   /** When the first of the failures that go on came. */
   failingSince?: number;
 }
@@ -144,7 +146,9 @@ export function createRunController<T extends Cacheable>(options: RunControllerO
     }
     const uid = object.metadata.uid ?? '';
     if (!goesOn && !room.enter(uid, nameOf(object))) return awaitTurn(object);
-    delete memoryOf(object).waitingSince;
+    const memory = memoryOf(object);
+    delete memory.waitingSince;
+    delete memory.waitingSaid;
     return whileTelling(object, () => begin(object, workflowId));
   }
 
@@ -154,11 +158,14 @@ export function createRunController<T extends Cacheable>(options: RunControllerO
     memory.waitingSince ??= now();
     const left = memory.waitingSince + TELL_AFTER_MS - now();
     if (left > 0) return left;
+    // Once: each write brings the object up again, and how many wait is another number by then.
+    if (memory.waitingSaid === true) return undefined;
     await kind.held(
       object,
       'WaitingForTurn',
       `${room.waiting} executions wait for their turn: workers have not taken up yet what was started before; it starts by itself, and can be cancelled at once`,
     );
+    memory.waitingSaid = true;
     return undefined;
   }
 
