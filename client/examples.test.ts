@@ -2,47 +2,23 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { CommanderError } from 'commander';
-import type { Command } from 'commander';
 import { parseAllDocuments } from 'yaml';
 import { describe, expect, it } from 'vitest';
 import type { DRPlan } from '../api/types.js';
 import { guardPassThrough } from './arguments.js';
-import { buildProgram } from './program.js';
-import { createStyle } from './render/style.js';
-
-const style = createStyle({ color: false, unicode: true });
+import { commandLine } from './testing/command-line.js';
+import type { CommandLine } from './testing/command-line.js';
 
 /** The command line without what it does. */
-function build(): { program: Command; written: string[]; performed: string[] } {
-  const written: string[] = [];
+function build(): CommandLine & { performed: string[] } {
   const performed: string[] = [];
-  const program = buildProgram({
-    version: '1',
-    environment: { env: {}, asKubectlPlugin: false },
-    terminal: () => ({
-      out: (text) => void written.push(text),
-      note: (text) => void written.push(text),
-      outStyle: style,
-      noteStyle: style,
-      interactive: false,
-      screen: undefined,
-      width: undefined,
-    }),
-    exit: () => undefined,
+  const line = commandLine({
     perform: (command) => {
       performed.push(command.name());
       return Promise.resolve();
     },
   });
-  const quiet = (command: Command): void => {
-    command.configureOutput({
-      writeOut: (text) => void written.push(text),
-      writeErr: (text) => void written.push(text),
-    });
-    command.commands.forEach(quiet);
-  };
-  quiet(program);
-  return { program, written, performed };
+  return { ...line, performed };
 }
 
 /** What help says of a command and of all below it. */

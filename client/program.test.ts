@@ -1,47 +1,9 @@
 import { describe, expect, it } from 'vitest';
-import type { Command } from 'commander';
-import { buildProgram } from './program.js';
-import { createStyle } from './render/style.js';
-import type { Terminal } from './terminal.js';
-
-const style = createStyle({ color: false, unicode: true });
+import { commandLine } from './testing/command-line.js';
 
 function setUp(asKubectlPlugin = false) {
-  const out: string[] = [];
-  const notes: string[] = [];
-  const written: string[] = [];
-  const codes: number[] = [];
-  const terminal: Terminal = {
-    out: (text) => void out.push(text),
-    note: (text) => void notes.push(text),
-    outStyle: style,
-    noteStyle: style,
-    interactive: false,
-    screen: undefined,
-    width: undefined,
-  };
-  const program = buildProgram({
-    version: '1.2.3',
-    environment: { env: {}, asKubectlPlugin },
-    terminal: () => terminal,
-    exit: (code) => void codes.push(code),
-  });
-  const quiet = (command: Command): void => {
-    command.configureOutput({
-      writeOut: (text) => void written.push(text),
-      writeErr: (text) => void written.push(text),
-    });
-    command.commands.forEach(quiet);
-  };
-  quiet(program);
-  return {
-    program,
-    out,
-    notes,
-    written,
-    codes,
-    run: (...args: string[]) => program.parseAsync(args, { from: 'user' }),
-  };
+  const line = commandLine({ asKubectlPlugin });
+  return { ...line, run: (...args: string[]) => line.program.parseAsync(args, { from: 'user' }) };
 }
 
 describe('the command line', () => {
