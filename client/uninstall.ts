@@ -1,6 +1,15 @@
 /** Takes an installation away in an order in which nothing hangs: runs, programs, webhooks, kinds. */
 import { setTimeout as sleep } from 'node:timers/promises';
-import { ANNOTATIONS, API_VERSION, FIELD_MANAGER, FINALIZERS, GROUP, LABELS } from '../api/group.js';
+import {
+  ANNOTATIONS,
+  API_VERSION,
+  FIELD_MANAGER,
+  FINALIZERS,
+  GROUP,
+  LABELS,
+  PLURALS,
+  POLICY_PLURAL,
+} from '../api/group.js';
 import { isTerminalExecution } from '../api/phase.js';
 import type { DRPlanExecution } from '../api/types.js';
 import type { KubeClient } from '../kube/client.js';
@@ -31,7 +40,7 @@ export interface Installation {
 
 const HELD_BY: readonly string[] = Object.values(FINALIZERS);
 const PROGRAM_LABEL = 'app.kubernetes.io/name=drover';
-const KINDS = ['drplanexecutions', 'drplans', 'drworkflows', 'drpolicies'];
+const KINDS = [PLURALS.DRPlanExecution, PLURALS.DRPlan, PLURALS.DRWorkflow, POLICY_PLURAL];
 const WEBHOOKS = ['MutatingWebhookConfiguration', 'ValidatingWebhookConfiguration'];
 
 /**
@@ -45,10 +54,7 @@ export async function findInstallation(kube: KubeClient): Promise<Installation> 
     count(kube, 'DRPlan'),
     count(kube, 'DRWorkflow'),
     kube.list({ apiVersion: 'apps/v1', kind: 'Deployment' }, { labelSelector: PROGRAM_LABEL }),
-    present(
-      kube,
-      WEBHOOKS.map((kind) => ({ apiVersion: 'admissionregistration.k8s.io/v1', kind, name: 'drover' })),
-    ),
+    findWebhooks(kube),
     present(
       kube,
       KINDS.map((plural) => ({
@@ -66,6 +72,13 @@ export async function findInstallation(kube: KubeClient): Promise<Installation> 
   }));
   return { executions, plans, workflows, programs, webhooks, kinds };
 }
+
+/** Webhook configurations of ours that are there. */
+export const findWebhooks = (kube: KubeClient): Promise<ObjectKey[]> =>
+  present(
+    kube,
+    WEBHOOKS.map((kind) => ({ apiVersion: 'admissionregistration.k8s.io/v1', kind, name: 'drover' })),
+  );
 
 async function findExecutions(kube: KubeClient): Promise<FoundExecution[]> {
   const found: FoundExecution[] = [];

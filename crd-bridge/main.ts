@@ -5,11 +5,10 @@ import type { Logger } from 'pino';
 import { clusterId } from '../api/naming.js';
 import { createSealer, parseSealKeys } from '../api/seal.js';
 import { createRuns } from '../client/runs.js';
-import { createClaimWords } from '../kube/claim-words.js';
+import { createClaimWords, mayNotKeepWords } from '../kube/claim-words.js';
 import { createKubeClient } from '../kube/client.js';
 import { readClusterUid } from '../kube/cluster-id.js';
 import { loadKubeConfig } from '../kube/config.js';
-import { KubeError } from '../kube/error.js';
 import { ownNamespace } from '../kube/own-namespace.js';
 import { sealSecret } from '../kube/seal-secret.js';
 import { createClaimNote } from '../runtime/claim-note.js';
@@ -17,7 +16,6 @@ import { createDataConverter } from '../runtime/encryption/data-converter.js';
 import { serveHealth } from '../runtime/health-server.js';
 import { holdClaim } from '../runtime/hold-claim.js';
 import { createLog } from '../runtime/log.js';
-import { isRefusedByTemporal } from '../runtime/refused-by-temporal.js';
 import { sdkLog } from '../runtime/sdk-log.js';
 import { openSealRing } from '../runtime/seal-ring.js';
 import { startBridge } from './bridge.js';
@@ -91,7 +89,7 @@ async function main(config: BridgeConfig, log: Logger): Promise<void> {
     note: createClaimNote(temporal.client, cluster),
     renews: true,
     where: { cluster, temporal: `namespace ${temporal.namespace} of Temporal` },
-    isRefused: mayNotClaim,
+    isRefusedByCluster: mayNotKeepWords,
     log,
     onWait: (problem) => {
       state.problem = problem;
@@ -160,10 +158,6 @@ async function main(config: BridgeConfig, log: Logger): Promise<void> {
     });
   }
 }
-
-/** Rights and features that an installation of an earlier release may lack. */
-const mayNotClaim = (error: unknown): boolean =>
-  isRefusedByTemporal(error) || (error instanceof KubeError && [403, 404].includes(error.code));
 
 const result = readConfig(process.argv.slice(2), process.env);
 switch (result.kind) {

@@ -1,6 +1,6 @@
 /** The words by which an installation claims its cluster id, in a ConfigMap of its namespace. */
 import type { KubeClient } from './client.js';
-import { isAlreadyExists, isConflict } from './error.js';
+import { isAlreadyExists, isConflict, KubeError } from './error.js';
 import type { KubeObject } from './object.js';
 
 /** Name of the ConfigMap, in the namespace of the installation. */
@@ -44,3 +44,7 @@ export function createClaimWords(options: { kube: KubeClient; namespace: string 
     },
   };
 }
+
+/** Whether an error says that an installation, perhaps one of an earlier release, may not keep its words. */
+export const mayNotKeepWords = (error: unknown): boolean =>
+  error instanceof KubeError && [403, 404].includes(error.code);

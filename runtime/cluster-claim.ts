@@ -59,6 +59,10 @@ export function createClusterClaim(options: {
   // What was known to be ours stays so, though the cluster's memory is set back under a running program.
   let ours: readonly string[] = [];
 
+  const remember = (word: string): void => {
+    ours = [...new Set([word, ...ours])].slice(0, REMEMBERED_WORDS);
+  };
+
   /** @param standing undefined: nobody has ever claimed the id */
   async function renew(standing: string | undefined, own: readonly string[]): Promise<boolean> {
     const word = randomBytes(12).toString('base64url');
@@ -69,7 +73,7 @@ export function createClusterClaim(options: {
     const isSaid = await note.write(word, standing === undefined);
     if (isSaid) {
       last = { word, since: now() };
-      ours = [word, ...ours].slice(0, REMEMBERED_WORDS);
+      remember(word);
     }
     return isSaid;
   }
@@ -86,7 +90,7 @@ export function createClusterClaim(options: {
         return isHeld ? { kind: 'held' } : { kind: 'taken', stillMs: 0 };
       }
       if (own.includes(word) || ours.includes(word)) {
-        if (!ours.includes(word)) ours = [word, ...ours].slice(0, REMEMBERED_WORDS);
+        remember(word);
         if (renews && stillMs >= renewMs) await renew(word, own);
         return { kind: 'held' };
       }

@@ -4,7 +4,7 @@
  */
 import { promisify } from 'node:util';
 import { deflate, inflate } from 'node:zlib';
-import type { Payload, PayloadCodec } from '@temporalio/common';
+import type { DataConverter, Payload, PayloadCodec } from '@temporalio/common';
 import protocol from '@temporalio/proto';
 
 const proto = protocol.temporal.api.common.v1.Payload;
@@ -35,6 +35,9 @@ export function createCompressionCodec(): PayloadCodec {
     },
   };
 }
+
+/** The data converter of whoever has no keys: compression alone. */
+export const compressingConverter = (): DataConverter => ({ payloadCodecs: [createCompressionCodec()] });
 
 async function shrink(payload: Payload): Promise<Payload> {
   if ((payload.data?.length ?? 0) < LEAST_BYTES) return payload;

@@ -2,6 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { Logger } from 'pino';
 import { createClusterClaim } from './cluster-claim.js';
 import type { ClaimNote, ClaimWords } from './cluster-claim.js';
+import { isRefusedByTemporal } from './refused-by-temporal.js';
 
 /** A claim that was held when it was opened. */
 export interface HeldClaim {
@@ -21,7 +22,7 @@ const TAKEN_MS = 5000;
  *
  * @param options.renews false: only looks, as a worker does
  * @param options.where the cluster id and the place in Temporal, for people
- * @param options.isRefused whether an error says that a right or a server's feature is missing
+ * @param options.isRefusedByCluster whether an error of `words` says that a right is missing
  * @param options.onWait told why nothing is begun
  */
 export async function holdClaim(options: {
@@ -29,14 +30,16 @@ export async function holdClaim(options: {
   note: ClaimNote;
   renews: boolean;
   where: { cluster: string; temporal: string };
-  isRefused: (error: unknown) => boolean;
+  isRefusedByCluster: (error: unknown) => boolean;
   log: Logger;
   onWait: (problem: string) => void;
   signal: AbortSignal;
   heldMs?: number;
   takenMs?: number;
 }): Promise<HeldClaim> {
-  const { where, isRefused, log, onWait, signal } = options;
+  const { where, log, onWait, signal } = options;
+  const isRefused = (error: unknown): boolean =>
+    isRefusedByTemporal(error) || options.isRefusedByCluster(error);
   const claim = createClusterClaim(options);
   const { heldMs = HELD_MS, takenMs = TAKEN_MS } = options;
   const taken = takenMessage(where);

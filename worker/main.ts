@@ -10,11 +10,10 @@ import { createEgressPolicy } from '../activities/egress.js';
 import { createNotes } from '../activities/notes.js';
 import { clusterId } from '../api/naming.js';
 import { createSealer, parseSealKeys } from '../api/seal.js';
-import { createClaimWords } from '../kube/claim-words.js';
+import { createClaimWords, mayNotKeepWords } from '../kube/claim-words.js';
 import { createKubeClient } from '../kube/client.js';
 import { readClusterUid } from '../kube/cluster-id.js';
 import { loadKubeConfig } from '../kube/config.js';
-import { KubeError } from '../kube/error.js';
 import { ownNamespace } from '../kube/own-namespace.js';
 import { sealSecret } from '../kube/seal-secret.js';
 import { createClaimNote } from '../runtime/claim-note.js';
@@ -22,7 +21,6 @@ import { createDataConverter, isEncrypted } from '../runtime/encryption/data-con
 import { serveHealth } from '../runtime/health-server.js';
 import { holdClaim } from '../runtime/hold-claim.js';
 import { createLog } from '../runtime/log.js';
-import { isRefusedByTemporal } from '../runtime/refused-by-temporal.js';
 import { runWorkers } from '../runtime/run-worker.js';
 import { sdkLog } from '../runtime/sdk-log.js';
 import { openSealRing } from '../runtime/seal-ring.js';
@@ -104,7 +102,7 @@ async function main(): Promise<void> {
     note: createClaimNote(client, cluster),
     renews: false,
     where: { cluster, temporal: `namespace ${namespace} of Temporal` },
-    isRefused: mayNotClaim,
+    isRefusedByCluster: mayNotKeepWords,
     log,
     onWait: (problem) => {
       state.notReady = [problem];
@@ -187,10 +185,6 @@ async function main(): Promise<void> {
     });
   }
 }
-
-/** Rights and features that an installation of an earlier release may lack. */
-const mayNotClaim = (error: unknown): boolean =>
-  isRefusedByTemporal(error) || (error instanceof KubeError && [403, 404].includes(error.code));
 
 /** The SDK's own exporter serves nothing but metrics; it gets a port of its own behind ours. */
 function freePort(): Promise<number> {

@@ -15,7 +15,7 @@ import { nodeProgram } from '../../local/node-program.js';
 import { dataPaths, packageRoot } from '../../local/paths.js';
 import { isAlive, readState } from '../../local/state.js';
 import type { ProcessName } from '../../local/state.js';
-import { createCompressionCodec } from '../../runtime/compression.js';
+import { compressingConverter } from '../../runtime/compression.js';
 import type { Progress } from './progress.js';
 
 /** A connected system. */
@@ -154,7 +154,7 @@ export async function openEmbedded(options: EmbeddedOptions): Promise<System> {
 async function connectTemporal(endpoints: { temporal: string; temporalNamespace: string }) {
   const { temporal: address, temporalNamespace: namespace } = endpoints;
   const connection = await Connection.connect({ address });
-  const dataConverter = { payloadCodecs: [createCompressionCodec()] };
+  const dataConverter = compressingConverter();
   return { client: new Client({ connection, namespace, dataConverter }), connection, address, namespace };
 }
 

@@ -5,7 +5,14 @@ import { CliError } from '../cli-error.js';
 import { confirmIntent } from '../confirm.js';
 import type { CommandContext } from '../context.js';
 import { EXIT } from '../exit-codes.js';
-import { cancelRuns, findInstallation, releaseExecutions, removeAll, removeSnapshots } from '../uninstall.js';
+import {
+  cancelRuns,
+  findInstallation,
+  findWebhooks,
+  releaseExecutions,
+  removeAll,
+  removeSnapshots,
+} from '../uninstall.js';
 import type { FoundExecution, Installation } from '../uninstall.js';
 import { addExamples, type Perform, yesOption } from './shared.js';
 
@@ -68,8 +75,7 @@ async function uninstall(context: CommandContext, options: UninstallOptions): Pr
     const snapshots = await removeSnapshots(kube);
     if (snapshots > 0) terminal.note(`snapshots: removed ${snapshots}`);
   }
-  const back = (await findInstallation(kube)).webhooks;
-  if (back.length > 0) {
+  if ((await findWebhooks(kube)).length > 0) {
     throw new CliError('a bridge still runs: it has put the webhooks back', {
       hints: ['stop it, then run this again'],
     });

@@ -1,6 +1,6 @@
 import { fileURLToPath } from 'node:url';
 import type { DataConverter } from '@temporalio/common';
-import { chainCodecs, createCompressionCodec } from '../compression.js';
+import { chainCodecs, compressingConverter, createCompressionCodec } from '../compression.js';
 import { keyFolder } from './key-folder.js';
 import { openKeyRing } from './key-ring.js';
 import { createEncryptionCodec } from './payload-codec.js';
@@ -25,11 +25,10 @@ export async function createDataConverter(options: {
   onFault: (error: unknown) => void;
 }): Promise<DataConverter> {
   const { keys, onFault } = options;
-  const compression = createCompressionCodec();
-  if (keys === undefined) return { payloadCodecs: [compression] };
+  if (keys === undefined) return compressingConverter();
   const ring = await openKeyRing({ source: typeof keys === 'string' ? keyFolder(keys) : keys, onFault });
   return {
-    payloadCodecs: [chainCodecs(compression, createEncryptionCodec(ring))],
+    payloadCodecs: [chainCodecs(createCompressionCodec(), createEncryptionCodec(ring))],
     failureConverterPath: FAILURE_CONVERTER_PATH,
   };
 }

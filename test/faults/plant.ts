@@ -20,7 +20,7 @@ import type { ProcessSpec } from '../../local/processes.js';
 import { readState, writeJson, writeWhole } from '../../local/state.js';
 import type { PortName, State } from '../../local/state.js';
 import { checkTemporal } from '../../local/temporal-server.js';
-import { createCompressionCodec } from '../../runtime/compression.js';
+import { compressingConverter } from '../../runtime/compression.js';
 import type { Gate, Role } from './boundaries.js';
 import { startKubeProxy } from './kube-proxy.js';
 import type { KubeProxy, Upstream } from './kube-proxy.js';
@@ -102,7 +102,7 @@ export async function startPlant(options: PlantOptions): Promise<Plant> {
   const temporal = new Client({
     connection,
     namespace: endpoints.temporalNamespace,
-    dataConverter: { payloadCodecs: [createCompressionCodec()] },
+    dataConverter: compressingConverter(),
   });
 
   const servers = {

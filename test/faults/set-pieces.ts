@@ -16,7 +16,7 @@ import { startDetached, stopProcess, waitReady } from '../../local/processes.js'
 import type { ProcessSpec } from '../../local/processes.js';
 import { isPortFree } from '../../local/ports.js';
 import { checkTemporal } from '../../local/temporal-server.js';
-import { createCompressionCodec } from '../../runtime/compression.js';
+import { compressingConverter } from '../../runtime/compression.js';
 import { eventually, insist, insistOnCreating } from './insist.js';
 import { checkEffects, checkPlan, checkRun, DR } from './oracle.js';
 import type { Report } from './oracle.js';
@@ -280,7 +280,7 @@ async function startTemporal(
     client: new Client({
       connection,
       namespace,
-      dataConverter: { payloadCodecs: [createCompressionCodec()] },
+      dataConverter: compressingConverter(),
     }),
     async stop() {
       await connection.close();

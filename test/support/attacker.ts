@@ -4,7 +4,7 @@ import { fileURLToPath } from 'node:url';
 import { bundleWorkflowCode, DefaultLogger, NativeConnection, Runtime, Worker } from '@temporalio/worker';
 import type { Client } from '@temporalio/client';
 import { inject } from 'vitest';
-import { createCompressionCodec } from '../../runtime/compression.js';
+import { compressingConverter } from '../../runtime/compression.js';
 import type { Forged, Forgery, forge } from './forger.js';
 
 export interface Attacker {
@@ -27,7 +27,7 @@ export async function openAttacker(temporal: Client): Promise<Attacker> {
     namespace: inject('temporalNamespace'),
     taskQueue,
     // What is asked for at once may be large, and the client of the tests compresses that.
-    dataConverter: { payloadCodecs: [createCompressionCodec()] },
+    dataConverter: compressingConverter(),
     workflowBundle: await bundleWorkflowCode({
       workflowsPath: fileURLToPath(new URL('./forger.ts', import.meta.url)),
       logger,

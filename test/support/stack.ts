@@ -18,7 +18,7 @@ import { createKubeClient } from '../../kube/client.js';
 import type { KubeClient } from '../../kube/client.js';
 import { loadKubeConfig } from '../../kube/config.js';
 import type { KubeObject } from '../../kube/object.js';
-import { createCompressionCodec } from '../../runtime/compression.js';
+import { compressingConverter } from '../../runtime/compression.js';
 
 export interface Stack {
   kube: KubeClient;
@@ -76,7 +76,7 @@ export async function openStack(
   const temporal = new Client({
     connection,
     namespace: inject('temporalNamespace'),
-    dataConverter: { payloadCodecs: [createCompressionCodec()] },
+    dataConverter: compressingConverter(),
   });
   const namespace = unique(prefix);
   const labels: Record<string, string> =
