@@ -1,11 +1,12 @@
+import { pino } from 'pino';
 import { describe, expect, it } from 'vitest';
 import { ANNOTATIONS, FINALIZERS } from '../../api/group.js';
 import type { MetadataFields, StatusWriter } from '../core/status-writer.js';
-import { holdTarget, letGo } from './finalizer.js';
+import { createFinalizerSweep, holdTarget, letGo } from './finalizer.js';
 import type { CachedExecution, DrDeps } from './types.js';
 
 /** A target that has ended, a writer that looks again after a conflict, and a cache that knows no revert yet. */
-function setup() {
+function setup(completionTime?: string) {
   let version = 1;
   let live: CachedExecution = {
     metadata: {
@@ -16,7 +17,7 @@ function setup() {
       finalizers: [FINALIZERS.execution],
     },
     spec: { planRef: 'p', operationType: 'Execute' },
-    status: { phase: 'Succeeded' },
+    status: { phase: 'Succeeded', ...(completionTime !== undefined && { completionTime }) },
   };
   const write = (
     project: (object: CachedExecution) => MetadataFields | undefined,
@@ -34,7 +35,7 @@ function setup() {
       Promise.resolve(write(project, options.known)),
   } as unknown as StatusWriter;
   const caches = { executions: { list: () => [] } } as unknown as DrDeps['caches'];
-  return { deps: { writer, caches }, now: () => live };
+  return { deps: { writer, caches, log: pino({ level: 'silent' }) }, now: () => live };
 }
 
 const revert: CachedExecution = {
@@ -54,5 +55,34 @@ describe('the target of a revert that begins as its own run ends [F11]', () => {
     await letGo(deps, now(), { after: 'r' });
     expect(now().metadata.finalizers).toEqual([]);
     expect(now().metadata.annotations).toEqual({ [ANNOTATIONS.stamp]: 't' });
+  });
+});
+
+describe('the sweep for finalizers that were left', () => {
+  const at = (seconds: number): string => new Date(Date.now() + seconds * 1000).toISOString();
+  it.each([
+    ['takes', 'off an execution that ended long ago', at(-3600)],
+    ['leaves', 'on one that has just ended: whoever writes its end takes it off', at(0)],
+    ['takes', 'off one whose end lies in the future, by the clock of another machine', at(300)],
+    ['takes', 'off one that does not say when it ended', undefined],
+  ])('%s it %s [F11]', async (verb, _, completionTime) => {
+    const { deps, now } = setup(completionTime);
+    const caches = { executions: { list: () => [now()] } } as unknown as DrDeps['caches'];
+    const ending = new AbortController();
+    let passes = 0;
+    const sweep = createFinalizerSweep(
+      { ...deps, caches },
+      {
+        intervalMs: 1,
+        paceMs: 1,
+        mayAct() {
+          passes += 1;
+          if (passes > 1) ending.abort();
+          return passes === 1;
+        },
+      },
+    );
+    await sweep.run(ending.signal);
+    expect(now().metadata.finalizers).toEqual(verb === 'takes' ? [] : [FINALIZERS.execution]);
   });
 });

@@ -99,6 +99,12 @@ export interface FinalizerSweep {
 /** What has just ended is let go by whoever writes its end. */
 const FRESH_MS = 5_000;
 
+/** A time in the future comes from another clock, and would stay fresh for as long as that clock is ahead. */
+function isFresh(completionTime: string | undefined): boolean {
+  const age = Date.now() - Date.parse(completionTime ?? '');
+  return age >= 0 && age < FRESH_MS;
+}
+
 /**
  * Takes finalizers off executions that are over and that nobody has let go: a bridge was stopped between two writes, or an
  * earlier release left them there.
@@ -115,7 +121,7 @@ export function createFinalizerSweep(
     metadata.finalizers?.includes(FINALIZERS.execution) === true &&
     metadata.deletionTimestamp === undefined &&
     isTerminalExecution(status?.phase) &&
-    !(Date.now() - Date.parse(status?.completionTime ?? '') < FRESH_MS);
+    !isFresh(status?.completionTime);
 
   // A revert that this cache does not show yet may have just begun: only what stays so is left over.
   let unheld = new Set<string>();
