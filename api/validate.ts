@@ -1,7 +1,7 @@
 /** Checks of the three kinds, as the bridge, the admission webhooks and the command line run them. */
 export { UNDECLARED } from './validate/workflow.js';
 export { checkDefinitions, kindsWritten } from './validate/definitions.js';
-export { validateExecutionSpec } from './validate/execution.js';
+export { validateExecutionSpec, validateNewExecutionSpec } from './validate/execution.js';
 export { unknownFields } from './validate/unknown-fields.js';
 export { checkOverridePaths, overridesIn, writtenOverrides } from './validate/override-paths.js';
 export type { WrittenOverride } from './validate/override-paths.js';

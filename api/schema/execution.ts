@@ -33,7 +33,9 @@ export const executionSpecSchema = z
       .int()
       .min(1)
       .optional()
-      .describe('Seconds after creation in which the run must start (default 900); later it never starts.'),
+      .describe(
+        'Seconds after creation in which the run must start (default 900); later it never starts. Admission refuses a new execution with more than 604800 (7 days).',
+      ),
     requestedAt: z
       .string()
       .max(64)

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { validateExecutionSpec } from './execution.js';
+import { validateExecutionSpec, validateNewExecutionSpec } from './execution.js';
 
 type Loose = Record<string, unknown>;
 
@@ -86,5 +86,42 @@ describe('validateExecutionSpec', () => {
         },
       ),
     );
+  });
+});
+
+describe('validateNewExecutionSpec [F21]', () => {
+  const problems = (startDeadlineSeconds: unknown) => {
+    const execution = {
+      metadata: { name: 'run', namespace: 'dr' },
+      spec: { ...execute, startDeadlineSeconds },
+    };
+    return { stored: validateExecutionSpec(execution), created: validateNewExecutionSpec(execution) };
+  };
+
+  it.each([undefined, 1, 900, 604_800])('lets in a start deadline of %s', (seconds) => {
+    expect(problems(seconds)).toEqual({ stored: [], created: [] });
+  });
+
+  it.each([604_801, 31_536_000, Number.MAX_SAFE_INTEGER])(
+    'refuses one of %i, which stays valid where it is stored',
+    (seconds) => {
+      const { stored, created } = problems(seconds);
+      expect(stored).toEqual([]);
+      expect(created).toEqual([
+        {
+          severity: 'error',
+          path: 'spec.startDeadlineSeconds',
+          reason: 'InvalidField',
+          message: expect.stringMatching(new RegExp(`^is ${seconds}; must be at most 604800 \\(7 days\\)`)),
+        },
+      ]);
+    },
+  );
+
+  it('says once what has the wrong shape, and takes anything', () => {
+    expect(problems('soon').created).toEqual(problems('soon').stored);
+    for (const value of [undefined, null, 3, [], { spec: 1 }]) {
+      expect(validateNewExecutionSpec(value)).toEqual(validateExecutionSpec(value));
+    }
   });
 });

@@ -11,7 +11,7 @@ import {
   checkOverridePaths,
   overridesIn,
   unknownFields,
-  validateExecutionSpec,
+  validateNewExecutionSpec,
   validatePlan,
   validateWorkflow,
   writtenOverrides,
@@ -200,7 +200,7 @@ export function checkObjects(objects: readonly DrObject[], around: Surroundings)
         ];
       }
       case 'DRPlanExecution': {
-        const problems = validateExecutionSpec(object);
+        const problems = validateNewExecutionSpec(object);
         if (errorsOf(problems).length > 0) return problems;
         return [...problems, ...checkStart(object as unknown as DRPlanExecution, namespace)];
       }

@@ -9,7 +9,7 @@ import { errorsOf } from '../../api/problem.js';
 import type { Problem } from '../../api/problem.js';
 import { takeSnapshot } from '../../api/snapshot.js';
 import type { DRPlan, DRPlanExecution } from '../../api/types.js';
-import { validateExecutionSpec } from '../../api/validate.js';
+import { validateNewExecutionSpec } from '../../api/validate.js';
 import { judgeAdmissionStamp } from '../execution/admission-stamp.js';
 import { identityOf } from '../execution/identity.js';
 import { checkFits } from '../execution/fits.js';
@@ -64,7 +64,7 @@ export async function reviewExecution(
   const execution = object as unknown as DRPlanExecution;
   const restored = checkRestored(execution);
   if (restored !== undefined) return allowed([restored.message]);
-  const checked = verdictOn(validateExecutionSpec(execution));
+  const checked = verdictOn(validateNewExecutionSpec(execution));
   if (!checked.allowed) return checked;
   const changed = await checkStamp(deps, request, execution);
   if (changed !== undefined) return refusedBy(changed, checked.warnings);

@@ -280,6 +280,16 @@ describe('an execution', () => {
     expect(recorder.of(`/${name}`)).toHaveLength(0);
   });
 
+  it('asks for a start deadline of seven days at most; one that is stored with more still starts [F21]', async () => {
+    const name = unique('patient');
+    const years = { startDeadlineSeconds: 63_072_000 };
+    const refused = /spec\.startDeadlineSeconds: is 63072000; must be at most 604800 \(7 days\)/;
+    expectRefused(await execute(name, years), 422, refused);
+    await ungated.simplePlan(name, [http('a', `${recorder.url}/${name}`)]);
+    const ended = await ungated.ended(await ungated.execute(name, years));
+    expect(ended.status?.phase).toBe('Succeeded');
+  });
+
   it('cannot be changed, and can be labelled', async () => {
     const name = unique('fixed');
     await stack.simplePlan(name, [http('a', `${recorder.url}/${name}`)]);
