@@ -43,7 +43,7 @@ const zones = Object.entries(ROOMS).map(([room, allowed]) => ({
 
 /** What may run in Temporal's sandbox: no schemas, no YAML, no Node, no clients. */
 const SANDBOX_IMPORTS =
-  '^(?!\\./[a-z0-9/-]+\\.js$|\\.\\./contract\\.js$|\\.\\./api/(approval|types|run|group|phase|graph|hooks|undo|duration|progress|nesting|json|sha256|views|lean-outputs|default-retry)\\.js$|@temporalio/(workflow|common)$)';
+  '^(?!\\./[a-z0-9/-]+\\.js$|\\.\\./contract\\.js$|\\.\\./api/(approval|types|run|group|phase|graph|hooks|undo|duration|progress|nesting|json|sha256|views|shared-views|parts|lean-outputs|default-retry)\\.js$|@temporalio/(workflow|common)$)';
 
 export default tseslint.config(
   { ignores: ['dist/', 'node_modules/', '.drover/', 'coverage/'] },

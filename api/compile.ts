@@ -16,6 +16,7 @@ import {
 import { parseDuration } from './duration.js';
 import { hookOf, modeText, runsIn } from './hooks.js';
 import type { MergedParameters } from './parameters.js';
+import { MAX_ACTIONS } from './parts.js';
 import { findPlaceholders } from './placeholders.js';
 import { dedupeProblems, errorsOf } from './problem.js';
 import type { Problem } from './problem.js';
@@ -42,7 +43,6 @@ export const INLINE_LIMIT_BYTES = 256 * 1024;
 /** Most stages of a run (plan semantics, §6). */
 export const MAX_STAGES = 200;
 /** Most actions of a run (plan semantics, §6). */
-export const MAX_ACTIONS = 2000;
 
 /** A compiled plan, or what keeps it from running. */
 export type CompileResult =

@@ -94,9 +94,12 @@ export function readsOf(
 ): Pick<ActionInput, 'reads' | 'undoReads'> {
   const rollback = mentions.filter(({ isRollback }) => isRollback);
   const own = mentions.filter(({ isRollback }) => !isRollback);
-  const undone = rollbackOf(action) === undefined ? own.filter(({ isCondition }) => !isCondition) : rollback;
+  const hasRollback = rollbackOf(action) !== undefined;
+  const undone = !hasRollback ? own.filter(({ isCondition }) => !isCondition) : rollback;
   const reads = joinReads(own, action.name);
   const undoReads = joinReads(undone);
+  // Said even where it is nothing: without a word, a rollback would get all that the action has put out.
+  if (hasRollback && reads === undefined && undoReads === undefined) return { undoReads: {} };
   return { ...(reads !== undefined && { reads }), ...(undoReads !== undefined && { undoReads }) };
 }
 

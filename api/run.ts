@@ -162,6 +162,8 @@ export interface UndoStep {
   forward: ActionStatus;
   /** What the rollback reads of the recorded outputs of actions of the same workflow. */
   outputs: OutputViews;
+  /** More of it, by action name: places in the `views` of the stage. */
+  shared?: Record<string, number>;
   /** A rollback hook: the action is carried out, not undone. */
   hook?: true;
   /** Of a hook: recorded phases that its `when` asks for, as a task has them. */
@@ -181,4 +183,6 @@ export interface UndoStageInput {
   status: StageStatus;
   /** Steps, newest effect first. */
   steps: UndoStep[];
+  /** What several steps read, where it would be too long to be told by each of them. */
+  views?: OutputViews[string][];
 }

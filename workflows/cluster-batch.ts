@@ -5,6 +5,7 @@
  * its own, so that nothing that has ended is ever repeated.
  */
 import { CancellationScope } from '@temporalio/workflow';
+import { MAX_ACTIONS } from '../api/parts.js';
 import { isTerminalItem } from '../api/phase.js';
 import type { ActionAddress, ActionInput } from '../api/run.js';
 import { recordInCluster } from '../api/undo.js';
@@ -42,6 +43,8 @@ export interface Batch {
   actions: BatchAction[];
   bounds: RunBounds;
   vouchers: Vouchers;
+  /** How many more actions the run may come to by clusters that are found out. */
+  clustersLeft: () => number;
   /** Whether one failed cluster keeps others from starting. */
   failFast: boolean;
   /** Why the current scope was cancelled, once it is. */
@@ -174,7 +177,10 @@ export async function undoInClusters(undo: {
 }
 
 /** Finds the clusters of an action, or how it ends without any. One that is tried again keeps those that it had. */
-async function resolve(action: BatchAction, { bounds, vouchers }: Batch): Promise<ActionOutcome | undefined> {
+async function resolve(
+  action: BatchAction,
+  { bounds, vouchers, clustersLeft }: Batch,
+): Promise<ActionOutcome | undefined> {
   const { status, task } = action;
   if (status.clusterStatuses !== undefined) {
     for (const cluster of status.clusterStatuses) reopen(cluster);
@@ -192,6 +198,17 @@ async function resolve(action: BatchAction, { bounds, vouchers }: Batch): Promis
   );
   if ('ended' in found) return found.ended;
   const { clusters, message } = found.ready;
+  const room = clustersLeft() + 1;
+  if (clusters.length > room) {
+    return {
+      phase: 'Failed',
+      reason: 'TooManyClusters',
+      effect: 'None',
+      message: `${clusters.length} clusters match, and the run has room for ${Math.max(0, room)} more: it may come to ${MAX_ACTIONS} actions, where one per cluster counts once for each; split the plan`,
+      retryCount: 0,
+      round: task.round,
+    };
+  }
   vouchers.found(task.at, clusters);
   if (message !== undefined) status.message = message;
   status.clusterStatuses = clusters.map(({ cluster, clusterId }) => ({

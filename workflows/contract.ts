@@ -189,6 +189,11 @@ export interface StageRunInput {
   packedPhases?: string;
   /** Whether a failure that would stop the plan waits for a person. */
   pauseOnFailure: boolean;
+  /**
+   * How many more actions the run may come to by the clusters that the stage finds out; stages at the same time see the
+   * same number. Absent in runs that an earlier release began: any number.
+   */
+  clustersLeft?: number;
   mirror: MirrorOptions;
   bounds: RunBounds;
 }

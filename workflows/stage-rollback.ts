@@ -2,6 +2,7 @@ import { CancellationScope } from '@temporalio/workflow';
 import { isDefaultRetry } from '../api/default-retry.js';
 import { between, progressOf } from '../api/progress.js';
 import type { ActionAddress, UndoStep } from '../api/run.js';
+import { viewsOfStep } from '../api/shared-views.js';
 import type { ActionStatus } from '../api/types.js';
 import { executeAction, taskPart } from './action.js';
 import type { Series } from './action.js';
@@ -55,7 +56,8 @@ export async function drStageRollback(input: StageRollbackInput): Promise<StageR
     status.phase = 'Running';
     status.startTime = now();
     let failed: ActionStatus | undefined;
-    for (const step of undo.steps) {
+    for (const told of undo.steps) {
+      const step = { ...told, outputs: viewsOfStep(undo, told) };
       const action = find(step);
       if (failed !== undefined || steps.consideredCancelled) {
         skip(
@@ -239,6 +241,7 @@ async function runHook(
     actions: [{ input: action, status, task, changed, ended: (how) => (outcome = how) }],
     bounds,
     vouchers: createVouchers(),
+    clustersLeft: () => Number.POSITIVE_INFINITY,
     failFast: true,
     interruption: () => ({ reason: 'Cancelled', message: 'the run was cancelled before it began' }),
   });

@@ -1,7 +1,9 @@
 import { workflowInfo } from '@temporalio/workflow';
 import { dependencies, isGraph } from '../api/graph.js';
+import { addedByClusters, MAX_ACTIONS } from '../api/parts.js';
 import { isTerminalItem } from '../api/phase.js';
 import { between } from '../api/progress.js';
+import type { StageInput } from '../api/run.js';
 import type { StageStatus } from '../api/types.js';
 import { stageViewsOf } from '../api/views.js';
 import { stageWorkflowId, WORKFLOW_TYPES } from './contract.js';
@@ -81,6 +83,9 @@ async function runStage(context: RunContext, index: number): Promise<void> {
         stage,
         ...stageViewsOf(stage, stages),
         pauseOnFailure: input.onFailure === 'Pause',
+        ...(hasClusters(stage) && {
+          clustersLeft: MAX_ACTIONS - countActions(input.stages) - addedByClusters(stages),
+        }),
         mirror: context.mirrorOptions(),
         bounds: input.bounds,
       },
@@ -107,6 +112,15 @@ async function runStage(context: RunContext, index: number): Promise<void> {
     outcome.told === true ? 'told' : undefined,
   );
 }
+
+const hasClusters = ({ workflows }: StageInput): boolean =>
+  workflows.some(({ actions }) => actions.some(({ perCluster }) => perCluster !== undefined));
+
+const countActions = (stages: readonly StageInput[]): number =>
+  stages.reduce(
+    (sum, { workflows }) => sum + workflows.reduce((inner, { actions }) => inner + actions.length, 0),
+    0,
+  );
 
 /** Whether a stage has failed whose policy does not let the plan go on. */
 export function stopsPlan(input: RunInput, stages: readonly StageStatus[]): boolean {

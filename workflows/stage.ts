@@ -4,6 +4,7 @@ import {
   CancellationScope,
   proxyActivities,
 } from '@temporalio/workflow';
+import { addedByClusters } from '../api/parts.js';
 import { between, pendingStage } from '../api/progress.js';
 import type { StageStatus, WorkflowExecutionStatus } from '../api/types.js';
 import { listenForCancel } from './cancel.js';
@@ -97,6 +98,7 @@ export async function drStage(input: StageRunInput): Promise<StageResult> {
         approvals,
         nudges,
         vouchers,
+        clustersLeft: () => (input.clustersLeft ?? Number.POSITIVE_INFINITY) - addedByClusters([status]),
         changed: (action) => {
           changes.mark(index, action);
           mirror.touch();

@@ -26,6 +26,8 @@ export interface WorkflowRunner {
   approvals: Approvals;
   nudges: Nudges;
   vouchers: Vouchers;
+  /** How many more actions the run may come to by clusters that are found out. */
+  clustersLeft: () => number;
   /** Next rank in the stage's order of completion. */
   nextOrder: () => number;
   /** Why the scope was cancelled, once it is. */
@@ -172,6 +174,7 @@ async function runBatch(
   await runClusterBatch({
     bounds: runner.bounds,
     vouchers: runner.vouchers,
+    clustersLeft: runner.clustersLeft,
     failFast: runner.input.failurePolicy === 'FailFast',
     interruption,
     actions: batch.map((index) => {

@@ -1,5 +1,5 @@
 import { isAccountName } from '../authority.js';
-import { MAX_ACTIONS } from '../compile.js';
+import { MAX_ACTIONS } from '../parts.js';
 import { isObject } from '../json.js';
 import { literalPlaceholders, mergeParameters, unknownParameters } from '../parameters.js';
 import type { MergedParameters } from '../parameters.js';

@@ -64,6 +64,30 @@ describe('[F3] what is admitted can be run and reverted', () => {
     expect(checkFits(snapshotOf(actionsOf(100, () => ({ when }))))).toBeUndefined();
   });
 
+  it('with rollbacks that read an answer, counted as long as it may be', () => {
+    const http = { url: 'https://gslb.example.com/move', method: 'POST' };
+    const ask: Action = { name: 'ask', type: 'HTTP', http };
+    const rollback: Action['rollback'] = {
+      type: 'HTTP',
+      http: { ...http, body: '{{ .outputs.ask.httpResponse.body }}' },
+    };
+    // Each of 99 readers of an answer of 4 KiB: 20 stages of that would take 8 MiB, told again by each.
+    const readers = actionsOf(99, () => ({ type: 'HTTP', resource: undefined, http, rollback }));
+    expect(checkFits(snapshotOf([ask, ...readers]))).toBeUndefined();
+    const own = (count: number): Action[] =>
+      actionsOf(count, (name) => ({
+        type: 'HTTP',
+        resource: undefined,
+        http,
+        rollback: { type: 'HTTP', http: { ...http, body: `{{ .outputs.${name}.httpResponse.body }}` } },
+      }));
+    expect(checkFits(snapshotOf(own(5)))).toBeUndefined();
+    expect(checkFits(snapshotOf(own(100)))).toMatchObject({
+      reason: 'PlanTooLarge',
+      message: expect.stringMatching(/^a revert of the run would take/) as string,
+    });
+  });
+
   it('and what is too large is refused with the figure', () => {
     const nameOf = (index: number): string => `${index}-`.padEnd(250, 'n');
     const actions = actionsOf(100).map((action, index) => ({

@@ -2,16 +2,21 @@
 import type { Snapshot } from '../../api/snapshot.js';
 import type { ActionStatus, DRPlanExecution, StageStatus } from '../../api/types.js';
 import type { Refusal } from './gates.js';
+import { STATUS_LIMIT_BYTES } from './size-guard.js';
 import { checkInputSize, workOf } from './work.js';
+import type { Work } from './work.js';
 
 /** An action without texts of its own takes less in the input of a run. */
 const ACTION_BYTES = 1024;
+/** What is kept of an answer (plan semantics, §3 HTTP: 1,000 characters), and what else an action puts out. */
+const OUTPUT_BYTES = { HTTP: 4 * 1024, other: 700 };
 /** What takes less than this need not be put together to see that it fits. */
 const SURELY_FITS_BYTES = 512 * 1024;
 
 /**
  * Whether Temporal takes a run of a plan, and its revert after all of it was done: what cannot be undone must not begin
- * (plan semantics, §6). What actions leave behind is not known yet: where it would not fit a revert does without it.
+ * (plan semantics, §6). What actions leave behind is not known yet: what custom rollbacks read of it counts as it may be
+ * at most, the rest a revert does without where it would not fit.
  *
  * @param snapshot one that compiles
  */
@@ -26,7 +31,25 @@ export function checkFits(snapshot: Snapshot): Refusal | undefined {
     spec: { planRef: plan.name, operationType: 'Execute' },
     status: { phase: 'Succeeded', stageStatuses: work.statuses.map(asDone) },
   };
-  return checkInputSize(workOf(snapshot, done), { isForeseen: true });
+  const revert = workOf(snapshot, done);
+  return checkInputSize(revert, { isForeseen: true, more: readByRollbacks(revert) });
+}
+
+/** How many bytes the outputs may come to that rollbacks read: a revert tells each of them once, and status has no more. */
+function readByRollbacks({ input }: Work): number {
+  const bytes = input.undo.flatMap((stage) => {
+    const types = new Map<string, string>();
+    const read = new Set<string>();
+    for (const { at, input: action, outputs } of stage.steps) {
+      types.set(`${at.workflow}/${action.name}`, action.type);
+      for (const name of Object.keys(outputs)) read.add(`${at.workflow}/${name}`);
+    }
+    return [...read].map((key) => (types.get(key) === 'HTTP' ? OUTPUT_BYTES.HTTP : OUTPUT_BYTES.other));
+  });
+  return Math.min(
+    STATUS_LIMIT_BYTES,
+    bytes.reduce((sum, one) => sum + one, 0),
+  );
 }
 
 /** Whether a snapshot is so small that its run fits, as nearly all are: then it need not be compiled to know. */

@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
-import type { ActionInput, UndoStep } from '../../api/run.js';
+import type { ActionInput, UndoStageInput, UndoStep } from '../../api/run.js';
 import type { Sealer } from '../../api/seal.js';
+import { viewsOfStep } from '../../api/shared-views.js';
 import { recordInCluster } from '../../api/undo.js';
 import type { RunIdentity, RunInput } from '../../workflows/contract.js';
 import { digestText } from '../../workflows/run-digest.js';
@@ -28,7 +29,7 @@ export function sealInput(input: RunInput, workflowId: string, sealer: Pick<Seal
     })),
     undo: input.undo.map((stage) => ({
       ...stage,
-      steps: stage.steps.map((step) => sealStep(step, uid, sealer)),
+      steps: stage.steps.map((step) => sealStep(stage, step, uid, sealer)),
     })),
   };
   const run: RunIdentity = {
@@ -63,8 +64,14 @@ function withBodySeal(
   return { ...action, bodySeal: sealer.seal('body', sealedBody({ ...place, body })) };
 }
 
-function sealStep(step: UndoStep, uid: string, sealer: Pick<Sealer, 'seal'>): UndoStep {
-  const { at, forward, outputs } = step;
+function sealStep(
+  stage: Pick<UndoStageInput, 'views'>,
+  step: UndoStep,
+  uid: string,
+  sealer: Pick<Sealer, 'seal'>,
+): UndoStep {
+  const { at, forward } = step;
+  const outputs = viewsOfStep(stage, step);
   const direction = step.hook === true ? 'forward' : 'undo';
   const seal = (part: Partial<Parameters<typeof sealedStep>[0]>): string =>
     sealer.seal('undo', sealedStep({ uid, at, direction, outputs, ...part }));

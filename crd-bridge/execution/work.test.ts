@@ -135,6 +135,30 @@ it('keeps the outcome of what can be told', () => {
   });
 });
 
+it('[F3] tells an answer once that the rollbacks of 2,000 actions read', () => {
+  const snapshot = snapshotOf(1, 2000);
+  const actions = snapshot.workflows['ns/restore']?.spec.actions ?? [];
+  const http = { url: 'https://gslb.example.com', method: 'POST' };
+  const rollback = {
+    type: 'HTTP' as const,
+    http: { ...http, body: '{{ .outputs.ask.httpResponse.body }}' },
+  };
+  for (const action of actions) Object.assign(action, { type: 'HTTP', resource: undefined, http, rollback });
+  Object.assign(actions[0] ?? {}, { name: 'ask', rollback: undefined });
+  const target = ran(1, 2000);
+  const statuses = target.status?.stageStatuses?.[0]?.workflowExecutions?.[0]?.actionStatuses ?? [];
+  for (const status of statuses) {
+    status.type = 'HTTP';
+    delete status.outputs;
+  }
+  const body = 'b'.repeat(1000);
+  Object.assign(statuses[0] ?? {}, { name: 'ask', outputs: { httpResponse: { statusCode: 200, body } } });
+  const work = workOf(snapshot, target);
+  expect(checkInputSize(work)).toBeUndefined();
+  expect(JSON.stringify(work.input).split(body)).toHaveLength(2);
+  expect(work.input.undo[0]?.steps).toHaveLength(1999);
+});
+
 it('is refused before anything is taken when Temporal would not take it', () => {
   const snapshot = snapshotOf(1, 2000);
   const actions = snapshot.workflows['ns/restore']?.spec.actions ?? [];
@@ -147,4 +171,12 @@ it('is refused before anything is taken when Temporal would not take it', () => 
     reason: 'PlanTooLarge',
     message: expect.stringContaining('split the plan') as string,
   });
+});
+
+it('[F3] carries nothing for a rollback that reads nothing', () => {
+  const snapshot = snapshotOf(1, 1);
+  const [action] = snapshot.workflows['ns/restore']?.spec.actions ?? [];
+  const rollback = { type: 'HTTP' as const, http: { url: 'https://gslb.example.com', method: 'POST' } };
+  Object.assign(action ?? {}, { rollback });
+  expect(stepOf(workOf(snapshot, ran(1, 1)), 0)?.outputs).toEqual({});
 });

@@ -6,6 +6,7 @@ import { closeStage, pendingStage } from '../../api/progress.js';
 import { takeSnapshot } from '../../api/snapshot.js';
 import type { Snapshot } from '../../api/snapshot.js';
 import type { UndoStageInput, UndoStep } from '../../api/run.js';
+import { shareViews } from '../../api/shared-views.js';
 import type { DRPlan, DRPlanExecution, DRWorkflow, StageStatus } from '../../api/types.js';
 import { planUndo } from '../../api/undo.js';
 import type { RunIdentity, RunInput, SnapshotRef } from '../../workflows/contract.js';
@@ -185,10 +186,8 @@ export function workOf(snapshot: Snapshot, target: DRPlanExecution | undefined):
       steps.has(index) ? { name: status.name, phase: status.phase } : status,
     ),
   };
-  const fits = sizeOf(input) <= INPUT_LIMIT_BYTES;
   return {
-    // What was created is found again by its marks, which takes longer: better than not to undo.
-    input: fits ? input : { ...input, undo: undo.map((stage) => withSteps(stage, unsettled)) },
+    input: fitted(input),
     statuses,
     actions,
     target: {
@@ -198,6 +197,15 @@ export function workOf(snapshot: Snapshot, target: DRPlanExecution | undefined):
       ...(sealKey !== undefined && { sealKey }),
     },
   };
+}
+
+/** The input of a revert, made smaller where Temporal would not take it. */
+function fitted(input: Work['input']): Work['input'] {
+  if (fits(input)) return input;
+  const shared = { ...input, undo: input.undo.map(shareViews) };
+  if (fits(shared)) return shared;
+  // What was created is found again by its marks, which takes longer: better than not to undo.
+  return { ...shared, undo: shared.undo.map((stage) => withSteps(stage, unsettled)) };
 }
 
 const withSteps = (stage: UndoStageInput, change: (step: UndoStep) => UndoStep): UndoStageInput => ({
@@ -214,6 +222,8 @@ function unsettled(step: UndoStep): UndoStep {
   return { ...step, forward: { ...forward, phase: 'Failed', effect: 'Unknown' } };
 }
 
+const fits = (input: Work['input']): boolean => sizeOf(input) <= INPUT_LIMIT_BYTES;
+
 const sizeOf = (input: Work['input']): number => Buffer.byteLength(JSON.stringify(input)) + sealBytes(input);
 
 /** Temporal takes 2 MiB for one input; the rest is for what every run carries beside its stages. */
@@ -223,12 +233,13 @@ const INPUT_LIMIT_BYTES = 2 * 1024 * 1024 - 64 * 1024;
  * Whether Temporal takes the run.
  *
  * @param options.isForeseen the target has not run yet: it is asked whether it could be reverted
+ * @param options.more bytes that will come to it
  */
 export function checkInputSize(
   { input, target }: Work,
-  options: { isForeseen?: boolean } = {},
+  options: { isForeseen?: boolean; more?: number } = {},
 ): Refusal | undefined {
-  const size = sizeOf(input);
+  const size = sizeOf(input) + (options.more ?? 0);
   if (size <= INPUT_LIMIT_BYTES) return undefined;
   const isRevert = target !== undefined;
   const what =

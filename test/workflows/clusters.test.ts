@@ -186,6 +186,28 @@ describe('actions per cluster', () => {
     );
   });
 
+  it('[F3] are refused before anything is touched where the run would come to too many actions', async () => {
+    const named = (count: number): Script[string] =>
+      clusters(...Array.from({ length: count }, (_, index) => `c${index}`));
+    const run = await scripted.run(
+      {
+        stages: stages(
+          { name: 'one', workflows: [workflow([spread('x')])] },
+          { name: 'two', workflows: [workflow([spread('y')])] },
+        ),
+      },
+      { 'targets x': named(3), 'targets y': named(1998) },
+    );
+    const { phase, stages: ended } = await run.result();
+    expect(phase).toBe('Failed');
+    expect(ended[1]?.workflowExecutions?.[0]?.actionStatuses?.[0]).toMatchObject({
+      reason: 'TooManyClusters',
+      effect: 'None',
+      message: expect.stringMatching(/^1998 clusters match, and the run has room for 1997 more/) as string,
+    });
+    expect(run.recording.events.filter((event) => event.startsWith('start y'))).toEqual([]);
+  });
+
   it('are interrupted by a cancel, settled where they ran, and leave the other clusters alone', async () => {
     const run = await scripted.run(
       {
