@@ -1,5 +1,7 @@
+import type { confirm } from '@inquirer/prompts';
 import { CliError } from './cli-error.js';
 import { EXIT } from './exit-codes.js';
+import type { Style } from './render/style.js';
 import type { Terminal } from './terminal.js';
 
 /** What a mutating command is about to do. */
@@ -31,13 +33,30 @@ export async function confirmIntent(terminal: Terminal, intent: Intent, yes: boo
       exitCode: EXIT.notConfirmed,
     });
   }
-  const { confirm } = await import('@inquirer/prompts');
-  let answer: boolean;
-  try {
-    answer = await confirm({ message: intent.question, default: false }, { output: process.stderr });
-  } catch (error) {
-    if (!(error instanceof Error) || error.name !== 'ExitPromptError') throw error;
-    answer = false;
-  }
+  const answer = await ask(intent.question, terminal.noteStyle, { output: process.stderr });
   if (!answer) throw new CliError('not confirmed; nothing was changed', { exitCode: EXIT.notConfirmed });
 }
+
+/** Where a question is asked; default: the terminal of the process. */
+type Streams = NonNullable<Parameters<typeof confirm>[1]>;
+
+/** Asks a question with yes and no. An interrupted one is answered with no. */
+export async function ask(question: string, style: Style, streams: Streams): Promise<boolean> {
+  const prompts = await import('@inquirer/prompts');
+  try {
+    return await prompts.confirm({ message: question, default: false, theme: themeOf(style) }, streams);
+  } catch (error) {
+    if (!(error instanceof Error) || error.name !== 'ExitPromptError') throw error;
+    return false;
+  }
+}
+
+/** The library's own theme decides about colours by itself, and knows no `--no-color`. */
+const themeOf = (style: Style) => ({
+  prefix: { idle: style.active('?'), done: style.sign('Succeeded') },
+  style: {
+    answer: style.active,
+    message: style.bold,
+    defaultAnswer: (text: string) => style.dim(`(${text})`),
+  },
+});

@@ -31,7 +31,7 @@ export async function main(process: NodeJS.Process): Promise<void> {
       process.exitCode = error.exitCode === 0 ? EXIT.ok : EXIT.usage;
       return;
     }
-    const { note, noteStyle } = processTerminal(process);
+    const { note, noteStyle } = processTerminal(process, program.opts<{ color?: boolean }>());
     const failure = describeFailure(error, {
       program: program.name(),
       verbose: process.env['DROVER_DEBUG'] === '1',
