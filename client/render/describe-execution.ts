@@ -5,6 +5,7 @@ import type { DRPlanExecution } from '../../api/types.js';
 import { describeCondition } from './attention.js';
 import { executionTree } from './execution-tree.js';
 import { fieldLines, timeWithAge } from './fields.js';
+import { progressText } from './run-progress.js';
 import type { Style } from './style.js';
 import { withoutRepeats } from './repeats.js';
 import { oneLine } from './text.js';
@@ -45,10 +46,7 @@ export function describeExecution(execution: DRPlanExecution, options: DescribeO
         ['Run mode', spec.runMode],
         ['Parameters', spec.params?.map(({ name, value }) => `${name}=${oneLine(String(value))}`).join(' ')],
         ['Phase', `${style.sign(phase)} ${style.phase(phase)}${phaseTime(status.phase, time)}`],
-        [
-          'Progress',
-          status.summary?.progress === undefined ? undefined : `${status.summary.progress} actions`,
-        ],
+        ['Progress', progressText(status)],
         ['Reason', status.reason],
         ['Message', oneLine(status.message ?? '')],
         ['Created', timeWithAge(metadata.creationTimestamp, age(metadata.creationTimestamp, now))],

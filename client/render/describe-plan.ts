@@ -12,6 +12,7 @@ import { userInfoProblem, withoutUserInfo } from '../../api/render.js';
 import { describeCondition } from './attention.js';
 import type { DescribeOptions } from './describe-execution.js';
 import { fieldLines, timeWithAge } from './fields.js';
+import { lastEnded } from './last-ended.js';
 import { table } from './table.js';
 import { oneLine } from './text.js';
 import { age, elapsed } from './time.js';
@@ -26,16 +27,18 @@ export function describePlan(plan: DRPlan, lookup: WorkflowLookup, options: Desc
   const { style, now, width } = options;
   const { metadata, spec, status = {} } = plan;
   const phase = status.phase ?? 'Unknown';
+  const last = lastEnded(status);
   const lines = fieldLines(
     [
       ['Plan', `${style.bold(metadata.name)} in namespace ${metadata.namespace}`],
       ['Description', oneLine(spec.description ?? '')],
       ['Phase', `${style.sign(phase)} ${style.phase(phase)}`],
       ['Running', status.currentExecution?.name],
-      ['Last execution', status.lastExecutionRef],
-      ['Executed', timeWithAge(status.lastExecutionTime, age(status.lastExecutionTime, now))],
+      ['Last execution', last && `${last.name} ${style.phase(last.phase)}`],
+      ['Ended', timeWithAge(last?.completionTime, age(last?.completionTime, now))],
+      ['Last success', last?.name === status.lastExecutionRef ? undefined : status.lastExecutionRef],
       ['Failure policy', spec.failurePolicy ?? 'Stop'],
-      ['When it stops', spec.onFailure ?? 'Stop'],
+      ['On failure', spec.onFailure ?? 'Stop'],
       ['Acts as', spec.serviceAccountName ?? 'the default of the installation'],
       ['Parameters', parametersText(spec.globalParams)],
       ['Could run together', describeWaves(spec.stages, spec.maxConcurrentStages ?? 1)],
@@ -71,7 +74,7 @@ function planTree({ spec }: DRPlan, lookup: WorkflowLookup): TreeNode[] {
     note: remarks([
       stage.dependsOn?.length ? `after ${stage.dependsOn.join(', ')}` : '',
       stage.when === undefined ? '' : `when ${stage.when}`,
-      stage.failurePolicy === undefined ? '' : `on failure ${stage.failurePolicy}`,
+      stage.failurePolicy === undefined ? '' : `failure policy ${stage.failurePolicy}`,
       stage.description ?? '',
     ]),
     children: stage.workflows.map(({ workflowRef, params }) => {

@@ -2,6 +2,7 @@ import { isTerminalExecution } from '../../api/phase.js';
 import type { DRPlanExecution } from '../../api/types.js';
 import { attentionOf, describeCondition } from './attention.js';
 import { compactTree, executionTree } from './execution-tree.js';
+import { progressText } from './run-progress.js';
 import type { Style } from './style.js';
 import { clip, cut, oneLine } from './text.js';
 import { elapsed } from './time.js';
@@ -42,12 +43,11 @@ export function liveLines(frame: LiveFrame): string[] {
 export function headline(execution: DRPlanExecution, now: number, style: Style): string {
   const { metadata, spec, status } = execution;
   const phase = status?.phase ?? 'Pending';
-  const progress = status?.summary?.progress;
   return [
     `${style.sign(phase)} ${style.bold(oneLine(metadata.name))}`,
     style.phase(phase),
     elapsed(status ?? {}, now),
-    progress === undefined ? '' : `${progress} actions`,
+    progressText(status),
     style.dim(`${spec.operationType === 'Revert' ? 'revert of plan' : 'plan'} ${oneLine(spec.planRef)}`),
   ]
     .filter((part) => part !== '')

@@ -1,6 +1,8 @@
 import type { Kind } from '../../api/group.js';
 import type { DRPlan, DRPlanExecution, DRWorkflow } from '../../api/types.js';
 import type { ObjectOf } from '../resources.js';
+import { lastEnded } from './last-ended.js';
+import { progressCell } from './run-progress.js';
 import type { Style } from './style.js';
 import { oneLine } from './text.js';
 import { age, elapsed } from './time.js';
@@ -18,7 +20,7 @@ const executions: Columns<DRPlanExecution> = {
     spec.planRef,
     spec.operationType,
     style.phase(status?.phase ?? 'Pending'),
-    status?.summary?.progress ?? '',
+    progressCell(status),
     elapsed(status ?? {}, now),
     age(metadata.creationTimestamp, now),
     oneLine(status?.message ?? ''),
@@ -26,17 +28,21 @@ const executions: Columns<DRPlanExecution> = {
 };
 
 const plans: Columns<DRPlan> = {
-  header: ['NAME', 'PHASE', 'STAGES', 'RUNNING', 'LAST EXECUTION', 'LAST', 'AGE', 'MESSAGE'],
-  row: ({ metadata, spec, status }, { style, now }) => [
-    metadata.name,
-    style.phase(status?.phase ?? 'Unknown'),
-    String(spec.stages.length),
-    status?.currentExecution?.name ?? '',
-    status?.lastExecutionRef ?? '',
-    age(status?.lastExecutionTime, now),
-    age(metadata.creationTimestamp, now),
-    problemOf(status),
-  ],
+  header: ['NAME', 'PHASE', 'STAGES', 'RUNNING', 'LAST EXECUTION', 'RESULT', 'ENDED', 'AGE', 'MESSAGE'],
+  row: ({ metadata, spec, status }, { style, now }) => {
+    const last = lastEnded(status);
+    return [
+      metadata.name,
+      style.phase(status?.phase ?? 'Unknown'),
+      String(spec.stages.length),
+      status?.currentExecution?.name ?? '',
+      last?.name ?? '',
+      last === undefined ? '' : style.phase(last.phase),
+      age(last?.completionTime, now),
+      age(metadata.creationTimestamp, now),
+      problemOf(status),
+    ];
+  },
 };
 
 const workflows: Columns<DRWorkflow> = {
