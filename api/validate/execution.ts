@@ -3,8 +3,9 @@ import { literalPlaceholders, mergeParameters } from '../parameters.js';
 import type { Problem } from '../problem.js';
 import { executionSpecSchema } from '../schema/execution.js';
 import type { DRPlanExecutionSpec } from '../types.js';
-import { error, readSpec, show, warning } from './fields.js';
+import { error, show, warning } from './fields.js';
 import { checkName, checkReferable } from './names.js';
+import { checkReadable } from './readable.js';
 
 /**
  * The longest start deadline that a new execution may ask for: seven days. One that lies in Git with a longer one would
@@ -31,9 +32,14 @@ export function validateNewExecutionSpec(execution: unknown): Problem[] {
  * exception.
  */
 export function validateExecutionSpec(execution: unknown): Problem[] {
-  const read = readSpec(executionSpecSchema, execution, 'DRPlanExecution');
-  if (!read.ok) return read.problems;
-  const spec = read.value;
+  return checkReadable(
+    { schema: executionSpecSchema, kind: 'DRPlanExecution' },
+    execution,
+    checkExecutionSpec,
+  );
+}
+
+function checkExecutionSpec(spec: DRPlanExecutionSpec): Problem[] {
   const { problems } = mergeParameters({ workflow: [], execution: spec.params ?? [] }, { at: 'start' });
   return [
     ...checkName(spec.planRef, 'spec.planRef', 'subdomain'),

@@ -11,7 +11,7 @@ import type { Mention } from '../references.js';
 import { planSpecSchema } from '../schema/plan.js';
 import type { Action, DRPlanSpec, DRWorkflow, DRWorkflowSpec, Parameter, Scalar, Stage } from '../types.js';
 import { checkCondition } from './action.js';
-import { error, readSpec, show, warning } from './fields.js';
+import { error, show, warning } from './fields.js';
 import { checkDependencies } from './graph.js';
 import { checkPriorities } from './localizations.js';
 import type { ActionUse } from './localizations.js';
@@ -19,6 +19,8 @@ import { checkReferable, checkUnique } from './names.js';
 import { checkNesting } from './nesting.js';
 import type { PlanLookup } from './nesting.js';
 import { checkReachable } from './reachable.js';
+import { checkReadable } from './readable.js';
+import type { ReadableSpec } from './readable.js';
 import { checkRenderedNames } from './rendered-names.js';
 import { validateWorkflow } from './workflow.js';
 
@@ -45,19 +47,32 @@ export function validatePlan(
   lookup: WorkflowLookup,
   options: PlanCheckOptions = {},
 ): Problem[] {
-  const read = readSpec(planSpecSchema, plan, 'DRPlan');
-  if (!read.ok) return read.problems;
+  return checkReadable(READABLE, plan, (spec) => checkPlanSpec(plan, spec, lookup, options));
+}
+
+const READABLE: ReadableSpec<DRPlanSpec> = {
+  schema: planSpecSchema,
+  kind: 'DRPlan',
+  entries: { field: 'stages', standIn: (name) => ({ name, workflows: [{ workflowRef: { name: '?' } }] }) },
+};
+
+function checkPlanSpec(
+  plan: unknown,
+  spec: DRPlanSpec,
+  lookup: WorkflowLookup,
+  options: PlanCheckOptions,
+): Problem[] {
   const metadata = isObject(plan) && isObject(plan.metadata) ? plan.metadata : {};
   const namespace = typeof metadata.namespace === 'string' ? metadata.namespace : 'default';
   const name = typeof metadata.name === 'string' ? metadata.name : '';
   const workflowProblems = options.workflowProblems ?? validateWorkflow;
-  const problems = new PlanCheck(read.value, { namespace, name }, lookup, workflowProblems).run();
+  const problems = new PlanCheck(spec, { namespace, name }, lookup, workflowProblems).run();
   if (options.plan === undefined) return problems;
   const workflow: WorkflowSpecLookup = (ns, used) => {
     const found = lookup(ns, used);
     return found === undefined || errorsOf(workflowProblems(found)).length > 0 ? undefined : found.spec;
   };
-  const nesting = checkNesting({ namespace, name, spec: read.value }, { workflow, plan: options.plan });
+  const nesting = checkNesting({ namespace, name, spec }, { workflow, plan: options.plan });
   return dedupeProblems([...problems, ...nesting]);
 }
 

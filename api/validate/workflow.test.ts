@@ -224,7 +224,10 @@ describe('rules', () => {
         http('a', { hookCleanup: { beforeCreate: true } }),
         http('b', { hookCleanup: { onSucces: true, onSuccess: 'yes' } }),
       ],
-      ['error InvalidField spec.actions[1].hookCleanup.onSuccess'],
+      [
+        'error InvalidField spec.actions[1].hookCleanup.onSuccess',
+        'warning IgnoredField spec.actions[0].hookCleanup',
+      ],
     ],
     [
       'hookCleanup of an action that makes none is ignored',

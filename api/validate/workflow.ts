@@ -7,10 +7,12 @@ import type { Mention } from '../references.js';
 import { workflowSpecSchema } from '../schema/workflow.js';
 import type { Action, DRWorkflowSpec, Parameter } from '../types.js';
 import { checkAction } from './action.js';
-import { error, readSpec, show, warning } from './fields.js';
+import { error, show, warning } from './fields.js';
 import { checkDependencies } from './graph.js';
 import { checkReferable, checkUnique } from './names.js';
 import { checkOutputFields } from './outputs.js';
+import { checkReadable } from './readable.js';
+import type { ReadableSpec } from './readable.js';
 import { checkUnused } from './unused.js';
 
 /** What {@link validateWorkflow} may be told. */
@@ -30,9 +32,14 @@ export interface WorkflowCheckOptions {
  * §2). What a plan itself must give is decided by the check of that plan.
  */
 export function validateWorkflow(workflow: unknown, options: WorkflowCheckOptions = {}): Problem[] {
-  const read = readSpec(workflowSpecSchema, workflow, 'DRWorkflow');
-  return read.ok ? checkWorkflowSpec(read.value, options) : read.problems;
+  return checkReadable(READABLE, workflow, (spec) => checkWorkflowSpec(spec, options));
 }
+
+const READABLE: ReadableSpec<DRWorkflowSpec> = {
+  schema: workflowSpecSchema,
+  kind: 'DRWorkflow',
+  entries: { field: 'actions', standIn: (name) => ({ name, type: 'unreadable' }) },
+};
 
 function checkWorkflowSpec(spec: DRWorkflowSpec, { supplied }: WorkflowCheckOptions): Problem[] {
   const { actions, parameters = [] } = spec;

@@ -143,3 +143,56 @@ it('takes files as kubectl does', async () => {
 it('says that files are to be named', async () => {
   await expect(run()).rejects.toMatchObject({ message: 'no file was named', exitCode: 64 });
 });
+
+it('tells problems in the order of the files and their lines [F24]', async () => {
+  const first = join(folder, 'a.yaml');
+  const second = join(folder, 'b.yaml');
+  // The plan stands before what it uses; one fault keeps a document from being read.
+  await writeFile(
+    first,
+    `${plan('workflows: [{workflowRef: {name: w}}]\n      dependsOn: [nowhere]')}---\n${workflowWithWarning}---\nkind: DRPlan\napiVersion: dr.bkbcs.tencent.com/v1alpha1\nspec: {stages: []}\n`,
+  );
+  await writeFile(second, `a: [\n---\n${plan('failurePolicy: Ignore')}`);
+  const { out } = await run(second, first);
+  const places = out.map((line) => line.split(': ', 1)[0]!.split(':'));
+  expect(places.length).toBeGreaterThan(6);
+  expect(new Set(places.map(([file]) => file))).toEqual(new Set([second, first]));
+  const sorted = places.toSorted(
+    ([a, ...[lineA, columnA]], [b, ...[lineB, columnB]]) =>
+      (a === b ? 0 : a === second ? -1 : 1) ||
+      Number(lineA) - Number(lineB) ||
+      Number(columnA) - Number(columnB),
+  );
+  expect(places).toEqual(sorted);
+  const { objects } = JSON.parse((await run(first, '-o', 'json')).out.join('\n')) as {
+    objects: { problems: { line: number }[] }[];
+  };
+  for (const { problems } of objects) {
+    const lines = problems.map(({ line }) => line);
+    expect(lines).toEqual(lines.toSorted((a, b) => a - b));
+  }
+});
+
+it('tells what else is wrong beside what cannot be read [F24]', async () => {
+  const file = join(folder, 'w.yaml');
+  await writeFile(
+    file,
+    `apiVersion: dr.bkbcs.tencent.com/v1alpha1
+kind: DRWorkflow
+metadata: {name: w}
+spec:
+  actions:
+    - {name: a, type: HTTP, timeout: soon, http: {url: "https://gslb.example/{{ .params.site }}"}}
+    - {name: b, type: Wait, wait: {duration: 1s}, dependsOn: [nowhere]}
+    - {name: c, type: Wait, wait: {duration: 1s}, when: "params.("}
+`,
+  );
+  const { out, code } = await run(file);
+  expect(code).toBe(1);
+  expect(out.map((line) => /^\S+:(\d+):\d+: \S+ (\S+)/.exec(line)?.slice(1))).toEqual([
+    ['6', 'InvalidField'],
+    ['6', 'UndeclaredParameter'],
+    ['7', 'UnknownDependency'],
+    ['8', 'InvalidWhen'],
+  ]);
+});

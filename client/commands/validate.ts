@@ -6,9 +6,11 @@ import { EXIT } from '../exit-codes.js';
 import { type CheckedObject, checkObjects, NO_SURROUNDINGS, pickObjects } from '../manifests/check.js';
 import { sourcesInFiles } from '../manifests/override-sources.js';
 import { type ManifestObject, parseManifests } from '../manifests/parse.js';
-import { readSources, readStdin, type SourceFault } from '../manifests/sources.js';
+import { byPlace, type Place } from '../manifests/place.js';
+import { readSources, readStdin } from '../manifests/sources.js';
 import { surroundingsIn } from '../manifests/surroundings.js';
 import { type OutputFormat, printValue } from '../output.js';
+import type { Style } from '../render/style.js';
 import { cut, oneLine } from '../render/text.js';
 import { addExamples, collect, outputOption, type Perform } from './shared.js';
 
@@ -61,7 +63,8 @@ async function validate(
   const namespace = context.options.namespace ?? cluster?.namespace ?? 'default';
   const manifests = parsed.flatMap((file) => file.objects);
   const { objects, others, faults: strangers } = pickObjects(manifests, namespace);
-  const allFaults = [...faults, ...parsed.flatMap((file) => file.faults), ...strangers];
+  const order = byPlace(texts.map(({ file }) => file));
+  const allFaults = [...faults, ...parsed.flatMap((file) => file.faults), ...strangers].sort(order);
   const around =
     cluster === undefined
       ? NO_SURROUNDINGS
@@ -69,13 +72,24 @@ async function validate(
   const checked = checkObjects(objects, {
     ...around,
     overrides: sourcesInFiles(manifests, around.overrides),
-  });
+  }).map((object) => ({ ...object, problems: object.problems.sort(order) }));
 
   const problems = checked.flatMap((object) => object.problems);
   const errors = allFaults.length + problems.filter(({ severity }) => severity === 'error').length;
   const warnings = problems.length - problems.filter(({ severity }) => severity === 'error').length;
   if (options.output === undefined) {
-    for (const line of describe(checked, allFaults, context)) terminal.out(line);
+    const found = [
+      ...allFaults.map(({ reason = 'Unreadable', message, ...at }): Found => ({
+        ...at,
+        severity: 'error',
+        text: `${reason}: ${message}`,
+      })),
+      ...problems.map((problem): Found => ({
+        ...problem,
+        text: `${problem.reason} ${cut(problem.path, 300)}: ${problem.message}`,
+      })),
+    ];
+    for (const one of found.sort(order)) terminal.out(lineOf(one, terminal.outStyle));
     if (others.size > 0) terminal.note(`left out: ${describeOthers(others)}`);
     terminal.note(summaryOf(checked, errors, warnings));
   } else {
@@ -101,28 +115,15 @@ const accountsIn = (manifests: readonly ManifestObject[], namespace: string): Se
     ),
   );
 
-function describe(
-  checked: readonly CheckedObject[],
-  faults: readonly SourceFault[],
-  context: CommandContext,
-): string[] {
-  const { outStyle } = context.terminal;
-  const line = (
-    at: { file: string; line: number; column: number },
-    severity: 'error' | 'warning',
-    text: string,
-  ): string => {
-    const tone = severity === 'error' ? outStyle.bad : outStyle.warn;
-    return `${outStyle.bold(`${oneLine(at.file)}:${at.line}:${at.column}:`)} ${tone(severity)} ${cut(oneLine(text), MAX_LINE)}`;
-  };
-  return [
-    ...faults.map((fault) => line(fault, 'error', `${fault.reason ?? 'Unreadable'}: ${fault.message}`)),
-    ...checked.flatMap(({ problems }) =>
-      problems.map((problem) =>
-        line(problem, problem.severity, `${problem.reason} ${cut(problem.path, 300)}: ${problem.message}`),
-      ),
-    ),
-  ];
+/** Something that is wrong or doubtful, with its place. */
+interface Found extends Place {
+  severity: 'error' | 'warning';
+  text: string;
+}
+
+function lineOf({ file, line, column, severity, text }: Found, style: Style): string {
+  const tone = severity === 'error' ? style.bad : style.warn;
+  return `${style.bold(`${oneLine(file)}:${line}:${column}:`)} ${tone(severity)} ${cut(oneLine(text), MAX_LINE)}`;
 }
 
 /** How many of each, most first. */

@@ -201,22 +201,30 @@ export function checkObjects(objects: readonly DrObject[], around: Surroundings)
       }
       case 'DRPlanExecution': {
         const problems = validateNewExecutionSpec(object);
-        if (errorsOf(problems).length > 0) return problems;
-        return [...problems, ...checkStart(object as unknown as DRPlanExecution, namespace)];
+        const isWrong = errorsOf(problems).length > 0;
+        return [
+          ...problems,
+          ...checkPlanRef(object, namespace),
+          ...(isWrong ? [] : checkStart(object as unknown as DRPlanExecution, namespace)),
+        ];
       }
     }
+  }
+
+  function checkPlanRef({ spec }: DrObject['object'], namespace: string): Problem[] {
+    const planRef = isObject(spec) ? spec.planRef : undefined;
+    if (typeof planRef !== 'string' || planRef === '' || plan(namespace, planRef) !== undefined) return [];
+    const message = around.complete
+      ? `plan "${namespace}/${planRef}" does not exist; create it or correct the name`
+      : `plan "${namespace}/${planRef}" is not among the files, so the parameters of the execution could not be checked`;
+    const severity = around.complete ? 'error' : 'warning';
+    return [{ severity, path: 'spec.planRef', reason: 'PlanNotFound', message }];
   }
 
   function checkStart(execution: DRPlanExecution, namespace: string): Problem[] {
     const { planRef, operationType } = execution.spec;
     const found = plan(namespace, planRef);
-    if (found === undefined) {
-      const message = around.complete
-        ? `plan "${namespace}/${planRef}" does not exist; create it or correct the name`
-        : `plan "${namespace}/${planRef}" is not among the files, so the parameters of the execution could not be checked`;
-      const severity = around.complete ? 'error' : 'warning';
-      return [{ severity, path: 'spec.planRef', reason: 'PlanNotFound', message }];
-    }
+    if (found === undefined) return [];
     if (operationType === 'Revert') return [];
     if (errorsOf(validatePlan(found, workflow, { workflowProblems }).map(asAdmitted)).length > 0) {
       const message = `plan "${namespace}/${planRef}" is invalid, so the execution would fail; see what is said about it`;
