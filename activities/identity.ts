@@ -54,6 +54,7 @@ export function confirmed(
   };
   return {
     server: kube.server,
+    now: () => kube.now(),
     resolve: (...call) => kube.resolve(...call),
     get: async (...call) => (await sure(), kube.get(...call)),
     list: async (...call) => (await sure(), kube.list(...call)),

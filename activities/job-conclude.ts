@@ -52,7 +52,7 @@ async function setTtl(job: Job, ttlSeconds: number | undefined, attempt: Attempt
   if (ttlSeconds === undefined) return;
   attempt.remember({ jobUid: job.metadata.uid ?? '', completed: endOf(job)?.kind === 'complete' });
   const ended = Date.parse(endTime(job) ?? '');
-  const since = Number.isNaN(ended) ? 0 : Math.ceil((Date.now() - ended) / 1000);
+  const since = Number.isNaN(ended) ? 0 : Math.ceil((attempt.kube.now() - ended) / 1000);
   const ttl = Math.max(ttlSeconds, since + LEAST_TTL_SECONDS);
   try {
     await attempt.kube.patch(

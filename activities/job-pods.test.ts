@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { KubeError } from '../kube/error.js';
 import { awaitPods, graceOf } from './job-pods.js';
-import type { PodsEnd } from './job-pods.js';
+import type { PodsEnd, PodsWait } from './job-pods.js';
 import type { Pod } from './job-state.js';
 
 const pod = (name: string, phase: string, deletedSecondsAgo?: number): Pod => ({
@@ -27,12 +27,13 @@ interface Watched {
 /** Waits for pods of which each look finds the next of these; the last one stays. */
 async function wait(
   looks: Look[],
-  options: { waitMs?: number; stoppedAt?: number; graceMs?: number; signal?: AbortSignal } = {},
+  options: Partial<Omit<PodsWait, 'shown' | 'find' | 'say'>> = {},
 ): Promise<Watched> {
   const said: string[] = [];
   let taken = 0;
   const end = await awaitPods({
     shown: 'Job shop/j',
+    now: Date.now,
     find: () => {
       const look = looks[Math.min(taken, looks.length - 1)] ?? [];
       taken += 1;
@@ -96,6 +97,24 @@ describe('waiting for the pods of a Job that was stopped [F9]', () => {
     });
     const quick: Pod = { ...slow, spec: {} };
     expect((await wait([[quick]], { stoppedAt, waitMs: 10_000 })).end).toMatchObject({ kind: 'unconfirmed' });
+  });
+
+  it.each([
+    ['ahead of', -300_000],
+    ['behind', 300_000],
+  ])('goes by the clock of the API server where that of the worker is five minutes %s it', async (_, ms) => {
+    const now = (): number => Date.now() + ms;
+    const options = { now, stoppedAt: now(), waitMs: 10_000 };
+    const deleted = (secondsAgo: number): Pod[] => [pod('a', 'Running', secondsAgo - ms / 1000)];
+    const signal = AbortSignal.timeout(50);
+    expect((await wait([deleted(9)], { ...options, signal })).end).toMatchObject({ kind: 'waiting' });
+    expect((await wait([deleted(11)], options)).end).toMatchObject({ kind: 'unconfirmed' });
+    // Those that nobody has deleted, and those that may not be seen.
+    const stoppedAt = now() - 41_000;
+    expect((await wait([[pod('a', 'Running')]], { ...options, stoppedAt })).end).toMatchObject({
+      kind: 'unconfirmed',
+    });
+    expect((await wait([forbidden], { ...options, stoppedAt })).end).toMatchObject({ kind: 'unconfirmed' });
   });
 
   it('goes on through an outage of the API', async () => {

@@ -30,7 +30,9 @@ export interface PodsWait {
   /** The Job, as in messages: `Job namespace/name`. */
   shown: string;
   find: (signal: AbortSignal) => Promise<Pod[]>;
-  /** When the Job was deleted, in milliseconds since the epoch: counts for pods that nobody has deleted yet. */
+  /** The API server's time, in milliseconds since the epoch: pods tell by that when they were deleted. */
+  now: () => number;
+  /** When the Job was deleted, by the same clock: counts for pods that nobody has deleted yet. */
   stoppedAt: number;
   /** Grace of the template: for pods that may not be seen. */
   graceMs: number;
@@ -79,7 +81,7 @@ async function look(wait: PodsWait): Promise<Look> {
     const pods = found.filter(isLive);
     if (pods.length === 0) return { kind: 'quiet', none: found.length === 0 };
     const places = pods.map(placeOf);
-    if (pods.some((pod) => Date.now() < endOfWait(pod, wait))) {
+    if (pods.some((pod) => wait.now() < endOfWait(pod, wait))) {
       return {
         kind: 'waiting',
         said: `${shown} was deleted; waits until its pods are gone: ${listed(places)}`,
@@ -98,7 +100,7 @@ async function look(wait: PodsWait): Promise<Look> {
     if (!(error instanceof KubeError)) throw error;
     // Without the right to list pods nothing more can be known than how long they may take.
     const hidden = `its pods may not be listed (${error.message})`;
-    return Date.now() < wait.stoppedAt + wait.graceMs
+    return wait.now() < wait.stoppedAt + wait.graceMs
       ? { kind: 'waiting', said: `${shown} was deleted; ${hidden}, so their grace is waited for` }
       : {
           kind: 'unconfirmed',

@@ -30,7 +30,7 @@ function waitFor(
 ): Promise<PodsEnd> {
   const memo = attempt.remembered;
   // What an attempt has said, and since when it waits, the next one of a long wait goes by.
-  const stoppedAt = typeof memo?.stoppedAt === 'number' ? memo.stoppedAt : Date.now();
+  const stoppedAt = typeof memo?.stoppedAt === 'number' ? memo.stoppedAt : attempt.kube.now();
   let kept: Memo = { ...memo, stoppedAt };
   const keep = (more: Record<string, string>): void => {
     kept = { ...kept, ...more };
@@ -40,6 +40,7 @@ function waitFor(
   return awaitPods({
     shown: show(job),
     find,
+    now: () => attempt.kube.now(),
     stoppedAt,
     graceMs: graceOf(job.spec?.template?.spec),
     waitMs: attempt.task.stop?.waitMs ?? STOP_WAIT_MS,

@@ -47,7 +47,7 @@ export async function deleteObject(
   let since = Date.parse(found.metadata.deletionTimestamp ?? '');
   if (Number.isNaN(since)) {
     options.beforeEffect();
-    since = Date.now();
+    since = kube.now();
     try {
       const existed = await kube.delete(key, { uid, propagationPolicy: 'Background', signal });
       if (!existed) return { kind: 'deleted' };
@@ -58,10 +58,12 @@ export async function deleteObject(
       return { kind: 'absent', ...(now !== undefined && { replacedBy: now }) };
     }
   }
-  const bound = Math.min(since + options.finalizerWaitMs, options.deadline - MARGIN_MS);
-  const result = await waitUntilGone(kube, { key, uid }, { signal, timeoutMs: bound - Date.now() });
+  // The server has written when the delete began, and its clock says how long ago that is.
+  const waitedMs = (): number => kube.now() - since;
+  const timeoutMs = Math.min(options.finalizerWaitMs - waitedMs(), options.deadline - MARGIN_MS - Date.now());
+  const result = await waitUntilGone(kube, { key, uid }, { signal, timeoutMs });
   if (result.gone) return { kind: 'deleted' };
-  const waited = Date.now() - since;
+  const waited = waitedMs();
   return {
     kind: 'terminating',
     message: terminating(key, result.left, waited),

@@ -13,7 +13,6 @@ export interface PreviousControllerOptions {
   names: readonly string[];
   /** Only in this namespace; absent: in all. */
   namespace?: string;
-  now?: () => number;
 }
 
 /** One sign that it runs. */
@@ -137,7 +136,7 @@ async function findDeployments(
 
 async function findLeases(
   kube: KubeClient,
-  { namespace, now = Date.now }: PreviousControllerOptions,
+  { namespace }: PreviousControllerOptions,
 ): Promise<ControllerSign[]> {
   let items: Lease[];
   try {
@@ -155,9 +154,11 @@ async function findLeases(
   }
   return items.flatMap(({ metadata, spec }): ControllerSign[] => {
     const { holderIdentity = '', renewTime = '', leaseDurationSeconds = 15 } = spec ?? {};
-    // Twice its time: the clocks of two machines are not the same.
-    const until = Date.parse(renewTime) + 2 * leaseDurationSeconds * 1000;
-    if (holderIdentity === '' || !(until > now())) return [];
+    // When it was written stands in it by the clock of its holder, and by that of the API server.
+    const written = [renewTime, ...(metadata.managedFields ?? []).map(({ time = '' }) => time)];
+    const renewed = Math.max(...written.map((time) => Date.parse(time)).filter((ms) => !Number.isNaN(ms)));
+    // Twice its time: a holder that is late is still one.
+    if (holderIdentity === '' || renewed + 2 * leaseDurationSeconds * 1000 <= kube.now()) return [];
     const { name, namespace: at = '' } = metadata;
     return [{ kind: 'Lease', namespace: at, name, why: `is held by "${holderIdentity}"` }];
   });

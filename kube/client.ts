@@ -3,6 +3,7 @@ import { createDiscovery } from './discovery.js';
 import type { Discovery, ResolveOptions, ResourceType } from './discovery.js';
 import { isNotFound, KubeError } from './error.js';
 import type { KubeMeta, KubeObject, ObjectKey } from './object.js';
+import { createServerClock } from './server-clock.js';
 import { createTransport, endpointOf } from './transport.js';
 import type { Endpoint, RawRequest, Transport } from './transport.js';
 import { readWatch } from './watch.js';
@@ -84,6 +85,11 @@ export interface Impersonation {
 /** Objects of any kind, as plain JSON. Every method throws `KubeError` unless it says otherwise. */
 export interface KubeClient {
   readonly server: string;
+  /**
+   * Milliseconds since the epoch by the clock of the API server, as its last answers say it; this machine's own before the
+   * first. What the server has written is compared with this, never with `Date.now()`.
+   */
+  now(): number;
   resolve(apiVersion: string, kind: string, options?: ResolveOptions): Promise<ResourceType>;
   /** The object, or undefined when it is not there (a missing *kind* still throws). */
   get<T = KubeObject>(key: ObjectKey, options?: CallOptions): Promise<T | undefined>;
@@ -136,8 +142,10 @@ function below(
   path: string,
   options: { name: string; headers: Record<string, string | string[]> },
 ): Transport {
+  const clock = createServerClock();
   const there = (raw: RawRequest): RawRequest => ({
     ...raw,
+    clock,
     path: path + raw.path,
     headers: { ...options.headers, ...raw.headers },
   });
@@ -155,6 +163,7 @@ function below(
   };
   return {
     server: transport.server + path,
+    now: () => clock.now(),
     json: <T>(raw: RawRequest) =>
       transport.json<T>(there(raw)).catch((error: unknown) => {
         throw named(error);
@@ -249,6 +258,7 @@ function build(
 
   return {
     server: transport.server,
+    now: () => transport.now(),
     resolve: (apiVersion, kind, options) => discovery.resolve(apiVersion, kind, options),
     async get(key, options) {
       try {

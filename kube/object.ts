@@ -36,6 +36,8 @@ export interface ManagedFields {
   operation?: string;
   subresource?: string;
   apiVersion?: string;
+  /** When it last wrote, by the clock of the API server. */
+  time?: string;
   fieldsV1?: Record<string, unknown>;
 }
 

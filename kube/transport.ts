@@ -7,6 +7,8 @@ import { Agent, request } from 'undici';
 import { withoutEcho } from './echo.js';
 import { KubeError } from './error.js';
 import type { StatusDetails } from './error.js';
+import { createServerClock } from './server-clock.js';
+import type { ServerClock } from './server-clock.js';
 
 /** One request to the API server. */
 export interface RawRequest {
@@ -22,6 +24,8 @@ export interface RawRequest {
   timeoutMs?: number;
   /** Longest JSON answer that is read, in bytes (default: any). */
   maxBytes?: number;
+  /** Of whoever answers, where that is not the server that is asked. */
+  clock?: ServerClock;
 }
 
 /** Sends requests with the credentials of a kubeconfig. */
@@ -34,6 +38,8 @@ export interface Transport {
   sized<T>(raw: RawRequest): Promise<{ value: T; bytes: number }>;
   /** Sends and gives the open body of a 2xx answer. */
   stream(raw: RawRequest): Promise<Dispatcher.ResponseData['body']>;
+  /** The server's time: see {@link ServerClock.now}. */
+  now(): number;
 }
 
 /** How long headers made by credential plugins are kept before they are asked again. */
@@ -134,6 +140,8 @@ export function createTransport(endpoint: Endpoint): Transport {
       ? `Kubernetes API ${server}`
       : `Kubernetes API of ${endpoint.name} (${server})`;
 
+  const clock = createServerClock();
+
   /** Answers that would not say whether the server is ready, without anything between them that may be a restart. */
   let silence: { since: number; last: number } | undefined;
 
@@ -142,7 +150,7 @@ export function createTransport(endpoint: Endpoint): Transport {
     const { headers, dispatcher } = await endpoint.authenticate(renew);
     const timeout = raw.timeoutMs ?? 30_000;
     try {
-      return await request(server + raw.path, {
+      const response = await request(server + raw.path, {
         method: raw.method,
         ...(raw.query !== undefined && {
           query: Object.fromEntries(Object.entries(raw.query).filter(([, value]) => value !== undefined)),
@@ -160,6 +168,8 @@ export function createTransport(endpoint: Endpoint): Transport {
         headersTimeout: timeout,
         bodyTimeout: timeout,
       });
+      (raw.clock ?? clock).learn(response.headers.date);
+      return response;
     } catch (error) {
       if (raw.signal?.aborted === true) throw raw.signal.reason ?? error;
       silence = undefined;
@@ -265,6 +275,7 @@ export function createTransport(endpoint: Endpoint): Transport {
     async stream(raw) {
       return (await send(raw)).body;
     },
+    now: () => clock.now(),
   };
 }
 

@@ -79,6 +79,8 @@ export function createAdmission(deps: DrDeps): ExecutionAdmission {
   /** When a plan that is not observed was first waited for, by uid of the execution. */
   const waitingSince = new Map<string, number>();
   const now = (): string => new Date().toISOString();
+  /** When an execution was created stands in it by the API server's clock. */
+  const serverNow = (): Date => new Date(deps.kube.now());
 
   async function admit(execution: CachedExecution): Promise<Admission> {
     const uid = execution.metadata.uid ?? '';
@@ -110,8 +112,8 @@ export function createAdmission(deps: DrDeps): ExecutionAdmission {
     }
     if (resumed === undefined) {
       throwIf(checkNameReused(execution, plan.status));
-      throwIf(checkRequestedAt(execution, new Date(), settings.gitOps));
-      throwIf(checkDeadline(execution, new Date()));
+      throwIf(checkRequestedAt(execution, serverNow(), settings.gitOps));
+      throwIf(checkDeadline(execution, serverNow()));
       const wait = (await awaitAdmission(execution)) ?? (await awaitPlan(execution, plan));
       if (wait !== undefined) return wait;
       throwIf(checkPlanPhase(execution, plan, identity));
@@ -152,7 +154,7 @@ export function createAdmission(deps: DrDeps): ExecutionAdmission {
     // The plan was edited between the snapshot and the lock: what it says now is what has to run.
     if (!locked) return { kind: 'wait', ms: 0 };
     if (resumed === undefined) {
-      throwIf(checkDeadline(execution, new Date()));
+      throwIf(checkDeadline(execution, serverNow()));
       if (isUnwanted(execution, caches.executions.get(execution.metadata.namespace, identity.name))) {
         await plans.giveBack(execution, identity);
         return { kind: 'wait', ms: 0 };

@@ -26,7 +26,8 @@ export interface PlanLock {
 /** Locks over the status of plans. */
 export function createPlanLock(deps: DrDeps): PlanLock {
   const { caches } = deps;
-  const now = (): string => new Date().toISOString();
+  // Rows of several replicas are compared: by the one clock that they share.
+  const now = (): string => new Date(deps.kube.now()).toISOString();
 
   async function take(
     execution: DRPlanExecution,

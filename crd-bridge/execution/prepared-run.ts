@@ -80,7 +80,8 @@ export function prepareRun(
         status?.temporal !== undefined || isTerminalExecution(status?.phase)
           ? undefined
           : startedStatus(status, {
-              startTime: new Date().toISOString(),
+              // Which run came later is told by this, whichever replica wrote it.
+              startTime: new Date(deps.kube.now()).toISOString(),
               generation: metadata.generation,
               stages: work.statuses,
               run: started,

@@ -17,6 +17,33 @@ describe('a start', () => {
   });
 });
 
+describe('the deadline of a start', () => {
+  it.each([
+    ['ahead of', 300_000],
+    ['behind', -300_000],
+  ])('holds by the clock of the API server, five minutes %s that of the bridge [F21]', async (_, aheadMs) => {
+    const begun = async (secondsAgo: number, requestedAgo = secondsAgo) => {
+      const world = createWorld({ aheadMs });
+      const ago = (seconds: number): string => new Date(world.kube.now() - seconds * 1000).toISOString();
+      populate(world, { creationTimestamp: ago(secondsAgo) });
+      const execution = world.execution();
+      execution.spec = { ...execution.spec, startDeadlineSeconds: 60, requestedAt: ago(requestedAgo) };
+      world.put(execution);
+      await createReplica(world).reconcile();
+      return { status: world.execution().status, plan: world.plan().status, ago };
+    };
+    const { status, plan, ago } = await begun(30);
+    expect(status).toMatchObject({ phase: 'Running' });
+    // Which of two runs came later is told by these, whichever replica wrote them.
+    for (const started of [status?.startTime, plan?.executionHistory?.[0]?.startTime]) {
+      expect(Math.abs(Date.parse(started ?? '') - Date.parse(ago(0)))).toBeLessThan(5_000);
+    }
+    expect((await begun(90, 30)).status).toMatchObject({ reason: 'StartDeadlineExceeded' });
+    expect((await begun(30, 90)).status).toMatchObject({ reason: 'RequestTooOld' });
+    expect((await begun(30, -360)).status).toMatchObject({ reason: 'RequestedAhead' });
+  });
+});
+
 describe('a start that was interrupted after it took the plan', () => {
   const interrupted = async () => {
     const world = createWorld();

@@ -53,8 +53,12 @@ export interface World {
   plan(): DRPlan;
 }
 
-/** A world with nothing in it. */
-export function createWorld(): World {
+/**
+ * A world with nothing in it.
+ *
+ * @param options.aheadMs how far the clock of the API server is ahead of the one that replicas have
+ */
+export function createWorld({ aheadMs = 0 }: { aheadMs?: number } = {}): World {
   const objects = new Map<string, KubeObject>();
   const runs = new Map<string, RunDescription>();
   const signals: { workflowId: string; request: CancelRequest }[] = [];
@@ -83,7 +87,8 @@ export function createWorld(): World {
     return copy(stored) as T;
   }
 
-  const kube: Pick<KubeClient, 'get' | 'create' | 'patch'> = {
+  const kube: Pick<KubeClient, 'now' | 'get' | 'create' | 'patch'> = {
+    now: () => Date.now() + aheadMs,
     async get<T>(key: ObjectKey): Promise<T | undefined> {
       await before('get', keyOf(key));
       return copy(objects.get(keyOf(key))) as T | undefined;

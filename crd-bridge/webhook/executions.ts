@@ -68,7 +68,7 @@ export async function reviewExecution(
   if (!checked.allowed) return checked;
   const changed = await checkStamp(deps, request, execution);
   if (changed !== undefined) return refusedBy(changed, checked.warnings);
-  const late = checkRequestedAt(execution, new Date(), deps.dr.settings.gitOps);
+  const late = checkRequestedAt(execution, new Date(deps.dr.kube.now()), deps.dr.settings.gitOps);
   if (late !== undefined) {
     // A time that has passed is that of a record; it is let in as one that never starts.
     const isRecord = execution.spec.requestedAt !== undefined && late.reason === 'RequestTooOld';

@@ -171,9 +171,10 @@ export function createMemoryApi(): MemoryApi {
 
   const verbs: Pick<
     KubeClient,
-    'server' | 'resolve' | 'get' | 'list' | 'watch' | 'create' | 'replace' | 'patch' | 'delete'
+    'server' | 'now' | 'resolve' | 'get' | 'list' | 'watch' | 'create' | 'replace' | 'patch' | 'delete'
   > = {
     server: 'memory',
+    now: Date.now,
     resolve: (apiVersion, kind) =>
       Promise.resolve({ apiVersion, kind, plural: `${kind.toLowerCase()}s`, namespaced: true, verbs: [] }),
     get: (key) => Promise.resolve(structuredClone(store.get(id(key))?.object) as never),
