@@ -8,15 +8,21 @@ import type { ClaimNote } from './cluster-claim.js';
  *
  * @param cluster id of the cluster, as in ids of runs
  */
-export function createClaimNote(client: Pick<Client, 'schedule'>, cluster: string): ClaimNote {
+export function createClaimNote(
+  client: Pick<Client, 'schedule' | 'workflowService' | 'options'>,
+  cluster: string,
+): ClaimNote {
+  const { namespace } = client.options;
   const scheduleId = `drover-claim-${cluster}`;
   const handle = client.schedule.getHandle(scheduleId);
   return {
     async read() {
+      const { namespaceInfo } = await client.workflowService.describeNamespace({ namespace });
+      const place = namespaceInfo?.id ?? '';
       try {
-        return (await handle.describe()).state.note ?? '';
+        return { place, word: (await handle.describe()).state.note ?? '' };
       } catch (error) {
-        if (error instanceof ScheduleNotFoundError) return undefined;
+        if (error instanceof ScheduleNotFoundError) return { place, word: undefined };
         throw error;
       }
     },

@@ -4,9 +4,9 @@ import type { ClaimNote, ClaimState, ClaimWords, ClusterClaim } from './cluster-
 
 /** Temporal, clusters and a clock. */
 function createWorld() {
-  const world = { now: 0, note: undefined as string | undefined };
+  const world = { now: 0, place: 'a', note: undefined as string | undefined };
   const note: ClaimNote = {
-    read: () => Promise.resolve(world.note),
+    read: () => Promise.resolve({ place: world.place, word: world.note }),
     write: (word, isFirst) => {
       if (isFirst && world.note !== undefined) return Promise.resolve(false);
       world.note = word;
@@ -64,7 +64,7 @@ it('[F25] is held by all replicas of one installation, one of which says new wor
   const first = world.note;
   expect(await pass(300_000, one, two)).toEqual(['held', 'held']);
   expect(world.note).not.toBe(first);
-  expect(memory.words).toContain(world.note);
+  expect(memory.words).toContain(`a/${world.note}`);
   // One that starts while the others are away takes the word for its own.
   world.now += 3_600_000;
   expect(await program(memory).look()).toEqual({ kind: 'held' });
@@ -105,7 +105,7 @@ it('[F25] stays held where the memory of the cluster is set back under a program
   await pass(200_000, first);
   Object.assign(memory, backup);
   expect(await pass(120_000, first)).toEqual(['held']);
-  expect(memory.words).toContain(world.note);
+  expect(memory.words).toContain(`a/${world.note}`);
 });
 
 it('[F25] survives a crash between the two writes', async () => {
@@ -132,7 +132,27 @@ it('[F25] stays held, by workers that start too, while Temporal takes no new wor
 
 it('[F25] is not held by the slower one of two that claim an id for the first time', async () => {
   const memory = fresh();
-  const slow = program({ words: [], version: 0 }, true, { read: () => Promise.resolve(undefined) });
+  const slow = program({ words: [], version: 0 }, true, {
+    read: () => Promise.resolve({ place: world.place, word: undefined }),
+  });
   expect(await program(memory).look()).toEqual({ kind: 'held' });
   expect((await slow.look()).kind).toBe('taken');
+});
+
+it('[F25] is still held after a while with another Temporal behind the same address', async () => {
+  const memory = fresh();
+  const first = program(memory);
+  expect(await pass(60_000, first)).toEqual(['held']);
+  const standing = world.note;
+  for (const place of ['b', 'c']) {
+    Object.assign(world, { place, note: undefined });
+    expect(await pass(300_000, first)).toEqual(['held']);
+  }
+  Object.assign(world, { place: 'a', note: standing });
+  // A program that starts anew knows it too, and takes nobody's word of one place for its own in another.
+  expect(await program(memory).look()).toEqual({ kind: 'held' });
+  Object.assign(world, { place: 'd', note: standing });
+  expect(kinds([await program(memory).look()])).toEqual(['taken']);
+  Object.assign(world, { place: 'a' });
+  expect(memory.words.length).toBeLessThanOrEqual(4 * REMEMBERED_WORDS);
 });

@@ -91,7 +91,7 @@ it('[F25] words are kept in a ConfigMap and as the note of a paused Schedule', a
   const stored = await stack.kube.get<{ data: { words: string } }>({ ...key, namespace: stack.namespace });
   const handle = stack.temporal.schedule.getHandle(`drover-claim-${cluster}`);
   const { state, info } = await handle.describe();
-  expect(state).toMatchObject({ paused: true, note: stored?.data.words.split(' ')[0] });
+  expect(state).toMatchObject({ paused: true, note: stored?.data.words.split(' ')[0]?.split('/')[1] });
   expect(stored?.data.words.split(' ')).toHaveLength(REMEMBERED_WORDS);
   expect(info.nextActionTimes).toEqual([]);
   // Another replica, and a worker, of the same installation.
