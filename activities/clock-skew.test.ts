@@ -6,6 +6,7 @@ import { ANNOTATIONS } from '../api/group.js';
 import { createEndpointClient } from '../kube/client.js';
 import type { KubeClient } from '../kube/client.js';
 import type { KubeObject } from '../kube/object.js';
+import type { SettleCause } from '../workflows/contract.js';
 import type { Attempt } from './handler.js';
 import { jobHandler } from './job.js';
 import { deleteObject } from './object-delete.js';
@@ -92,7 +93,7 @@ describe.each([
     });
   });
 
-  const settled = async (secondsAgo: number) => {
+  const settled = async (secondsAgo: number, because?: SettleCause) => {
     const said: string[] = [];
     const attempt = {
       task: {
@@ -102,7 +103,7 @@ describe.each([
         at: { stage: 0, workflow: 0, action: 0 },
         name: 'act',
         timeoutMs: 60_000,
-        stop: { waitMs: 10_000, tries: 5 },
+        stop: { waitMs: 10_000, tries: 5, ...(because !== undefined && { because }) },
       },
       action: { name: 'act', type: 'Job', job: { namespace: 'shop', template: {} } },
       scope: {},
@@ -117,13 +118,23 @@ describe.each([
   };
 
   it('tells how long the pods of a Job may still take [F9]', async () => {
-    const { result, said } = await settled(5);
+    const { result, said } = await settled(5, 'cancelled');
     expect(result).toMatchObject({ kind: 'retry', reason: 'PodsRemain' });
-    expect(said[0]).toBe('Job shop/j was deleted; waits until its pods are gone: pod shop/a on node n1');
-    expect((await settled(15)).result).toMatchObject({
+    expect(said[0]).toBe(
+      'Job shop/j is gone, its action was cancelled; waits until its pods are gone: pod shop/a on node n1',
+    );
+    expect((await settled(15, 'stageEnded')).result).toMatchObject({
       kind: 'failed',
       outputs: { stopUnconfirmed: ['pod shop/a on node n1'] },
-      message: expect.stringMatching(/^StopUnconfirmed: Job shop\/j was deleted, but 10s/),
+      message: expect.stringMatching(
+        /^StopUnconfirmed: Job shop\/j is gone, its stage was ended from outside, but 10s/,
+      ),
+    });
+  });
+
+  it('counts for a run that an earlier release began, too, which does not say why [F9]', async () => {
+    expect((await settled(15)).result).toMatchObject({
+      message: expect.stringMatching(/^StopUnconfirmed: Job shop\/j is gone, but 10s after their grace/),
     });
   });
 });

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { KubeError } from '../kube/error.js';
-import { awaitPods, graceOf } from './job-pods.js';
-import type { PodsEnd, PodsWait } from './job-pods.js';
+import { awaitPods, fateOf, graceOf } from './job-pods.js';
+import type { PodsEnd, PodsWait, StopCause } from './job-pods.js';
 import type { Pod } from './job-state.js';
 
 const pod = (name: string, phase: string, deletedSecondsAgo?: number): Pod => ({
@@ -33,6 +33,7 @@ async function wait(
   let taken = 0;
   const end = await awaitPods({
     shown: 'Job shop/j',
+    fate: 'was deleted because its action was cancelled',
     now: Date.now,
     find: () => {
       const look = looks[Math.min(taken, looks.length - 1)] ?? [];
@@ -74,7 +75,9 @@ describe('waiting for the pods of a Job that was stopped [F9]', () => {
   it('goes on while a pod is Terminating, whatever its phase was, and names it', async () => {
     const { end, said } = await wait([[pod('a', 'Running', 0), pod('b', 'Failed')], []]);
     expect(end).toEqual({ kind: 'quiet' });
-    expect(said).toEqual(['Job shop/j was deleted; waits until its pods are gone: pod shop/a on node n1']);
+    expect(said).toEqual([
+      'Job shop/j was deleted because its action was cancelled; waits until its pods are gone: pod shop/a on node n1',
+    ]);
   });
 
   it('gives up so long past the end of their grace, and names pods and nodes', async () => {
@@ -141,6 +144,60 @@ describe('waiting for the pods of a Job that was stopped [F9]', () => {
       kind: 'waiting',
       said: expect.stringContaining('pod shop/a'),
     });
+  });
+});
+
+describe('what has become of a Job [F9]', () => {
+  it.each<[StopCause, string, string]>([
+    [
+      { kind: 'cancelled' },
+      'was deleted because its action was cancelled',
+      'is gone, its action was cancelled',
+    ],
+    [
+      { kind: 'timedOut', timeoutMs: 300_000 },
+      'was deleted because it did not end within 5m0s',
+      'is gone, it did not end within 5m0s',
+    ],
+    [
+      { kind: 'interrupted' },
+      'was deleted because its action ended without an answer',
+      'is gone, its action ended without an answer',
+    ],
+    [
+      { kind: 'stageEnded' },
+      'was deleted because its stage was ended from outside',
+      'is gone, its stage was ended from outside',
+    ],
+    [{ kind: 'undone' }, 'was deleted to undo its action', 'is gone, its action is undone'],
+    [
+      { kind: 'displaced' },
+      'was left by an earlier run and was deleted to make room',
+      'was left by an earlier run and is gone',
+    ],
+    [
+      { kind: 'disappeared' },
+      'was deleted by somebody else, or by a time limit',
+      'was deleted by somebody else, or by a time limit',
+    ],
+    [{ kind: 'unknown' }, 'was deleted', 'is gone'],
+  ])('is said for $kind', (cause, deleted, gone) => {
+    expect(fateOf(cause, false)).toBe(deleted);
+    expect(fateOf(cause, true)).toBe(gone);
+  });
+
+  it('stands in everything that is said while its pods are waited for', async () => {
+    const fate = 'was deleted to undo its action';
+    const { end, said } = await wait([away, [pod('a', 'Running', 0)], [pod('a', 'Running', 11)]], {
+      fate,
+      waitMs: 10_000,
+    });
+    const hidden = await wait([forbidden], { fate, graceMs: 600 });
+    const unknown = await wait([[]], { fate, signal: AbortSignal.timeout(50) });
+    const ends = [end, hidden.end, unknown.end].map((one) => ('said' in one ? one.said : ''));
+    const all = new Set([...said, ...hidden.said, ...ends]);
+    expect(all.size).toBe(6);
+    for (const one of all) expect(one).toContain(`Job shop/j ${fate}`);
   });
 });
 

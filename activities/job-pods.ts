@@ -25,10 +25,50 @@ export type PodsEnd =
 /** What one look has found; `none`: no pod at all, not even one that has ended. */
 type Look = Exclude<PodsEnd, { kind: 'quiet' }> | { kind: 'quiet'; none: boolean };
 
+/**
+ * Why a Job runs no more. `interrupted`: its action ended without an answer. `stageEnded`: so did its stage, from outside.
+ * `displaced`: an earlier run has left it in the way of a hook. `disappeared`: nobody here has asked for it. `unknown`: a
+ * run that an earlier release began does not say.
+ */
+export type StopCause =
+  | {
+      kind: 'cancelled' | 'interrupted' | 'stageEnded' | 'undone' | 'displaced' | 'disappeared' | 'unknown';
+    }
+  | { kind: 'timedOut'; timeoutMs: number };
+
+/**
+ * What has become of a Job, in words.
+ *
+ * @param isGone it was not there any more when it was to be deleted
+ */
+export function fateOf(cause: StopCause, isGone: boolean): string {
+  const because = (why: string): string => (isGone ? `is gone, ${why}` : `was deleted because ${why}`);
+  switch (cause.kind) {
+    case 'cancelled':
+      return because('its action was cancelled');
+    case 'timedOut':
+      return because(`it did not end within ${formatDuration(cause.timeoutMs)}`);
+    case 'interrupted':
+      return because('its action ended without an answer');
+    case 'stageEnded':
+      return because('its stage was ended from outside');
+    case 'undone':
+      return isGone ? 'is gone, its action is undone' : 'was deleted to undo its action';
+    case 'displaced':
+      return `was left by an earlier run and ${isGone ? 'is gone' : 'was deleted to make room'}`;
+    case 'disappeared':
+      return 'was deleted by somebody else, or by a time limit';
+    case 'unknown':
+      return isGone ? 'is gone' : 'was deleted';
+  }
+}
+
 /** What is waited for. */
 export interface PodsWait {
   /** The Job, as in messages: `Job namespace/name`. */
   shown: string;
+  /** What has become of it: see {@link fateOf}. */
+  fate: string;
   find: (signal: AbortSignal) => Promise<Pod[]>;
   /** The API server's time, in milliseconds since the epoch: pods tell by that when they were deleted. */
   now: () => number;
@@ -52,8 +92,8 @@ export function graceOf(spec: unknown): number {
 
 /** Waits until pods are gone or terminal, their time is over, or the signal is aborted. */
 export async function awaitPods(wait: PodsWait): Promise<PodsEnd> {
-  const { shown, signal } = wait;
-  let said = `${shown} was deleted, whether its pods are gone is not known yet`;
+  const { shown, fate, signal } = wait;
+  let said = `${shown} ${fate}; whether its pods are gone is not known yet`;
   // Whoever makes the pods may not have heard of the delete: of a Job that was just created one may still come.
   let isSure = false;
   while (!signal.aborted) {
@@ -76,6 +116,7 @@ export async function awaitPods(wait: PodsWait): Promise<PodsEnd> {
 
 async function look(wait: PodsWait): Promise<Look> {
   const { shown } = wait;
+  const told = `${shown} ${wait.fate}`;
   try {
     const found = await wait.find(wait.signal);
     const pods = found.filter(isLive);
@@ -84,28 +125,28 @@ async function look(wait: PodsWait): Promise<Look> {
     if (pods.some((pod) => wait.now() < endOfWait(pod, wait))) {
       return {
         kind: 'waiting',
-        said: `${shown} was deleted; waits until its pods are gone: ${listed(places)}`,
+        said: `${told}; waits until its pods are gone: ${listed(places)}`,
       };
     }
     return {
       kind: 'unconfirmed',
       places: places.slice(0, MOST_NAMED),
-      said: `StopUnconfirmed: ${shown} was deleted, but ${formatDuration(wait.waitMs)} after their grace these pods are still there: ${listed(places)}; make sure that they have stopped before anything else takes their place`,
+      said: `StopUnconfirmed: ${told}, but ${formatDuration(wait.waitMs)} after their grace these pods are still there: ${listed(places)}; make sure that they have stopped before anything else takes their place`,
     };
   } catch (error) {
     if (wait.signal.aborted || isRetryable(error)) {
       const why = error instanceof KubeError ? `: ${error.message}` : '';
-      return { kind: 'waiting', said: `${shown} was deleted; its pods cannot be looked at${why}` };
+      return { kind: 'waiting', said: `${told}; its pods cannot be looked at${why}` };
     }
     if (!(error instanceof KubeError)) throw error;
     // Without the right to list pods nothing more can be known than how long they may take.
     const hidden = `its pods may not be listed (${error.message})`;
     return wait.now() < wait.stoppedAt + wait.graceMs
-      ? { kind: 'waiting', said: `${shown} was deleted; ${hidden}, so their grace is waited for` }
+      ? { kind: 'waiting', said: `${told}; ${hidden}, so their grace is waited for` }
       : {
           kind: 'unconfirmed',
           places: [shown],
-          said: `StopUnconfirmed: ${shown} was deleted, but ${hidden}; make sure that they have stopped before anything else takes their place`,
+          said: `StopUnconfirmed: ${told}, but ${hidden}; make sure that they have stopped before anything else takes their place`,
         };
   }
 }

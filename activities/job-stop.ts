@@ -6,11 +6,12 @@ import { PODS_REMAIN } from './handler.js';
 import type { Attempt, AttemptResult, Memo } from './handler.js';
 import { conclude, outputsOf, show } from './job-conclude.js';
 import { findJobs, findPods, formerJob, fromReference, orphanedJobs } from './job-find.js';
-import { awaitPods, graceOf, STOP_WAIT_MS } from './job-pods.js';
-import type { PodsEnd } from './job-pods.js';
+import { awaitPods, fateOf, graceOf, STOP_WAIT_MS } from './job-pods.js';
+import type { PodsEnd, StopCause } from './job-pods.js';
 import { endOf, explainPods, keyOfJob, podsOf } from './job-state.js';
 import type { Job, Pod } from './job-state.js';
 import { deleteJob, SUSPENDED } from './job-wait.js';
+import type { JobDeletion } from './job-wait.js';
 import { fromKubeError } from './kube-errors.js';
 
 /** How long an attempt itself waits for pods: the server grants it 30 s beyond its timeout. What is left then, `settle` does. */
@@ -20,18 +21,28 @@ const STOP_MS = 25_000;
 export const withPlaces = (outputs: ActionOutputs, pods: PodsEnd): ActionOutputs =>
   pods.kind === 'unconfirmed' ? { ...outputs, stopUnconfirmed: pods.places } : outputs;
 
-/** Waits for the pods of a Job that is deleted. */
-export const podsAfter = (job: Job, attempt: Attempt, signal: AbortSignal): Promise<PodsEnd> =>
-  waitFor(attempt, { job, find: (cut) => podsOf(attempt.kube, job, { signal: cut }), signal });
+/** How a Job came to its end, as is told while its pods are waited for. */
+export interface Ending {
+  cause: StopCause;
+  /** Whether it was not there any more when it was to be deleted. */
+  isGone: boolean;
+  signal: AbortSignal;
+}
+
+/** Waits for the pods of a Job that is not there any more. */
+export const podsAfter = (job: Job, attempt: Attempt, ending: Ending): Promise<PodsEnd> =>
+  waitFor(attempt, { ...ending, job, find: (cut) => podsOf(attempt.kube, job, { signal: cut }) });
 
 function waitFor(
   attempt: Attempt,
-  { job, find, signal }: { job: Job; find: (signal: AbortSignal) => Promise<Pod[]>; signal: AbortSignal },
+  { job, find, cause, isGone, signal }: Ending & { job: Job; find: (signal: AbortSignal) => Promise<Pod[]> },
 ): Promise<PodsEnd> {
   const memo = attempt.remembered;
-  // What an attempt has said, and since when it waits, the next one of a long wait goes by.
+  // What an attempt has done and said, and since when it waits, the next one of a long wait goes by.
   const stoppedAt = typeof memo?.stoppedAt === 'number' ? memo.stoppedAt : attempt.kube.now();
-  let kept: Memo = { ...memo, stoppedAt };
+  const deleted = deletedMark(job);
+  const wasGone = isGone && memo?.[deleted] !== true;
+  let kept: Memo = { ...memo, stoppedAt, ...(!wasGone && { [deleted]: true }) };
   const keep = (more: Record<string, string>): void => {
     kept = { ...kept, ...more };
     attempt.remember(kept);
@@ -39,6 +50,7 @@ function waitFor(
   keep({ jobName: job.metadata.name, jobUid: job.metadata.uid ?? '' });
   return awaitPods({
     shown: show(job),
+    fate: fateOf(cause, wasGone),
     find,
     now: () => attempt.kube.now(),
     stoppedAt,
@@ -53,6 +65,9 @@ function waitFor(
   });
 }
 
+/** What an attempt remembers of a Job that it has deleted: the next one does not find it any more. */
+const deletedMark = ({ metadata }: Job): string => `deleted ${metadata.uid ?? metadata.name}`;
+
 /** Ends a Job because of a cancel or a timeout. A Job that has completed in the meantime counts as completed. */
 export async function stop(
   job: Job,
@@ -66,7 +81,10 @@ export async function stop(
 
   const timedOut = attempt.signal.reason === 'timeout';
   const why = !timedOut ? '' : now?.spec?.suspend === true ? SUSPENDED : await explainPods(attempt.kube, job);
-  const { after, pods } = await deleteAndWait(job, attempt, signal);
+  const cause: StopCause = timedOut
+    ? { kind: 'timedOut', timeoutMs: attempt.task.timeoutMs }
+    : { kind: 'cancelled' };
+  const { after, pods } = await deleteAndWait(job, attempt, { cause, signal });
   const isOpen = pods === undefined || pods.kind === 'waiting';
   const outputs = pods === undefined ? outputsOf(job) : withPlaces(outputsOf(job), pods);
   // How far it got while it is open says whoever settles it.
@@ -84,15 +102,19 @@ export async function stop(
 async function deleteAndWait(
   job: Job,
   attempt: Attempt,
-  signal: AbortSignal,
+  { cause, signal }: Omit<Ending, 'isGone'>,
 ): Promise<{ after: string; pods?: PodsEnd }> {
+  let deletion: JobDeletion;
   try {
-    if (!(await deleteJob(attempt.kube, job, signal))) return { after: NO_ANSWER };
+    deletion = await deleteJob(attempt.kube, job, signal);
+    if (deletion === 'unanswered') return { after: NO_ANSWER };
   } catch (error) {
     return { after: `it could not be deleted: ${error instanceof Error ? error.message : String(error)}` };
   }
-  const pods = await podsAfter(job, attempt, signal);
-  return { after: pods.kind === 'quiet' ? 'it was deleted and its pods are gone' : pods.said, pods };
+  const isGone = deletion === 'gone';
+  const pods = await podsAfter(job, attempt, { cause, isGone, signal });
+  const quiet = isGone ? 'it is gone, and its pods are gone too' : 'it was deleted and its pods are gone';
+  return { after: pods.kind === 'quiet' ? quiet : pods.said, pods };
 }
 
 const NO_ANSWER = 'it could not be deleted while the API did not answer';
@@ -110,14 +132,20 @@ export async function undo(attempt: Attempt): Promise<AttemptResult> {
   if (jobs.length === 0) {
     return { kind: 'skipped', reason: 'NothingToUndo', message: 'the action has left no Job behind' };
   }
+  const gone = new Set<Job>();
   for (const job of jobs) {
     attempt.beforeEffect();
-    if (await deleteJob(attempt.kube, job, attempt.signal)) continue;
-    return notDeleted(job, attempt);
+    const deletion = await deleteJob(attempt.kube, job, attempt.signal);
+    if (deletion === 'unanswered') return notDeleted(job, attempt);
+    if (deletion === 'gone') gone.add(job);
   }
   const unconfirmed: Extract<PodsEnd, { kind: 'unconfirmed' }>[] = [];
   for (const job of jobs) {
-    const pods = await podsAfter(job, attempt, attempt.signal);
+    const pods = await podsAfter(job, attempt, {
+      cause: { kind: 'undone' },
+      isGone: gone.has(job),
+      signal: attempt.signal,
+    });
     // How long pods take has nothing to do with the timeout of the action: `settle` goes on waiting, as it does forward.
     if (pods.kind === 'waiting') {
       return { kind: 'interrupted', effect: 'Unknown', message: pods.said, unsettled: true, isFinal: true };
@@ -173,13 +201,26 @@ export async function settle(attempt: Attempt): Promise<AttemptResult> {
     const message = 'no Job of the action is there, nor a pod of one';
     return { kind: 'failed', reason: 'Interrupted', message, effect: 'Unknown' };
   }
-  const pods = await waitFor(attempt, { job: known, find, signal: attempt.signal });
+  const pods = await waitFor(attempt, {
+    job: known,
+    find,
+    cause: causeOf(attempt),
+    isGone: jobs.length === 0,
+    signal: attempt.signal,
+  });
   const outputs = withPlaces(outputsOf(known), pods);
   if (pods.kind === 'waiting') {
     return { kind: 'retry', reason: PODS_REMAIN, message: pods.said, round: 'Unclear', outputs };
   }
-  const message = pods.kind === 'quiet' ? `${show(known)} was deleted and its pods are gone` : pods.said;
+  const fate = jobs.length === 0 ? 'is gone' : 'was deleted';
+  const message = pods.kind === 'quiet' ? `${show(known)} ${fate} and its pods are gone` : pods.said;
   return { kind: 'failed', reason: 'Interrupted', message, outputs, effect: 'Unknown' };
+}
+
+/** Why the action is settled, as its workflow says. */
+function causeOf({ task: { stop, timeoutMs } }: Attempt): StopCause {
+  const kind = stop?.because ?? 'unknown';
+  return kind === 'timedOut' ? { kind, timeoutMs } : { kind };
 }
 
 /** Deletes a Job that runs; or how it stands when that cannot be: it may go on, and whoever reads it has to know. */
@@ -189,7 +230,7 @@ async function remove(
 ): Promise<Extract<AttemptResult, { kind: 'failed' | 'retry' }> | undefined> {
   const outputs = { ...outputsOf(job), stopUnconfirmed: [show(job)] };
   try {
-    if (await deleteJob(attempt.kube, job, attempt.signal)) return undefined;
+    if ((await deleteJob(attempt.kube, job, attempt.signal)) !== 'unanswered') return undefined;
     const message = `${show(job)}: ${NO_ANSWER}`;
     return { kind: 'retry', reason: 'NotDeleted', message, round: 'Unclear', outputs };
   } catch (error) {

@@ -94,31 +94,36 @@ export async function tellTrouble(
 /** What is said of a Job that somebody has suspended. */
 export const SUSPENDED = 'somebody has suspended it (spec.suspend is true); it goes on once that is false';
 
+/** How a delete of a Job ended: `gone`, it was not there any more; `unanswered`, the signal was aborted before. */
+export type JobDeletion = 'deleted' | 'gone' | 'unanswered';
+
 /**
  * Deletes this very Job in the background. Goes on until `signal` is aborted.
  *
- * @returns whether it is deleted
  * @throws KubeError when the delete is refused
  */
-export async function deleteJob(kube: KubeClient, job: Job, signal: AbortSignal): Promise<boolean> {
+export async function deleteJob(kube: KubeClient, job: Job, signal: AbortSignal): Promise<JobDeletion> {
   const { uid } = job.metadata;
+  // A delete that had no answer may have come through.
+  let absent: JobDeletion = 'gone';
   while (!signal.aborted) {
     try {
-      await kube.delete(keyOfJob(job), {
+      const existed = await kube.delete(keyOfJob(job), {
         ...(uid !== undefined && { uid }),
         propagationPolicy: 'Background',
         signal,
       });
-      return true;
+      return existed ? 'deleted' : absent;
     } catch (error) {
       if (signal.aborted) break;
       // Another object has that name by now, so ours is gone.
-      if (error instanceof KubeError && error.code === 409) return true;
+      if (error instanceof KubeError && error.code === 409) return absent;
       if (!isRetryable(error)) throw error;
+      absent = 'deleted';
       await pause(RETRY_MS, signal);
     }
   }
-  return false;
+  return 'unanswered';
 }
 
 const pause = (milliseconds: number, signal: AbortSignal): Promise<void> =>

@@ -101,7 +101,14 @@ async function leftovers(attempt: Attempt): Promise<Leftover[]> {
   return [...items, ...orphaned.filter(({ metadata }) => !known.has(metadata.uid))].map((job) => ({
     key: keyOfJob(job),
     uid: job.metadata.uid,
-    ...(endOf(job) === undefined && { outlived: () => podsAfter(job, attempt, attempt.signal) }),
+    ...(endOf(job) === undefined && {
+      outlived: () =>
+        podsAfter(job, attempt, {
+          cause: { kind: 'displaced' },
+          isGone: !known.has(job.metadata.uid),
+          signal: attempt.signal,
+        }),
+    }),
   }));
 }
 
@@ -152,7 +159,11 @@ async function createOrAdopt(
 
 /** The Job is gone: what it was at has come to its end only with its pods. */
 async function disappeared(job: Job, attempt: Attempt, ttlSeconds: number | undefined): Promise<Ended> {
-  const pods = await podsAfter(job, attempt, attempt.signal);
+  const pods = await podsAfter(job, attempt, {
+    cause: { kind: 'disappeared' },
+    isGone: true,
+    signal: attempt.signal,
+  });
   if (pods.kind === 'waiting') {
     if (mustStop(attempt.signal)) return stop(job, attempt, ttlSeconds);
     return { kind: 'interrupted', outputs: outputsOf(job), effect: 'Unknown' };

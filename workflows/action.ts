@@ -202,6 +202,7 @@ async function recordPrior({
 /** An attempt that ended without an outcome may have had its effect: find it, stop it, say what became of it. */
 async function settle(series: Series, task: ActionTask, cause: Error): Promise<ActionOutcome> {
   const cancelled = isCancellation(cause);
+  const because = cancelled ? 'cancelled' : isUnsettled(cause) ? 'timedOut' : 'interrupted';
   const why = cancelled
     ? { reason: 'Cancelled', message: 'cancelled while it ran' }
     : {
@@ -209,7 +210,9 @@ async function settle(series: Series, task: ActionTask, cause: Error): Promise<A
         message: isUnsettled(cause) ? innermost(cause) : `ended without an answer: ${innermost(cause)}`,
       };
   try {
-    const outcome = whole(await CancellationScope.nonCancellable(() => settleTask(task, series.bounds)));
+    const outcome = whole(
+      await CancellationScope.nonCancellable(() => settleTask(task, series.bounds, because)),
+    );
     if (outcome.phase !== 'Failed') return outcome;
     return { ...outcome, ...why, message: `${why.message}; ${outcome.message}` };
   } catch (error) {

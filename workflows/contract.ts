@@ -267,7 +267,12 @@ export interface StopBounds {
   waitMs: number;
   /** Attempts to settle in a row that may fail before it is given up. To wait for pods is no failure. */
   tries: number;
+  /** To settle: why. For messages alone. */
+  because?: SettleCause;
 }
+
+/** Why a task is settled. `interrupted`: it ended without an answer. `stageEnded`: so did its stage, from outside. */
+export type SettleCause = 'cancelled' | 'timedOut' | 'interrupted' | 'stageEnded';
 
 /** What bridge and worker vouch for of a task, beside its run: what each covers says `workflows/sealed.ts`. */
 export interface TaskSeals {

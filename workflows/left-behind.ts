@@ -40,7 +40,7 @@ const settledOf = ({ at }: ActionTask, outcome: ActionOutcome | undefined): Sett
 
 async function settle(task: ActionTask, bounds: RunBounds): Promise<ActionOutcome | undefined> {
   try {
-    return whole(await settleTask(task, bounds));
+    return whole(await settleTask(task, bounds, 'stageEnded'));
   } catch (error) {
     // It stays what it is taken for without this: interrupted, of unknown effect.
     if (error instanceof ActivityFailure) return undefined;

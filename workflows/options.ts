@@ -1,7 +1,14 @@
 import { ActivityCancellationType, proxyActivities } from '@temporalio/workflow';
 import type { ActionInput } from '../api/run.js';
 import { taskQueues } from './contract.js';
-import type { ActionOutcome, ActionTask, RunBounds, RunIdentity, WorkerActivities } from './contract.js';
+import type {
+  ActionOutcome,
+  ActionTask,
+  RunBounds,
+  RunIdentity,
+  SettleCause,
+  WorkerActivities,
+} from './contract.js';
 
 /** Time that the server grants an attempt beyond its own timeout: the attempt ends itself, so that outputs survive. */
 export const SERVER_GRACE_MS = 30_000;
@@ -93,13 +100,21 @@ export const withStop = (task: ActionTask, bounds: RunBounds): ActionTask =>
 /**
  * Settles a task. A Job's pods may take longer to go than any number of attempts that one could name: the activity ends
  * that series itself.
+ *
+ * @param because why, as messages say it
  */
-export const settleTask = (task: ActionTask, bounds: RunBounds): Promise<ActionOutcome> =>
-  helperActivities(`settle: ${task.name}`, {
+export function settleTask(
+  task: ActionTask,
+  bounds: RunBounds,
+  because: SettleCause,
+): Promise<ActionOutcome> {
+  const { stop, ...whole } = withStop(task, bounds);
+  return helperActivities(`settle: ${task.name}`, {
     run: task.run,
     bounds,
     endless: task.type === 'Job',
-  }).settle(withStop(task, bounds));
+  }).settle({ ...whole, ...(stop !== undefined && { stop: { ...stop, because } }) });
+}
 
 // The server refuses summaries of more than 400 bytes.
 const cut = (text: string): string => (text.length <= 100 ? text : `${text.slice(0, 99)}…`);
