@@ -25,6 +25,8 @@ export interface Finding {
 /** What to examine. */
 export interface DoctorOptions {
   dataDir: string;
+  /** The definitions that `up` installs; absent: nothing is said about them. */
+  crdDir?: string;
   env?: NodeJS.ProcessEnv;
 }
 
@@ -43,7 +45,7 @@ export async function doctor(options: DoctorOptions): Promise<Finding[]> {
     ...(await installers(missing, env)),
     ...(await disk(options.dataDir, missing, env)),
     ...environment(env),
-    ...(await dataDirFindings(options.dataDir)),
+    ...(await dataDirFindings(options)),
   ];
 }
 
@@ -193,8 +195,12 @@ function environment(env: NodeJS.ProcessEnv): Finding[] {
     : [];
 }
 
-async function dataDirFindings(dataDir: string): Promise<Finding[]> {
-  const paths = dataPaths(dataDir);
+/** After an uninstall the programs run on. */
+const REINSTALL =
+  'to have them again, run "drover up" with the same options; to stop what still runs, "drover down"';
+
+async function dataDirFindings(options: DoctorOptions): Promise<Finding[]> {
+  const paths = dataPaths(options.dataDir);
   const problem = await dataDirProblem(paths.root);
   if (problem !== undefined) {
     return [{ subject: 'data dir', level: 'problem', message: problem, advice: DATA_DIR_ADVICE }];
@@ -203,7 +209,7 @@ async function dataDirFindings(dataDir: string): Promise<Finding[]> {
   if (state === undefined) {
     return [{ subject: 'data dir', level: 'ok', message: `${paths.root} has not been brought up yet` }];
   }
-  const found = await status({ dataDir });
+  const found = await status(options);
   const dead = found.processes.filter((p) => p.state === 'died');
   const findings: Finding[] = [
     ...dead.map((p): Finding => ({
@@ -223,6 +229,13 @@ async function dataDirFindings(dataDir: string): Promise<Finding[]> {
           },
     ),
   ];
+  findings.push(
+    ...found.installed.map(({ name, problem }): Finding =>
+      problem === undefined
+        ? { subject: name, level: 'ok', message: 'installed' }
+        : { subject: name, level: 'problem', message: problem, advice: REINSTALL },
+    ),
+  );
   if (found.summary === 'down') findings.push(...(await portFindings(state.ports)));
   for (const name of processNames) if (await isAlive(state.processes[name])) return findings;
   return [

@@ -1,9 +1,11 @@
 import { fetch } from 'undici';
 import { readEndpoints, type Endpoints } from './endpoints.js';
+import { inspectInstalled, type InstalledStatus } from './installed.js';
 import { dataPaths } from './paths.js';
 import { isAlive, processNames, readState, type Mode, type ProcessName, type State } from './state.js';
 import { checkTemporal } from './temporal-server.js';
 import { pingKubernetes } from './ping.js';
+import { isPortFree } from './ports.js';
 
 /** One process of a data dir. */
 export interface ProcessStatus {
@@ -31,10 +33,17 @@ export interface StatusResult {
   kubeconfig: string;
   processes: ProcessStatus[];
   services: ServiceStatus[];
+  /** What is put into the cluster; empty while the cluster does not answer. */
+  installed: InstalledStatus[];
 }
 
-/** Looks at what `up` started for a data dir: which processes live, and whether what they serve answers. */
-export async function status(options: { dataDir: string }): Promise<StatusResult> {
+/**
+ * Looks at what `up` started for a data dir: which processes live, whether what they serve answers, and whether what was
+ * put into the cluster is still there.
+ *
+ * @param options.crdDir - the definitions that `up` installs; absent: nothing is said about them
+ */
+export async function status(options: { dataDir: string; crdDir?: string }): Promise<StatusResult> {
   const paths = dataPaths(options.dataDir);
   const state = await readState(paths.state);
   const endpoints = await readEndpoints(paths.endpoints);
@@ -48,10 +57,20 @@ export async function status(options: { dataDir: string }): Promise<StatusResult
   const running = processes.some((p) => p.state === 'running');
   const services =
     endpoints === undefined ? [] : await Promise.all(serviceChecks(endpoints, state, paths.kubeconfig));
+  const answersKubernetes = services.some((s) => s.name === 'kubernetes' && s.problem === undefined);
+  const installed =
+    answersKubernetes && options.crdDir !== undefined
+      ? await inspectInstalled({
+          kubeconfigFile: paths.kubeconfig,
+          own: state?.mode.cluster === 'embedded',
+          crdDir: options.crdDir,
+          webhooks: await listens(state?.ports.bridgeWebhook),
+        })
+      : [];
   const sound =
     endpoints !== undefined &&
     processes.every((p) => p.state === 'running') &&
-    services.every((s) => s.problem === undefined);
+    [...services, ...installed].every(({ problem }) => problem === undefined);
   return {
     dataDir: paths.root,
     summary: sound ? 'up' : running || endpoints !== undefined ? 'degraded' : 'down',
@@ -60,8 +79,13 @@ export async function status(options: { dataDir: string }): Promise<StatusResult
     kubeconfig: paths.kubeconfig,
     processes,
     services,
+    installed,
   };
 }
+
+/** A bridge that was told to serve no webhooks does not listen there. */
+const listens = async (port: number | undefined): Promise<boolean> =>
+  port !== undefined && !(await isPortFree(port));
 
 function serviceChecks(
   endpoints: Endpoints,

@@ -4,7 +4,10 @@ import { expectOk, type KubeApi } from './kube-api.js';
 export const systemNamespace = 'drover-system';
 
 /** What the bridge registers when it serves admission. */
-const webhookConfigurations = ['validatingwebhookconfigurations', 'mutatingwebhookconfigurations'] as const;
+export const webhookConfigurations = [
+  'validatingwebhookconfigurations',
+  'mutatingwebhookconfigurations',
+] as const;
 
 /**
  * Takes away the webhook configurations that a bridge with admission has left: they fail closed, and the one that is

@@ -1,6 +1,7 @@
 import type { Command } from 'commander';
 import { API_VERSION } from '../../api/group.js';
 import type { KubeClient } from '../../kube/client.js';
+import { KubeError } from '../../kube/error.js';
 import { doctor, type Finding } from '../../local/index.js';
 import { CliError } from '../cli-error.js';
 import { EXIT } from '../exit-codes.js';
@@ -14,7 +15,9 @@ import {
 import { type OutputFormat, printValue } from '../output.js';
 import type { Style } from '../render/style.js';
 import { oneLine } from '../render/text.js';
+import { findWebhooks } from '../uninstall.js';
 import { addExamples, outputOption, type Perform } from './shared.js';
+import { CRD_DIR } from './status.js';
 
 /** `drover doctor`. */
 export function addDoctor(program: Command, perform: Perform): void {
@@ -36,7 +39,7 @@ export function addDoctor(program: Command, perform: Perform): void {
 
 async function examine(context: CommandContext, format: OutputFormat | undefined): Promise<number> {
   const { terminal, options, environment } = context;
-  const findings = await doctor({ dataDir: context.dataDir, env: environment.env });
+  const findings = await doctor({ dataDir: context.dataDir, crdDir: CRD_DIR, env: environment.env });
   const chosen =
     options.kubeconfig !== undefined || options.useCurrentCluster === true || options.context !== undefined;
   if (chosen) findings.push(...(await clusterFindings(context)));
@@ -78,7 +81,12 @@ async function clusterFindings(context: CommandContext): Promise<Finding[]> {
         }
       }),
     );
-    return [found, ...definitions.flat(), ...(await predecessorFindings(kube))];
+    return [
+      found,
+      ...definitions.flat(),
+      ...(await webhookFindings(kube)),
+      ...(await predecessorFindings(kube)),
+    ];
   } catch (error) {
     return [
       {
@@ -92,6 +100,24 @@ async function clusterFindings(context: CommandContext): Promise<Finding[]> {
       },
     ];
   }
+}
+
+/** An installation may do without, so that their absence is no more than a warning. */
+async function webhookFindings(kube: KubeClient): Promise<Finding[]> {
+  const webhooks = await findWebhooks(kube).catch((error: unknown) => {
+    if (error instanceof KubeError && error.code === 403) return undefined;
+    throw error;
+  });
+  if (webhooks === undefined || webhooks.length > 0) return [];
+  return [
+    {
+      subject: 'webhooks',
+      level: 'warning',
+      message:
+        'none of Drover are registered: nothing is checked when it is created, and who asked is not known',
+      advice: 'start a bridge with webhooks (docs/admission.md); it registers them',
+    },
+  ];
 }
 
 const OWN_WEBHOOKS = 'drover';
