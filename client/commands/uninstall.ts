@@ -3,8 +3,10 @@ import type { KubeClient } from '../../kube/client.js';
 import type { ObjectKey } from '../../kube/object.js';
 import { CliError } from '../cli-error.js';
 import { confirmIntent } from '../confirm.js';
+import type { Cluster } from '../cluster.js';
 import type { CommandContext } from '../context.js';
 import { EXIT } from '../exit-codes.js';
+import { findServingBridge } from '../serving-bridge.js';
 import {
   cancelRuns,
   findInstallation,
@@ -20,6 +22,7 @@ interface UninstallOptions {
   cancelRuns?: boolean;
   abandonRuns?: boolean;
   keepKinds?: boolean;
+  ignoreBridge?: boolean;
   timeout: string;
   yes?: boolean;
 }
@@ -38,6 +41,7 @@ export function addUninstall(program: Command, perform: Perform): void {
     )
     .option('--cancel-runs', 'cancel what runs, and wait for its end')
     .option('--abandon-runs', 'go on though runs have not ended: nobody looks after them any more')
+    .option('--ignore-bridge', 'go on though a bridge still serves: it puts its webhooks back')
     .option('--keep-kinds', 'leave the kinds and all their objects, as another controller of them wants')
     .option('--timeout <seconds>', 'how long cancelled runs may take to end', '600')
     .addOption(yesOption())
@@ -67,6 +71,7 @@ async function uninstall(context: CommandContext, options: UninstallOptions): Pr
   );
   await endRuns(context, kube, live, options);
   await remove(context, kube, found.programs, 'bridge and worker');
+  if (options.ignoreBridge !== true) await refuseServing(context, kube, { found, embedded });
   await remove(context, kube, found.webhooks, 'webhooks');
   const released = await releaseExecutions(kube);
   if (released > 0) terminal.note(`finalizers: taken off ${countOf(released, 'execution')}`);
@@ -76,7 +81,7 @@ async function uninstall(context: CommandContext, options: UninstallOptions): Pr
     if (snapshots > 0) terminal.note(`snapshots: removed ${snapshots}`);
   }
   if ((await findWebhooks(kube)).length > 0) {
-    throw new CliError('a bridge still runs: it has put the webhooks back', {
+    throw new CliError('a bridge still serves: it has put the webhooks back', {
       hints: ['stop it, then run this again'],
     });
   }
@@ -88,6 +93,28 @@ async function uninstall(context: CommandContext, options: UninstallOptions): Pr
   terminal.out('Drover is gone from this cluster, but for its accounts, rights and keys:');
   terminal.out('  kubectl delete --ignore-not-found -f deploy/programs -f deploy/webhook -f deploy/rbac');
   return EXIT.ok;
+}
+
+/** One that runs outside the cluster would serve on without its kinds, and put its webhooks back. */
+async function refuseServing(
+  context: CommandContext,
+  kube: KubeClient,
+  { found, embedded }: { found: Installation; embedded: Cluster['embedded'] },
+): Promise<void> {
+  const serving = await findServingBridge(kube, {
+    onWait: (seconds) =>
+      context.terminal.note(`bridge: looking whether one still serves, for ${seconds} s at most`),
+  });
+  if (serving === undefined) return;
+  const others = found.programs.length === 0 ? '' : ' beside the Deployments, which have been removed';
+  throw new CliError(`${serving}${others}; nothing else was taken away`, {
+    hints: [
+      embedded === undefined
+        ? 'stop it and the worker where they run outside the cluster, then run this again'
+        : `it is the one that "up" has started: ${context.say('down')} stops it together with this cluster, whose data is in ${embedded.paths.root}`,
+      'to go on all the same: --ignore-bridge',
+    ],
+  });
 }
 
 function facts(found: Installation, keepKinds: boolean): [string, string][] {

@@ -6,6 +6,7 @@ import { promisify } from 'node:util';
 import { afterAll, beforeAll, expect, inject, it } from 'vitest';
 import { ANNOTATIONS, API_VERSION } from '../../api/group.js';
 import type { Kind } from '../../api/group.js';
+import { findServingBridge } from '../../client/serving-bridge.js';
 import type { Endpoints } from '../../local/endpoints.js';
 import { lookup } from '../../local/index.js';
 import { startRecorder } from '../support/recorder.js';
@@ -32,15 +33,19 @@ const key = (kind: Kind, name: string) => ({
   name,
 });
 
-it('creates are refused, all else passes, and up heals', async () => {
+it('[F11] creates are refused, all else passes, and up heals', async () => {
   const [name, spare] = [unique('away'), unique('spare')];
   await stack.simplePlan(name, [http('a', `${recorder.url}/${name}?delay=4000`)]);
   await stack.simplePlan(spare, [http('a', `${recorder.url}/${spare}`)]);
   const execution = await stack.execute(name);
   await stack.until(execution, (now) => now.status?.phase === 'Running');
 
+  // What an uninstall goes by: its claim to the cluster id is left out of account.
+  const serving = (): Promise<string | undefined> => findServingBridge(stack.kube, { claimLivesMs: 0 });
+  expect(await serving()).toBe('a bridge answers for the webhooks');
   const { pids } = JSON.parse(await readFile(join(inject('dataDir'), 'endpoints.json'), 'utf8')) as Endpoints;
   process.kill(pids.bridge ?? 0, 'SIGKILL');
+  expect(await serving()).toBeUndefined();
   const unavailable = /failed calling webhook/;
   await expect(stack.workflow(unique('new'), { actions: [http('a', 'http://x/')] })).rejects.toThrow(
     unavailable,

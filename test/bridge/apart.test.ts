@@ -7,10 +7,13 @@ import { execFile } from 'node:child_process';
 import { cp, mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { ANNOTATIONS, API_VERSION, FINALIZERS, GROUP, LABELS } from '../../api/group.js';
 import type { DRPlan, DRPlanExecution } from '../../api/types.js';
+import { findServingBridge } from '../../client/serving-bridge.js';
+import { CLAIM_CONFIG_MAP, createClaimWords } from '../../kube/claim-words.js';
 import { createInformer } from '../../kube/informer.js';
 import type { Cacheable } from '../../kube/informer.js';
 import { readEndpoints } from '../../local/endpoints.js';
@@ -100,6 +103,46 @@ describe('a plan', () => {
 });
 
 describe('drover uninstall', () => {
+  it('[F11] notices a bridge that runs outside the cluster before anything is taken away', async () => {
+    // What a bridge does every 20 s, done more often.
+    const words = createClaimWords({ kube: stack.kube, namespace: stack.namespace });
+    let count = 0;
+    const renew = async (): Promise<void> => {
+      await words.read();
+      await words.write([`word-${(count += 1)}`]);
+    };
+    await renew();
+    const renewing = setInterval(() => void renew(), 400);
+    try {
+      const refused = await drover('uninstall', '--yes');
+      expect(refused).toMatchObject({ code: 3, out: '' });
+      expect(refused.err).toContain(`a bridge renews ConfigMap ${stack.namespace}/drover-claim; nothing`);
+      expect(refused.err).toMatch(/stop it and the worker.*--ignore-bridge/s);
+      expect(await stack.getPlan('nobody')).toBeDefined();
+      expect(await drover('uninstall', '--keep-kinds', '--ignore-bridge', '--yes')).toMatchObject({
+        code: 0,
+      });
+    } finally {
+      clearInterval(renewing);
+    }
+    // One that has ended says nothing more; its last word is waited for only while it may still be followed by another.
+    let waits = 0;
+    const look = (): Promise<string | undefined> =>
+      findServingBridge(stack.kube, { claimLivesMs: 2000, onWait: () => (waits += 1) });
+    expect(await poll(look, (found) => found === undefined)).toBeUndefined();
+    // Times of the API server are whole seconds.
+    await sleep(1000);
+    waits = 0;
+    expect(await look()).toBeUndefined();
+    expect(waits).toBe(0);
+    await stack.kube.delete({
+      apiVersion: 'v1',
+      kind: 'ConfigMap',
+      namespace: stack.namespace,
+      name: CLAIM_CONFIG_MAP,
+    });
+  });
+
   it('[F11] refuses what runs, cancels it when told to, and can leave the kinds to another controller', async () => {
     await stack.simplePlan('ends', [http('a', 'http://127.0.0.1:9/')], {
       plan: { serviceAccountName: 'somebody' },
@@ -238,5 +281,24 @@ describe('drover uninstall without a bridge', () => {
     expect(revisions.items).toEqual([]);
     // Nothing is left to take away, and that is no error.
     expect(await drover('uninstall', '--yes')).toMatchObject({ code: 0 });
+
+    // All programs run and answer.
+    const status = await drover('status', '--data-dir', options.dataDir);
+    expect(status).toMatchObject({
+      code: 3,
+      out: expect.stringMatching(
+        new RegExp(`^Kinds: +not installed: drplanexecutions\\.${GROUP}, .*drworkflows\\.${GROUP}$`, 'm'),
+      ) as string,
+      err: expect.stringMatching(/next: .* up .*after an uninstall.* down /s) as string,
+    });
+    expect(status.out).not.toMatch(/silent|died/);
+    expect(await drover('doctor', '--data-dir', options.dataDir)).toMatchObject({
+      code: 3,
+      out: expect.stringMatching(
+        / kinds +not installed: .*\n +to have them again, run "drover up"/,
+      ) as string,
+    });
+    await up(options);
+    expect((await drover('status', '--data-dir', options.dataDir)).out).toMatch(/^Kinds: +installed$/m);
   });
 });
