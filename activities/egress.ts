@@ -30,6 +30,8 @@ export interface EgressOptions {
 export interface EgressPolicy {
   /** Why a URL may not be requested, and what would change that, or undefined. Names are not resolved here. */
   refuse(url: URL): string | undefined;
+  /** The same of a host and a port, for what is not HTTP. */
+  refuseHost(host: string, port: number): string | undefined;
   /**
    * A connector for one request. It fails with {@link EgressRefused} when the host resolves to an address that is not
    * allowed, and tells `onConnect` once bytes can flow.
@@ -91,6 +93,10 @@ const CONTROL_PLANE_PORTS = new Set([2379, 2380, 10250, 10255, 10257, 10259, 723
 /** Said only where it would help. */
 const LISTING = "; an administrator can list it in the worker's egress allow list";
 const LISTING_ADDRESS = "; an administrator can list the address in the worker's egress allow list";
+/** Whether a refusal says that an administrator's list would lift it. */
+export const isListable = (refusal: string): boolean =>
+  [LISTING, LISTING_ADDRESS].some((words) => refusal.endsWith(words));
+
 const API_SERVER_NAMES = new Set([
   'kubernetes',
   'kubernetes.default',
@@ -188,6 +194,7 @@ export function createEgressPolicy(options: EgressOptions = {}, resolve: Resolve
       }
       return refuseHost(host, portOf(url));
     },
+    refuseHost: (host, port) => refuseHost(normalHost(host), port),
     connector({ insecure, onConnect, tls }) {
       return (target, callback) => {
         const host = normalHost(target.hostname);

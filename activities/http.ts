@@ -1,5 +1,7 @@
+import type { Policy } from '../api/policy.js';
 import { withoutUserInfo } from '../api/render.js';
 import type { ActionOutputs } from '../api/types.js';
+import { portOf } from './addresses.js';
 import type { EgressPolicy } from './egress.js';
 import type { Attempt, AttemptResult, Handler } from './handler.js';
 import { single } from './http-body.js';
@@ -9,6 +11,8 @@ import { buildRequest } from './http-request.js';
 import type { HttpRequest } from './http-request.js';
 import type { Redactor } from './redact.js';
 import { cutText, printable, withoutControls } from './text.js';
+
+type Failed = Extract<AttemptResult, { kind: 'failed' }>;
 
 const MAX_REDIRECTS = 5;
 /** Characters of a body that are kept (plan semantics, §3 HTTP). */
@@ -79,14 +83,8 @@ export async function sendRequest(
   for (let redirects = 0; ; redirects += 1) {
     const shown = show(request, redact);
     const redirected = redirects > 0;
-    const refused = egress.refuse(request.url);
-    if (refused !== undefined) return refuse(shown, redact(refused), redirected);
-    const { hostname, port, protocol } = request.url;
-    const forbidden = attempt.policy.refuseHost(hostname, Number(port) || (protocol === 'https:' ? 443 : 80));
-    if (forbidden !== undefined) {
-      const message = `${shown} is not allowed: ${redact(forbidden)}`;
-      return { kind: 'failed', reason: 'PolicyRefused', message, effect: redirected ? 'Unknown' : 'None' };
-    }
+    const refused = refusalOf({ request, redact }, attempt.policy, egress);
+    if (refused !== undefined) return redirected ? { ...refused, effect: 'Unknown' } : refused;
     attempt.beforeEffect();
     const answer = await exchange(request, egress, attempt.signal);
     if (answer.kind !== 'answered') return broken(answer, shown, redact, redirected);
@@ -109,6 +107,21 @@ export async function sendRequest(
     }
     request = next;
   }
+}
+
+/** Why a request may not be sent, as far as that is known before the name of its host is resolved. */
+export function refusalOf(
+  { request, redact }: Pick<Sending, 'request' | 'redact'>,
+  policy: Policy,
+  egress: EgressPolicy,
+): Failed | undefined {
+  const shown = show(request, redact);
+  const refused = egress.refuse(request.url);
+  if (refused !== undefined) return refuse(shown, redact(refused), false);
+  const forbidden = policy.refuseHost(request.url.hostname, portOf(request.url));
+  if (forbidden === undefined) return undefined;
+  const message = `${shown} is not allowed: ${redact(forbidden)}`;
+  return { kind: 'failed', reason: 'PolicyRefused', message, effect: 'None' };
 }
 
 interface Verdict {
@@ -146,7 +159,7 @@ function final(reason: string, message: string, answer: Answered, redact: Redact
   return { kind: 'failed', reason, message, outputs: outputsOf(answer, redact), effect: 'Unknown' };
 }
 
-function refuse(shown: string, why: string, redirected: boolean): AttemptResult {
+function refuse(shown: string, why: string, redirected: boolean): Failed {
   return {
     kind: 'failed',
     reason: 'EgressRefused',

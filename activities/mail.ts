@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import type { Socket } from 'node:net';
 import { createTransport } from 'nodemailer';
+import type { Policy } from '../api/policy.js';
 import { causesOf, codeOf } from './causes.js';
 import { EgressRefused } from './egress.js';
 import type { EgressPolicy } from './egress.js';
@@ -39,12 +40,9 @@ const DETAIL_CHARACTERS = 300;
  */
 export async function sendMail(mail: Mail, attempt: Attempt, egress: EgressPolicy): Promise<AttemptResult> {
   const { server, message } = mail;
-  const shown = `the e-mail by ${server.host}:${server.port}`;
-  const forbidden = attempt.policy.refuseHost(server.host, server.port);
-  if (forbidden !== undefined) {
-    const message = `${shown} is not allowed: ${forbidden}`;
-    return { kind: 'failed', reason: 'PolicyRefused', message, effect: 'None' };
-  }
+  const shown = showServer(server);
+  const refused = mailRefusal(server, attempt.policy, egress);
+  if (refused !== undefined) return refused;
   attempt.beforeEffect();
   let socket: Socket | undefined;
   try {
@@ -101,6 +99,27 @@ export async function sendMail(mail: Mail, attempt: Attempt, egress: EgressPolic
   } finally {
     socket?.destroy();
   }
+}
+
+const showServer = ({ host, port }: MailServer): string => `the e-mail by ${host}:${port}`;
+
+/** Why an e-mail may not be sent, as far as that is known before the name of the server is resolved. */
+export function mailRefusal(
+  server: MailServer,
+  policy: Policy,
+  egress: EgressPolicy,
+): Extract<AttemptResult, { kind: 'failed' }> | undefined {
+  const refuse = (reason: string, why: string) =>
+    ({
+      kind: 'failed',
+      reason,
+      message: `${showServer(server)} is not allowed: ${why}`,
+      effect: 'None',
+    }) as const;
+  const forbidden = policy.refuseHost(server.host, server.port);
+  if (forbidden !== undefined) return refuse('PolicyRefused', forbidden);
+  const refused = egress.refuseHost(server.host, server.port);
+  return refused === undefined ? undefined : refuse('EgressRefused', refused);
 }
 
 const CERTIFICATE = /certificate|self-signed|SSL routines/i;

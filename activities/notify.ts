@@ -2,10 +2,11 @@ import { renderString, renderUrl } from '../api/render.js';
 import type { NotifyAction } from '../api/types.js';
 import type { EgressPolicy } from './egress.js';
 import type { Attempt, AttemptResult, Handler } from './handler.js';
-import { sendRequest } from './http.js';
+import { refusalOf, sendRequest } from './http.js';
+import type { Sending } from './http.js';
 import { readHeaders } from './http-request.js';
-import { sendMail } from './mail.js';
-import type { MailServer } from './mail.js';
+import { mailRefusal, sendMail } from './mail.js';
+import type { Mail, MailServer } from './mail.js';
 import { bodyFor, renderMessage } from './notify-message.js';
 import type { Message } from './notify-message.js';
 import { secretsOf } from './redact.js';
@@ -36,6 +37,39 @@ export function createNotifyHandler(egress: EgressPolicy): Handler {
 }
 
 async function run(attempt: Attempt, egress: EgressPolicy): Promise<AttemptResult> {
+  const prepared = await prepare(attempt);
+  if (prepared.kind === 'failed') return prepared;
+  const result =
+    prepared.kind === 'mail'
+      ? await sendMail(prepared.mail, attempt, egress)
+      : await post(prepared, attempt, egress);
+  // An answer belongs to the receiver; what is told of it stands in the message.
+  if ('outputs' in result) delete result.outputs;
+  return result;
+}
+
+/**
+ * Why the message of an action cannot be sent, as far as that is known before the name of a host is resolved.
+ *
+ * @throws RenderError for placeholders; KubeError when a Secret cannot be read
+ */
+export async function notifyRefusal(attempt: Attempt, egress: EgressPolicy): Promise<Failed | undefined> {
+  const prepared = await prepare(attempt);
+  switch (prepared.kind) {
+    case 'failed':
+      return prepared;
+    case 'mail':
+      return mailRefusal(prepared.mail.server, attempt.policy, egress);
+    case 'post':
+      return refusalOf(prepared.sending, attempt.policy, egress);
+  }
+}
+
+type Prepared =
+  { kind: 'mail'; mail: Mail } | { kind: 'post'; type: Posted['type']; sending: Sending } | Failed;
+
+/** What is sent, and where to. */
+async function prepare(attempt: Attempt): Promise<Prepared> {
   const { action, scope, task, key } = attempt;
   const { notify } = action;
   if (notify === undefined) return invalid('InvalidAction', 'the action has no block "notify"');
@@ -47,24 +81,19 @@ async function run(attempt: Attempt, egress: EgressPolicy): Promise<AttemptResul
     action: task.name,
   };
   const secrets = secretsOf();
-  const result =
-    notify.type === 'Email'
-      ? await mail(notify, message, secrets, attempt, egress)
-      : await post({ ...notify, type: notify.type }, message, secrets, attempt, egress);
-  // An answer belongs to the receiver; what is told of it stands in the message.
-  if ('outputs' in result) delete result.outputs;
-  return result;
+  return notify.type === 'Email'
+    ? prepareMail(notify, message, secrets, attempt)
+    : preparePost({ ...notify, type: notify.type }, message, secrets, attempt);
 }
 
 type Posted = NotifyAction & { type: Exclude<NotifyAction['type'], 'Email'> };
 
-async function post(
+async function preparePost(
   notify: Posted,
   message: Message,
   secrets: Secrets,
   attempt: Attempt,
-  egress: EgressPolicy,
-): Promise<AttemptResult> {
+): Promise<Prepared> {
   const url = await readUrl(notify, secrets, attempt);
   if (!(url instanceof URL)) return url;
   const own = await readHeaders(notify.headersFrom ?? [], url, attempt, secrets);
@@ -78,23 +107,25 @@ async function post(
     ['idempotency-key', message.key],
     ...own.headers,
   ]);
-  const result = await sendRequest(
-    {
-      request: {
-        method: 'POST',
-        url,
-        headers,
-        ownHeaders: new Set(own.headers.keys()),
-        body,
-        insecure: notify.insecureSkipVerify === true,
-      },
-      redact: secrets.redact,
-      isSuccess: (status) => status >= 200 && status <= 299,
-    },
-    attempt,
-    egress,
-  );
-  return notify.type === 'Lark' ? readLark(result) : result;
+  const request = {
+    method: 'POST',
+    url,
+    headers,
+    ownHeaders: new Set(own.headers.keys()),
+    body,
+    insecure: notify.insecureSkipVerify === true,
+  };
+  const isSuccess = (status: number): boolean => status >= 200 && status <= 299;
+  return { kind: 'post', type: notify.type, sending: { request, redact: secrets.redact, isSuccess } };
+}
+
+async function post(
+  { type, sending }: Extract<Prepared, { kind: 'post' }>,
+  attempt: Attempt,
+  egress: EgressPolicy,
+): Promise<AttemptResult> {
+  const result = await sendRequest(sending, attempt, egress);
+  return type === 'Lark' ? readLark(result) : result;
 }
 
 /** Lark answers 200 to everything; whether it took the message stands in the body. */
@@ -157,13 +188,12 @@ function hide(url: URL, secrets: Secrets): void {
 
 const SECRET_PART = 8;
 
-async function mail(
+async function prepareMail(
   notify: NotifyAction,
   message: Message,
   secrets: Secrets,
   attempt: Attempt,
-  egress: EgressPolicy,
-): Promise<AttemptResult> {
+): Promise<Prepared> {
   const { email } = notify;
   if (email === undefined) return invalid('InvalidAction', 'the action has no block "notify.email"');
   const { scope } = attempt;
@@ -188,7 +218,7 @@ async function mail(
     server.credentials = { user: user ?? '', pass: pass ?? '' };
   }
   const [from = '', ...to] = addresses;
-  return sendMail({ server, message, from, to, redact: secrets.redact }, attempt, egress);
+  return { kind: 'mail', mail: { server, message, from, to, redact: secrets.redact } };
 }
 
 const DEFAULT_PORTS = { TLS: 465, StartTLS: 587, None: 25 } as const;

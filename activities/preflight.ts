@@ -19,8 +19,10 @@ import type { KubeObject } from '../kube/object.js';
 import type { ActionTask, RunIdentity } from '../workflows/contract.js';
 import { boundedSignal } from './bounded-signal.js';
 import type { Finding } from './dry-run.js';
+import { isListable } from './egress.js';
 import type { EgressPolicy } from './egress.js';
 import type { Attempt, Handler } from './handler.js';
+import { refusalOf } from './http.js';
 import { buildRequest } from './http-request.js';
 import { jobHandler } from './job.js';
 import { fromKubeError } from './kube-errors.js';
@@ -30,11 +32,14 @@ import { createHelmChartHandler } from './helm-chart.js';
 import { createLocalizationHandler } from './localization.js';
 import { createForesight, tryWrites, untried, warnUnchecked } from './preflight-writes.js';
 import type { Foresight } from './preflight-writes.js';
+import { notifyRefusal } from './notify.js';
 import { createSubscriptionHandler } from './subscription.js';
 import { createTargets } from './target.js';
 import { NO_PRIOR_STORE } from './prior-store.js';
 
 export type { Finding } from './dry-run.js';
+export { ownPlaces } from './own-places.js';
+export { readPlace } from './places.js';
 export { createPolicies } from './policies.js';
 
 /** What is tried, and as whom. */
@@ -48,8 +53,13 @@ export interface PreflightOptions {
   identity: string;
   /** What plans of that namespace may do. */
   policy: Policy;
-  /** Where actions on other clusters may go. */
+  /** Where actions may go. */
   egress: EgressPolicy;
+  /**
+   * Whether the workers' own lists may differ from that policy: then what it refuses, and a list could allow, only warns.
+   * Default false.
+   */
+  listsUnknown?: boolean;
   signal: AbortSignal;
 }
 
@@ -109,7 +119,7 @@ export async function preflight(options: PreflightOptions): Promise<ActionPrefli
           writes: [],
         };
         const attempt = attemptOf(run, at, body, options);
-        await tryAction(attempt, result, foresight, targets);
+        await tryAction(attempt, result, foresight, { ...options, targets });
         results.push(result);
       }
     }
@@ -180,7 +190,7 @@ async function tryAction(
   attempt: Attempt,
   result: ActionPreflight,
   foresight: Foresight,
-  targets: ReturnType<typeof createTargets>,
+  reach: Pick<PreflightOptions, 'egress' | 'listsUnknown'> & { targets: ReturnType<typeof createTargets> },
 ): Promise<void> {
   const { findings } = result;
   try {
@@ -192,7 +202,7 @@ async function tryAction(
     let acting = attempt;
     if (action.target !== undefined) {
       const reader = { kube, namespace: attempt.task.run.plan.namespace, signal };
-      const target = await targets.open(action.target, attempt.scope, reader);
+      const target = await reach.targets.open(action.target, attempt.scope, reader);
       if ('kind' in target) {
         findings.push({ level: 'problem', reason: target.reason, message: target.message });
         return;
@@ -207,7 +217,7 @@ async function tryAction(
     }
     const writer = WRITERS[result.type]?.();
     if (writer?.writes === undefined) {
-      findings.push(await lookAt(acting));
+      findings.push(await lookAt(acting, reach));
       return;
     }
     // Another cluster has other objects of the same names.
@@ -230,7 +240,10 @@ async function tryAction(
 }
 
 /** Actions that write nothing to the API: what can be said without doing them. */
-async function lookAt(attempt: Attempt): Promise<Finding> {
+async function lookAt(
+  attempt: Attempt,
+  { egress, listsUnknown = false }: Pick<PreflightOptions, 'egress' | 'listsUnknown'>,
+): Promise<Finding> {
   const { type } = attempt.task;
   switch (type) {
     case 'HTTP': {
@@ -238,17 +251,30 @@ async function lookAt(attempt: Attempt): Promise<Finding> {
       if (http === undefined) return untried('the action has no block "http"');
       const built = await buildRequest(http, attempt);
       if ('kind' in built) return { level: 'problem', reason: built.reason, message: built.message };
-      const { hostname, port, protocol } = built.request.url;
-      const refused = attempt.policy.refuseHost(hostname, Number(port) || (protocol === 'https:' ? 443 : 80));
-      if (refused !== undefined) return { level: 'problem', reason: 'PolicyRefused', message: refused };
+      const refused = refusalOf(built, attempt.policy, egress);
+      if (refused !== undefined) return explainRefusal(refused, listsUnknown);
       return untried('the request is not sent; its URL, headers and Secrets are complete');
     }
-    case 'Notify':
-      return untried('the message is not sent');
+    case 'Notify': {
+      const refused = await notifyRefusal(attempt, egress);
+      return refused === undefined
+        ? untried('the message is not sent')
+        : explainRefusal(refused, listsUnknown);
+    }
     default:
       return untried(`${type} changes nothing in a cluster`);
   }
 }
+
+/** What the run would say. */
+const explainRefusal = (
+  { reason, message }: { reason: string; message: string },
+  listsUnknown: boolean,
+): Finding => ({
+  level: listsUnknown && reason === 'EgressRefused' && isListable(message) ? 'warning' : 'problem',
+  reason,
+  message,
+});
 
 /** Conditions on what is not known before the run do not count. */
 function isSkipped({ action, scope, task }: Attempt): boolean {

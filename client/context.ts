@@ -50,6 +50,13 @@ export function createContext(parts: {
   };
 }
 
+/** `HOST:PORT` of Temporal, where somebody has said it. */
+export const temporalAddress = ({
+  options,
+  environment,
+}: Pick<CommandContext, 'options' | 'environment'>): string | undefined =>
+  options.temporal ?? (environment.env['TEMPORAL_ADDRESS'] || undefined);
+
 function clusterFlags(options: GlobalOptions): string[] {
   const flags: string[] = [];
   const add = (name: string, value: string | undefined): void => {

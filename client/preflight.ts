@@ -2,6 +2,7 @@ import { isObject } from '../api/json.js';
 import { SECRET_NAME } from '../api/secrecy.js';
 import { takeSnapshot } from '../api/snapshot.js';
 import type { DRPlan, DRPlanExecution, DRWorkflow, Parameter } from '../api/types.js';
+import type { EgressPolicy } from '../activities/egress.js';
 import type { ActionPreflight } from '../activities/preflight.js';
 import { KubeError } from '../kube/error.js';
 import type { KubeClient } from '../kube/client.js';
@@ -20,6 +21,8 @@ export interface PreflightRequest {
   runMode?: 'Planned' | 'Emergency' | 'Drill';
   /** Account, in the plan's namespace, of a plan that names none. */
   serviceAccount?: string;
+  /** `HOST:PORT` of Temporal, where it is known. */
+  temporal?: string | undefined;
 }
 
 /** What was found. */
@@ -77,17 +80,14 @@ export async function preflightPlan(cluster: Cluster, request: PreflightRequest)
     );
   }
   // Loaded on demand: what carries actions out is much to load, and few commands need it.
-  const [{ preflight, createPolicies }, { createEgressPolicy }] = await Promise.all([
-    import('../activities/preflight.js'),
-    import('../activities/egress.js'),
-  ]);
+  const { preflight, createPolicies } = await import('../activities/preflight.js');
   const actions = await preflight({
     snapshot,
     namespace,
     kube,
     identity,
     policy: await createPolicies(cluster.kube).of(namespace),
-    egress: createEgressPolicy({ allowLoopback: cluster.embedded !== undefined }),
+    ...(await reachOf(cluster, request.temporal)),
     signal: new AbortController().signal,
   });
   const count = (level: string): number =>
@@ -105,6 +105,36 @@ export async function preflightPlan(cluster: Cluster, request: PreflightRequest)
     problems: count('problem'),
     warnings: count('warning'),
     untried: count('untried'),
+  };
+}
+
+/** The policy of the workers, as far as it is known here: their lists are, where `up` has started them. */
+async function reachOf(
+  { kube, embedded }: Cluster,
+  temporal: string | undefined,
+): Promise<{ egress: EgressPolicy; listsUnknown: boolean }> {
+  const [{ ownPlaces, readPlace }, { createEgressPolicy }, { offLimits }] = await Promise.all([
+    import('../activities/preflight.js'),
+    import('../activities/egress.js'),
+    import('../local/index.js'),
+  ]);
+  const own = embedded && (await offLimits(embedded.paths.root));
+  const frontend = own?.temporal ?? temporal;
+  return {
+    egress: createEgressPolicy({
+      allowLoopback: own?.isEmbeddedCluster === true,
+      apiServers: [kube.server],
+      never:
+        frontend === undefined
+          ? []
+          : ownPlaces({
+              temporal: frontend,
+              temporalUi: own?.temporalUi === undefined ? undefined : readPlace(own.temporalUi),
+              workerPorts: own?.workerPorts ?? [],
+              never: (own?.never ?? []).flatMap((place) => readPlace(place) ?? []),
+            }),
+    }),
+    listsUnknown: own === undefined,
   };
 }
 

@@ -1,5 +1,6 @@
 import { join } from 'node:path';
 import { fetch } from 'undici';
+import { ownEndpoints } from './off-limits.js';
 import type { ChildCommand } from './options.js';
 import type { DataPaths } from './paths.js';
 import type { ProcessSpec } from './processes.js';
@@ -41,7 +42,7 @@ export function childSpec(
       // Only here, where everything is the user's own machine, may plans act as the controller and reach loopback.
       DROVER_CONTROLLER_IDENTITY: context.embedded ? 'true' : undefined,
       DROVER_EGRESS_ALLOW_LOOPBACK: context.embedded ? 'true' : undefined,
-      ...(name === 'worker' && ownEndpoints(context)),
+      ...(name === 'worker' && egressEnvironment(context)),
       ...(name === 'bridge' && context.webhook && webhookEnvironment(context.ports.bridgeWebhook)),
       ...child.env,
     },
@@ -57,20 +58,12 @@ export function childSpec(
   };
 }
 
-/** Where the command line serves payloads in the clear, if it was not told otherwise. */
-const CODEC_PORT = 8234;
-
-/** Everything that listens here but the API server, about which the worker has a rule of its own: no action reaches it. */
-function ownEndpoints({ ports, temporal }: ChildContext): Record<string, string> {
-  const embeddedTemporal = temporal === `127.0.0.1:${ports.temporal}`;
-  const mine = (Object.keys(ports) as PortName[]).filter(
-    (port) => port !== 'apiserver' && (embeddedTemporal || !port.startsWith('temporal')),
-  );
-  const codecs = [CODEC_PORT, Number(process.env.DROVER_CODEC_PORT)].filter((port) => port > 0);
-  const never = [...mine.map((port) => ports[port]), ...codecs].map((port) => `127.0.0.1:${port}`);
+/** No action reaches what listens here. */
+function egressEnvironment(context: ChildContext): Record<string, string> {
+  const { never, temporalUi } = ownEndpoints(context);
   return {
     DROVER_EGRESS_NEVER: [process.env.DROVER_EGRESS_NEVER ?? '', ...never].join(','),
-    ...(embeddedTemporal && { DROVER_TEMPORAL_UI: `127.0.0.1:${ports.temporalUi}` }),
+    ...(temporalUi !== undefined && { DROVER_TEMPORAL_UI: temporalUi }),
   };
 }
 

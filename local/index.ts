@@ -6,6 +6,7 @@ export { up } from './up.js';
 export { down } from './down.js';
 export { status } from './status.js';
 export { doctor } from './doctor.js';
+export { offLimits } from './off-limits.js';
 export { supervise } from './supervise.js';
 export { lookup } from './binaries-lookup.js';
 export { UpInterrupted } from './options.js';

@@ -8,6 +8,7 @@ import { request } from 'undici';
 import { createActivities } from '../activities/index.js';
 import { createEgressPolicy } from '../activities/egress.js';
 import { createNotes } from '../activities/notes.js';
+import { ownPlaces } from '../activities/own-places.js';
 import { clusterId } from '../api/naming.js';
 import { createSealer, parseSealKeys } from '../api/seal.js';
 import { createClaimWords, mayNotKeepWords } from '../kube/claim-words.js';
@@ -26,7 +27,6 @@ import { sdkLog } from '../runtime/sdk-log.js';
 import { openSealRing } from '../runtime/seal-ring.js';
 import { bundlePath, readBundle } from './bundle.js';
 import { loadConfig } from './config.js';
-import { ownPlaces } from './own-places.js';
 import { createWorkers } from './workers.js';
 
 /** Where the SDK looks for Temporal that was not told. */

@@ -3,7 +3,7 @@ import { stringify } from 'yaml';
 import type { DRPlan, DRWorkflow } from '../../api/types.js';
 import type { ActionPreflight, Finding } from '../../activities/preflight.js';
 import { CliError } from '../cli-error.js';
-import type { CommandContext } from '../context.js';
+import { type CommandContext, temporalAddress } from '../context.js';
 import { EXIT } from '../exit-codes.js';
 import { pickObjects } from '../manifests/check.js';
 import { parseManifests } from '../manifests/parse.js';
@@ -70,6 +70,7 @@ async function check(context: CommandContext, name: string, options: PreflightOp
     plan,
     workflows: own.workflows,
     params,
+    temporal: temporalAddress(context),
     ...(options.runMode !== undefined && { runMode: options.runMode }),
     ...(options.serviceAccount !== undefined && { serviceAccount: options.serviceAccount }),
   });

@@ -6,7 +6,7 @@ import type { KubeClient } from '../../kube/client.js';
 import { CliError } from '../cli-error.js';
 import type { Cluster } from '../cluster.js';
 import { confirmIntent } from '../confirm.js';
-import type { CommandContext } from '../context.js';
+import { type CommandContext, temporalAddress } from '../context.js';
 import { EXIT } from '../exit-codes.js';
 import { executionName } from '../execution-name.js';
 import { missingAccount } from '../missing-account.js';
@@ -118,7 +118,12 @@ async function tryFirst(
   params: readonly Parameter[],
   { runMode }: RunOptions,
 ): Promise<void> {
-  const report = await preflightPlan(cluster, { plan, params, ...(runMode !== undefined && { runMode }) });
+  const report = await preflightPlan(cluster, {
+    plan,
+    params,
+    temporal: temporalAddress(context),
+    ...(runMode !== undefined && { runMode }),
+  });
   const { note, noteStyle } = context.terminal;
   for (const line of linesOf(report, noteStyle)) note(line);
   note(summaryOf(report));

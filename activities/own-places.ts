@@ -1,5 +1,5 @@
-import { readPlace, THIS_MACHINE } from '../activities/places.js';
-import type { Place } from '../activities/places.js';
+import { readPlace, THIS_MACHINE } from './places.js';
+import type { Place } from './places.js';
 
 type Address = Pick<Place, 'host' | 'port'>;
 
