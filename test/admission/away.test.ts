@@ -33,7 +33,7 @@ const key = (kind: Kind, name: string) => ({
   name,
 });
 
-it('[F11] creates are refused, all else passes, and up heals', async () => {
+it('creates are refused, all else passes, and up heals', async () => {
   const [name, spare] = [unique('away'), unique('spare')];
   await stack.simplePlan(name, [http('a', `${recorder.url}/${name}?delay=4000`)]);
   await stack.simplePlan(spare, [http('a', `${recorder.url}/${spare}`)]);
