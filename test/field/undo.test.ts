@@ -1,4 +1,7 @@
-/** Random sequences of actions on one object of the real API server, undone to the last byte. */
+/**
+ * Random sequences of actions on one object of the real API server, undone to the last byte. More cases of each kind with
+ * DROVER_FUZZ_CASES (and --testTimeout), another beginning with DROVER_FUZZ_SEED.
+ */
 import fc from 'fast-check';
 import { afterAll, beforeAll, expect, inject, it } from 'vitest';
 import { diceOf } from '../fuzz/dice.js';
@@ -8,6 +11,8 @@ import type { Kind } from '../fuzz/undo/story.js';
 import { openBench } from '../support/attempts.js';
 import type { Bench } from '../support/attempts.js';
 import { poll } from '../support/stack.js';
+
+const { DROVER_FUZZ_CASES: asked, DROVER_FUZZ_SEED: seed = '6' } = process.env;
 
 let bench: Bench;
 let things: Kind;
@@ -107,7 +112,7 @@ it.each<[string, () => Kind, number]>([
       const fault = faultOf(told);
       if (fault !== undefined) throw new Error(`${fault}\n${JSON.stringify(story)}`);
     }),
-    { numRuns: cases, seed: 6 },
+    { numRuns: Number(asked ?? cases), seed: Number(seed) },
   );
   expect(steps).toBeGreaterThan(cases);
 });
