@@ -7,12 +7,19 @@ const LONGEST_MS = 180_000;
 /** Tries until the API server takes it: it is killed every now and then, and so is the bridge that admits. */
 export async function insist<T>(work: () => Promise<T>): Promise<T> {
   const end = Date.now() + LONGEST_MS;
+  const seen = new Map<string, number>();
   for (;;) {
     try {
       return await work();
     } catch (error) {
+      const said = error instanceof Error ? error.message.slice(0, 300) : String(error);
+      seen.set(said, (seen.get(said) ?? 0) + 1);
       const passes = isRetryable(error) || (error instanceof KubeError && error.code === 401);
-      if (!passes || Date.now() > end) throw error;
+      if (!passes) throw error;
+      if (Date.now() > end) {
+        const times = [...seen].map(([message, count]) => `${count} times: ${message}`).join('; ');
+        throw new Error(`not within ${LONGEST_MS / 1000} s; ${times}`, { cause: error });
+      }
       await sleep(300);
     }
   }
