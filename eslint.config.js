@@ -6,10 +6,10 @@ import tseslint from 'typescript-eslint';
 const ROOMS = {
   api: [],
   // The keys of seals lie in a Secret and, for the embedded default, in a file.
-  kube: ['api/seal.ts'],
-  local: ['api/seal.ts'],
+  kube: ['api/core/seal.ts'],
+  local: ['api/core/seal.ts'],
   workflows: ['api'],
-  activities: ['api', 'kube', 'workflows/contract.ts', 'workflows/sealed.ts'],
+  activities: ['api', 'kube', 'workflows/plan/contract.ts', 'workflows/plan/sealed.ts'],
   // What the programs share that is no Kubernetes: logging, probes, encryption.
   runtime: [],
   worker: ['api', 'kube', 'runtime', 'workflows', 'activities'],
@@ -19,18 +19,18 @@ const ROOMS = {
     'kube',
     'runtime',
     'local',
-    'workflows/contract.ts',
-    'activities/preflight.ts',
-    'activities/egress.ts',
+    'workflows/plan/contract.ts',
+    'activities/preflight/preflight.ts',
+    'activities/core/egress.ts',
   ],
   'crd-bridge': [
     'api',
     'kube',
     'runtime',
     'client',
-    'workflows/contract.ts',
-    'workflows/sealed.ts',
-    'workflows/run-digest.ts',
+    'workflows/plan/contract.ts',
+    'workflows/plan/sealed.ts',
+    'workflows/plan/run-digest.ts',
   ],
 };
 
@@ -96,7 +96,7 @@ export default tseslint.config(
   {
     // What is sealed and how it is verified is for those who hold keys.
     files: ['workflows/**/*.ts'],
-    ignores: ['**/*.test.ts', 'workflows/sealed.ts'],
+    ignores: ['**/*.test.ts', 'workflows/plan/sealed.ts'],
     rules: {
       'no-restricted-imports': [
         'error',

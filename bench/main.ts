@@ -1,5 +1,5 @@
 /** The command of the benchmarks: `npm run bench`. */
-import { processTerminal } from '../client/terminal.js';
+import { processTerminal } from '../client/cli/core/terminal.js';
 import { createProgress } from './lib/progress.js';
 import { modelLines } from './model/report.js';
 import { parseOptions } from './options.js';

@@ -1,5 +1,5 @@
 import { parseArgs } from 'node:util';
-import { nearNames } from '../api/near.js';
+import { nearNames } from '../api/core/near.js';
 import type { Scenario } from './lib/bench.js';
 import type { Fleet } from './model/model.js';
 import { PEERS } from './peers/index.js';

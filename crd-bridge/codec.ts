@@ -1,6 +1,6 @@
 import type { Server } from 'node:http';
 import type { DataConverter } from '@temporalio/common';
-import { GROUP } from '../api/group.js';
+import { GROUP } from '../api/core/group.js';
 import type { KubeClient } from '../kube/client.js';
 import { createCodecEndpoint } from '../runtime/encryption/codec-endpoint.js';
 import type { Authorize } from '../runtime/encryption/codec-endpoint.js';

@@ -1,8 +1,8 @@
 import { parseArgs } from 'node:util';
 import { z } from 'zod';
-import { isAccountName } from '../api/authority.js';
-import { parseDuration } from '../api/duration.js';
-import { PREVIOUS_CONTROLLER_NAMES } from '../client/previous-controller.js';
+import { isAccountName } from '../api/plan/authority.js';
+import { parseDuration } from '../api/core/duration.js';
+import { PREVIOUS_CONTROLLER_NAMES } from '../kube/previous-controller.js';
 import { readUnsealedUntil } from '../runtime/unsealed-until.js';
 
 /** An empty variable is one that is not set: as a number it would be zero. */

@@ -2,9 +2,9 @@
 import { hostname } from 'node:os';
 import { Runtime } from '@temporalio/worker';
 import type { Logger } from 'pino';
-import { clusterId } from '../api/naming.js';
-import { createSealer, parseSealKeys } from '../api/seal.js';
-import { createRuns } from '../client/runs.js';
+import { clusterId } from '../api/plan/naming.js';
+import { createSealer, parseSealKeys } from '../api/core/seal.js';
+import { createRuns } from '../client/runs/runs.js';
 import { createClaimWords, mayNotKeepWords } from '../kube/claim-words.js';
 import { createKubeClient } from '../kube/client.js';
 import { readClusterUid } from '../kube/cluster-id.js';

@@ -3,13 +3,13 @@ import { fileURLToPath } from 'node:url';
 import { expect, test } from 'vitest';
 import { parseAllDocuments } from 'yaml';
 import type { z } from 'zod';
-import { compileRun } from '../api/compile.js';
-import { executionSpecSchema } from '../api/schema/execution.js';
-import { planSpecSchema } from '../api/schema/plan.js';
-import { workflowSpecSchema } from '../api/schema/workflow.js';
-import { takeSnapshot } from '../api/snapshot.js';
-import type { DRPlan, DRPlanExecution, DRWorkflow } from '../api/types.js';
-import { validateExecutionSpec, validatePlan, validateWorkflow } from '../api/validate.js';
+import { compileRun } from '../api/plan/snapshot/compile.js';
+import { executionSpecSchema } from '../api/plan/schema/execution.js';
+import { planSpecSchema } from '../api/plan/schema/plan.js';
+import { workflowSpecSchema } from '../api/plan/schema/workflow.js';
+import { takeSnapshot } from '../api/plan/snapshot/snapshot.js';
+import type { DRPlan, DRPlanExecution, DRWorkflow } from '../api/plan/types.js';
+import { validateExecutionSpec, validatePlan, validateWorkflow } from '../api/plan/validate/index.js';
 
 interface Loaded {
   kind: string;

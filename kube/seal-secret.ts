@@ -1,5 +1,5 @@
 /** The keys of seals as a Secret of the installation (architecture, §7). */
-import { newSealKey } from '../api/seal.js';
+import { newSealKey } from '../api/core/seal.js';
 import type { KubeClient } from './client.js';
 import { isAlreadyExists, isNotFound } from './error.js';
 import type { KubeObject } from './object.js';

@@ -2,7 +2,7 @@ import { mkdtemp, readFile, rm, stat, chmod } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, it } from 'vitest';
-import { parseSealKeys } from '../api/seal.js';
+import { parseSealKeys } from '../api/core/seal.js';
 import { ensureSealRing } from './seal-ring.js';
 
 let folder: string;

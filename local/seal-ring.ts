@@ -1,5 +1,5 @@
 import { chmod } from 'node:fs/promises';
-import { newSealKey } from '../api/seal.js';
+import { newSealKey } from '../api/core/seal.js';
 import { writeJson } from './state.js';
 
 /**

@@ -6,7 +6,7 @@
 import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { dirname, resolve } from 'node:path';
 import { stringify } from 'yaml';
-import { GROUP } from '../api/group.js';
+import { GROUP } from '../api/core/group.js';
 import { webhookConfigurations } from '../crd-bridge/webhook/configuration.js';
 import { CONTRACT, CONTRACT_TABLE, contractTable } from './contract-table.js';
 import { testTitles } from './contract/titles.js';

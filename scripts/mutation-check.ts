@@ -37,7 +37,7 @@ const MUTATIONS: readonly Mutation[] = [
     breaks: 'every process sends keys of its own',
     edits: [
       {
-        file: 'activities/prepare.ts',
+        file: 'activities/core/prepare.ts',
         from: '}),\n    round: inherited.round,\n    signal',
         to: '}) + `-${process.pid}`,\n    round: inherited.round,\n    signal',
       },
@@ -49,13 +49,13 @@ const MUTATIONS: readonly Mutation[] = [
     breaks: 'a refusal gives a new key although an attempt before it may have had its effect',
     edits: [
       {
-        file: 'activities/series.ts',
+        file: 'activities/core/series.ts',
         from: 'return (progress.clearTo ?? 0) >= info.attempt - 1;',
         to: 'return (progress.clearTo ?? 0) >= 0;',
       },
     ],
     guards: [
-      { kind: 'tests', files: ['activities/attempt.test.ts'] },
+      { kind: 'tests', files: ['activities/core/attempt.test.ts'] },
       { kind: 'faults', args: ['--only', 'effect-http×worker', '--faults', '2', '--seconds', '240'] },
     ],
   },
@@ -64,7 +64,7 @@ const MUTATIONS: readonly Mutation[] = [
     breaks: 'what an attempt has made is not known to the next',
     edits: [
       {
-        file: 'activities/marks.ts',
+        file: 'activities/core/marks.ts',
         from: 'return found !== undefined && withoutRound(found) === withoutRound(key);',
         to: 'return found === undefined && withoutRound(key) === "";',
       },
@@ -76,13 +76,13 @@ const MUTATIONS: readonly Mutation[] = [
     breaks: 'a plan is given to whoever asks',
     edits: [
       {
-        file: 'crd-bridge/execution/plan-state.ts',
+        file: 'crd-bridge/plan/lock/plan-state.ts',
         from: 'if (holder !== undefined && !holds(holder, execution)) return undefined;',
         to: 'if (holder !== undefined && holder.name === "") return undefined;',
       },
     ],
     guards: [
-      { kind: 'tests', files: ['crd-bridge/execution/plan-state.test.ts'] },
+      { kind: 'tests', files: ['crd-bridge/plan/lock/plan-state.test.ts'] },
       { kind: 'faults', args: ['--only', 'lock×worker', '--faults', '4', '--seconds', '240'] },
     ],
   },
@@ -91,13 +91,16 @@ const MUTATIONS: readonly Mutation[] = [
     breaks: 'secrets are not taken out of what is reported',
     edits: [
       {
-        file: 'activities/redact.ts',
+        file: 'activities/core/redact.ts',
         from: "clean.replaceAll(form, '[redacted]')",
         to: "clean.replaceAll(form, form === '' ? '[redacted]' : form)",
       },
     ],
     guards: [
-      { kind: 'tests', files: ['activities/http.test.ts', 'activities/notify.test.ts'] },
+      {
+        kind: 'tests',
+        files: ['activities/actions/http/http.test.ts', 'activities/actions/notify/notify.test.ts'],
+      },
       {
         kind: 'faults',
         args: ['--only', 'effect-http×worker', '--kind', 'short', '--faults', '2', '--seconds', '240'],
@@ -110,14 +113,14 @@ const MUTATIONS: readonly Mutation[] = [
     // The check of the own identity would keep every action from acting.
     edits: [
       {
-        file: 'activities/identity.ts',
+        file: 'activities/core/identity.ts',
         from: 'return { ok: true, kube: home.as({ user: identityName(run) }) };',
         to: 'return { ok: true, kube: home };',
       },
-      { file: 'activities/identity.ts', from: 'if (who !== user) {', to: "if (who === '') {" },
+      { file: 'activities/core/identity.ts', from: 'if (who !== user) {', to: "if (who === '') {" },
     ],
     guards: [
-      { kind: 'tests', files: ['activities/attempt.test.ts', 'activities/identity.test.ts'] },
+      { kind: 'tests', files: ['activities/core/attempt.test.ts', 'activities/core/identity.test.ts'] },
       {
         kind: 'faults',
         args: ['--only', 'effect-http×worker', '--kind', 'trespass', '--faults', '2', '--seconds', '240'],
@@ -129,14 +132,14 @@ const MUTATIONS: readonly Mutation[] = [
     breaks: 'a seal counts for any value',
     edits: [
       {
-        file: 'api/seal.ts',
+        file: 'api/core/seal.ts',
         from: "return isRight ? { kind: 'sealed' } : { kind: 'wrong' };",
         to: "return isRight || text !== '' ? { kind: 'sealed' } : { kind: 'wrong' };",
       },
     ],
     guards: [
-      { kind: 'tests', files: ['api/seal.test.ts'] },
-      { kind: 'tests', files: ['test/fuzz/seals.test.ts', 'activities/vouching.test.ts'] },
+      { kind: 'tests', files: ['api/core/seal.test.ts'] },
+      { kind: 'tests', files: ['test/fuzz/seals.test.ts', 'activities/core/vouching.test.ts'] },
     ],
   },
   {
@@ -144,31 +147,31 @@ const MUTATIONS: readonly Mutation[] = [
     breaks: 'what is sealed for one run is done for any workflow that asks',
     edits: [
       {
-        file: 'workflows/sealed.ts',
+        file: 'workflows/plan/sealed.ts',
         from: 'return caller !== undefined && callers.includes(caller)',
         to: 'return callers.length > 0',
       },
     ],
-    guards: [{ kind: 'tests', files: ['test/fuzz/seals.test.ts', 'activities/vouching.test.ts'] }],
+    guards: [{ kind: 'tests', files: ['test/fuzz/seals.test.ts', 'activities/core/vouching.test.ts'] }],
   },
   {
     name: 'pods-gone',
     breaks: 'a Job that was deleted counts as ended while its pods run',
     edits: [
       {
-        file: 'activities/job-pods.ts',
+        file: 'activities/actions/job/job-pods.ts',
         from: 'const pods = found.filter(isLive);',
         to: 'const pods = found.filter((pod) => isLive(pod) && pod.metadata.deletionTimestamp === undefined);',
       },
     ],
-    guards: [{ kind: 'tests', files: ['activities/job-pods.test.ts'] }],
+    guards: [{ kind: 'tests', files: ['activities/actions/job/job-pods.test.ts'] }],
   },
   {
     name: 'field-manager',
     breaks: 'all actions write under one field manager, so that one takes back what another has set',
     edits: [
       {
-        file: 'activities/prepare.ts',
+        file: 'activities/core/prepare.ts',
         from: 'return fieldManager({ planName: task.run.plan.name, actionName: body.action.name, digest });',
         to: 'return digest === "none" ? fieldManager({ planName: "", actionName: "", digest }) : FIELD_MANAGER;',
       },
@@ -180,7 +183,7 @@ const MUTATIONS: readonly Mutation[] = [
     breaks: 'fields that a kind does not have are dropped without a word',
     edits: [
       {
-        file: 'activities/object-effect.ts',
+        file: 'activities/actions/objects/object-effect.ts',
         from: "direction === 'undo' ? undefined : fieldValidation",
         to: "direction === 'undo' || fieldValidation === 'Strict' ? undefined : fieldValidation",
       },

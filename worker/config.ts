@@ -1,6 +1,6 @@
 import { z } from 'zod';
-import { readPlace } from '../activities/places.js';
-import type { Place } from '../activities/places.js';
+import { readPlace } from '../activities/core/places.js';
+import type { Place } from '../activities/core/places.js';
 import { readUnsealedUntil } from '../runtime/unsealed-until.js';
 
 const flag = z

@@ -1,4 +1,4 @@
 /** The workflow types that a worker registers. */
-export { drPlanExecution } from './execution.js';
-export { drStage } from './stage.js';
-export { drStageRollback } from './stage-rollback.js';
+export { drPlanExecution } from './plan/execution.js';
+export { drStage } from './plan/stage.js';
+export { drStageRollback } from './plan/stage-rollback.js';

@@ -1,7 +1,7 @@
 import { isGrpcServiceError } from '@temporalio/client';
 import type { Client } from '@temporalio/client';
 import type { KubeObject } from '../../kube/object.js';
-import { stageWorkflowId } from '../../workflows/contract.js';
+import { stageWorkflowId } from '../../workflows/plan/contract.js';
 import type { Bench } from './bench.js';
 import type { Figure } from './figures.js';
 import { median } from './statistics.js';

@@ -1,7 +1,7 @@
 /** Objects of the DR kinds, in the spelling that every generation of their controllers accepts. */
-import { ANNOTATIONS, API_VERSION } from '../../api/group.js';
-import { isTerminalItem } from '../../api/phase.js';
-import type { DRPlanExecution } from '../../api/types.js';
+import { ANNOTATIONS, API_VERSION } from '../../api/core/group.js';
+import { isTerminalItem } from '../../api/core/phase.js';
+import type { DRPlanExecution } from '../../api/plan/types.js';
 import type { KubeObject } from '../../kube/object.js';
 import { callPath, delayQuery } from './peer.js';
 import type { Change, Peer, PlannedRun, RunPhase } from './peer.js';

@@ -1,4 +1,4 @@
-import { API_VERSION } from '../../api/group.js';
+import { API_VERSION } from '../../api/core/group.js';
 import { drKinds, executionOf, planOf } from './dr-objects.js';
 import { hasKind } from './peer.js';
 import type { Peer } from './peer.js';

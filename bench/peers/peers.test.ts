@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import { executionSpecSchema } from '../../api/schema/execution.js';
-import { planSpecSchema } from '../../api/schema/plan.js';
-import { workflowSpecSchema } from '../../api/schema/workflow.js';
+import { executionSpecSchema } from '../../api/plan/schema/execution.js';
+import { planSpecSchema } from '../../api/plan/schema/plan.js';
+import { workflowSpecSchema } from '../../api/plan/schema/workflow.js';
 import type { KubeObject } from '../../kube/object.js';
 import { bcs } from './bcs.js';
 import { drover } from './drover.js';

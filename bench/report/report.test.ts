@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { createStyle } from '../../client/render/style.js';
+import { createStyle } from '../../client/cli/core/render/style.js';
 import { TARGETS } from '../targets.js';
 import type { Target } from '../targets.js';
 import { SCENARIOS } from '../scenarios/index.js';

@@ -1,5 +1,5 @@
-import type { Style } from '../../client/render/style.js';
-import { table } from '../../client/render/table.js';
+import type { Style } from '../../client/cli/core/render/style.js';
+import { table } from '../../client/cli/core/render/table.js';
 import { ratio } from '../lib/statistics.js';
 import { TARGETS } from '../targets.js';
 import type { Results, ScenarioResult, Summary } from './results.js';

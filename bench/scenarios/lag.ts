@@ -1,5 +1,5 @@
-import { isTerminalItem } from '../../api/phase.js';
-import type { DRPlanExecution } from '../../api/types.js';
+import { isTerminalItem } from '../../api/core/phase.js';
+import type { DRPlanExecution } from '../../api/plan/types.js';
 import type { KubeObject } from '../../kube/object.js';
 import type { Scenario } from '../lib/bench.js';
 import { timesOf } from '../lib/figures.js';

@@ -1,4 +1,4 @@
-import type { DRPlanExecutionStatus } from '../../api/types.js';
+import type { DRPlanExecutionStatus } from '../../api/plan/types.js';
 import { diffFields } from '../../crd-bridge/core/json-diff.js';
 import { keyOf } from '../../kube/client.js';
 import type { KubeClient } from '../../kube/client.js';

@@ -1,4 +1,4 @@
-import type { Condition } from '../../api/types.js';
+import type { Condition } from '../../api/plan/types.js';
 
 /** A condition to set; times are the business of {@link setCondition}. */
 export interface ConditionUpdate {

@@ -1,4 +1,4 @@
-import { isObject } from '../../api/json.js';
+import { isObject } from '../../api/core/json.js';
 
 /** One operation of a JSON patch (RFC 6902). */
 export type PatchOperation =

@@ -2,10 +2,10 @@
  * A kind whose objects become runs: one row of the bridge's table. The bridge knows the steps (admit, start, record,
  * follow, cancel, delete) and their order; a kind knows what each means for its objects.
  */
-import type { ApprovalAnswer } from '../../api/approval.js';
-import type { RunDescription, StartResult } from '../../client/runs.js';
+import type { ApprovalAnswer } from '../../api/plan/actions/approval.js';
+import type { RunDescription, StartResult } from '../../client/runs/runs.js';
 import type { Cacheable } from '../../kube/informer.js';
-import type { CancelRequest } from '../../workflows/contract.js';
+import type { CancelRequest } from '../../workflows/plan/contract.js';
 import type { TemporalIdentity } from './temporal-identity.js';
 
 /** What an object says about its run. */

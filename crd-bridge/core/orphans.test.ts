@@ -1,5 +1,5 @@
 import { expect, it, vi } from 'vitest';
-import type { RunMemo, Runs } from '../../client/runs.js';
+import type { RunMemo, Runs } from '../../client/runs/runs.js';
 import { createOrphanSweep } from './orphans.js';
 import type { OrphanSweepOptions } from './orphans.js';
 

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { RunMemo, Runs } from '../../client/runs.js';
+import type { RunMemo, Runs } from '../../client/runs/runs.js';
 import type { Log } from './log.js';
 
 /** What the sweep is made of. */

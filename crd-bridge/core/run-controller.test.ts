@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { RunDescription, Runs } from '../../client/runs.js';
+import type { RunDescription, Runs } from '../../client/runs/runs.js';
 import type { Cacheable } from '../../kube/informer.js';
 import type { Admission, RunKind, RunView } from './kind.js';
 import { createRunController } from './run-controller.js';

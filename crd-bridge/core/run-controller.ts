@@ -1,4 +1,4 @@
-import type { RunDescription, Runs } from '../../client/runs.js';
+import type { RunDescription, Runs } from '../../client/runs/runs.js';
 import type { Cacheable } from '../../kube/informer.js';
 import type { ReleaseCause, RunKind, RunView } from './kind.js';
 import type { Log } from './log.js';

@@ -1,6 +1,6 @@
-import type { TemporalIdentity } from '../../client/temporal-identity.js';
+import type { TemporalIdentity } from '../../client/runs/temporal-identity.js';
 
-export type { TemporalIdentity } from '../../client/temporal-identity.js';
+export type { TemporalIdentity } from '../../client/runs/temporal-identity.js';
 
 /**
  * Whether a run that was recorded with these ids is in another Temporal than the connected one, where that knows no such

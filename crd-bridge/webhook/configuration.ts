@@ -1,5 +1,5 @@
 /** What the API server is told about the webhooks (architecture, §6). */
-import { ANNOTATIONS, GROUP, LABELS, PLURALS, VERSION } from '../../api/group.js';
+import { ANNOTATIONS, GROUP, LABELS, PLURALS, VERSION } from '../../api/core/group.js';
 import type { KubeObject } from '../../kube/object.js';
 
 /** How the API server reaches the bridge. */

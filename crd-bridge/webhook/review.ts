@@ -1,8 +1,8 @@
 /** AdmissionReviews of the API server: read from any JSON, answered in one form. */
-import { GROUP } from '../../api/group.js';
-import { isObject } from '../../api/json.js';
-import { describeProblems, errorsOf } from '../../api/problem.js';
-import type { Problem } from '../../api/problem.js';
+import { GROUP } from '../../api/core/group.js';
+import { isObject } from '../../api/core/json.js';
+import { describeProblems, errorsOf } from '../../api/core/problem.js';
+import type { Problem } from '../../api/core/problem.js';
 
 /** An object under review: its metadata has the right shape, the rest is anyone's guess. */
 export interface ReviewedObject {

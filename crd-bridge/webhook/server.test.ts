@@ -2,18 +2,18 @@ import { Agent, request } from 'node:https';
 import fc from 'fast-check';
 import { Histogram } from 'prom-client';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { validatePlan, validateWorkflow } from '../../api/validate.js';
+import { validatePlan, validateWorkflow } from '../../api/plan/validate/index.js';
 import type { KubeClient } from '../../kube/client.js';
-import { createTestSealer } from '../testing/sealer.js';
-import { createAuthority } from './authority.js';
+import { createTestSealer } from '../plan/testing/sealer.js';
+import { createAuthority } from '../plan/review/authority.js';
 import { renew } from './certificates.js';
 import type { Material } from './certificates.js';
 import { verdictOn } from './review.js';
-import type { Rules } from './rules.js';
+import type { Rules } from '../plan/review/rules.js';
 import { serveReviews } from './server.js';
 import type { WebhookServer } from './server.js';
-import { stamp } from './stamp.js';
-import type { StampDeps } from './stamp.js';
+import { stamp } from '../plan/review/stamp.js';
+import type { StampDeps } from '../plan/review/stamp.js';
 
 const reviews = new Histogram({
   name: 'reviews',

@@ -2,14 +2,14 @@ import type { KubeClient } from '../../kube/client.js';
 import { ownNamespace } from '../../kube/own-namespace.js';
 import type { BridgeConfig } from '../config.js';
 import type { BridgeMetrics } from '../core/metrics.js';
-import type { DrDeps } from '../execution/types.js';
-import type { PlanKind } from '../kinds/dr-plan.js';
-import type { WorkflowKind } from '../kinds/dr-workflow.js';
+import type { DrDeps } from '../plan/types.js';
+import type { PlanKind } from '../plan/kinds/dr-plan.js';
+import type { WorkflowKind } from '../plan/kinds/dr-workflow.js';
 import { certificateFiles, ownCertificates } from './certificate-source.js';
 import type { CertificateSource } from './certificate-source.js';
 import type { Reach } from './configuration.js';
 import { foreignRegistration, ownRegistration } from './registration.js';
-import { createRules } from './rules.js';
+import { createRules } from '../plan/review/rules.js';
 import { startWebhook } from './webhook.js';
 import type { AdmissionWebhook } from './webhook.js';
 

@@ -156,14 +156,14 @@ export const ORIGINAL: readonly Chapter[] = [
       'Apply and Patch: prior state captured, lists replaced as a whole',
       [
         `${OBJECT} > Apply > takes over fields, names whose they were, and restores them`,
-        'activities/restore.test.ts > planRestore > treats a list as one value',
+        'activities/actions/objects/restore.test.ts > planRestore > treats a list as one value',
       ],
     ],
     [
       'Patch without rollback is refused, templated operations included',
       [
         `${RULES} > a workflow > with %s is refused`,
-        'api/compile.test.ts > capture > refuses an operation that parameters make wrong',
+        'api/plan/snapshot/compile.test.ts > capture > refuses an operation that parameters make wrong',
       ],
     ],
     [
@@ -203,15 +203,15 @@ export const ORIGINAL: readonly Chapter[] = [
       [
         `${ACTS} > timeouts > bound one attempt of every type, and the outputs so far survive`,
         `${ACTS} > requests > succeed, are retried or fail by their answer, and keep it`,
-        'activities/attempt.test.ts > totalTimeout > ends a series when the next attempt could not begin in time',
+        'activities/core/attempt.test.ts > totalTimeout > ends a series when the next attempt could not begin in time',
       ],
     ],
     [
       'limit 0, bad intervals and multipliers',
       [
         `${ACTS} > requests > succeed, are retried or fail by their answer, and keep it`,
-        'activities/attempt.test.ts > counting > makes one attempt for limit 0',
-        'api/validate/workflow.test.ts > rules > %s',
+        'activities/core/attempt.test.ts > counting > makes one attempt for limit 0',
+        'api/plan/validate/workflow.test.ts > rules > %s',
       ],
     ],
     [
@@ -220,7 +220,7 @@ export const ORIGINAL: readonly Chapter[] = [
         `${VALUES} > placeholders > that cannot work are refused at admission: %s`,
         `${VALUES} > a value > takes its type where it is a whole unquoted scalar, and is text where it is quoted`,
         `${VALUES} > placeholders > leave all other braces and parentheses as they are`,
-        'api/render.test.ts > renderString > %s is refused',
+        'api/plan/template/render.test.ts > renderString > %s is refused',
         `${RENDER} > renderString > a value that looks like a placeholder is not filled in again`,
         `${RENDER} > renderDocuments > an unquoted placeholder takes the type of the value, all others are text`,
       ],
@@ -294,7 +294,7 @@ export const ORIGINAL: readonly Chapter[] = [
         `${UNDO} > a revert > undoes by rollbacks of any type and by inverses, the last first, and lists what it cannot undo`,
         `${E2E} > revert > runs custom rollbacks in reverse, frees the plan for another run, and cannot be done twice`,
         `${REVERT} > revert > stops at the first failure, lists what is left, and goes on there the next time`,
-        'crd-bridge/execution/revert-target.test.ts > the target of a revert > is the newest run that still has effects, unless forced',
+        'crd-bridge/plan/start/revert-target.test.ts > the target of a revert > is the newest run that still has effects, unless forced',
       ],
     ],
     [
@@ -308,7 +308,7 @@ export const ORIGINAL: readonly Chapter[] = [
       'size of status and of payloads',
       [
         `${RUNS} > an execution > carries a parameter of a megabyte to its action, and its history does not carry it`,
-        'crd-bridge/execution/size-guard.test.ts > at its smallest tells every phase of the largest run admitted',
+        'crd-bridge/plan/status/size-guard.test.ts > at its smallest tells every phase of the largest run admitted',
         `${E2E} > a large stage > shows every action in status, although no step and no result carries them all`,
       ],
     ],
@@ -340,9 +340,9 @@ export const ORIGINAL: readonly Chapter[] = [
     [
       'names: shortened with a hash, never cut',
       [
-        'api/naming.test.ts > shorten > gives two long names with the same beginning different results',
+        'api/plan/naming.test.ts > shorten > gives two long names with the same beginning different results',
         `${E2E} > names > may be as long as Kubernetes allows`,
-        'api/validate/static.test.ts > names that parameters make > are too long',
+        'api/plan/validate/static.test.ts > names that parameters make > are too long',
       ],
     ],
     [
@@ -350,7 +350,7 @@ export const ORIGINAL: readonly Chapter[] = [
       [
         `${UNDO} > an action whose object is refused > by a policy fails at once and says what the policy said; by a webhook that is away it is tried again`,
         `${OBJECT} > bad input > names the missing right on 403`,
-        'activities/attempt.test.ts > what ends an action without its effect > tries again when the API is away, keeping the round',
+        'activities/core/attempt.test.ts > what ends an action without its effect > tries again when the API is away, keeping the round',
       ],
     ],
     [
@@ -370,8 +370,8 @@ export const ORIGINAL: readonly Chapter[] = [
       [
         `${UNDO} > a revert > undoes what may have happened, leaves out what did not, and takes a Canceled run for a Cancelled one`,
         `${RUNS} > an execution > is marked, then takes its plan, then starts; and the plan is free before it has ended`,
-        'crd-bridge/execution/revert-target.test.ts > the target of a revert > that is %s',
-        'client/import/import.test.ts > executions > that are %s are never written again: creating one would start the plan',
+        'crd-bridge/plan/start/revert-target.test.ts > the target of a revert > that is %s',
+        'client/cli/plan/import/import.test.ts > executions > that are %s are never written again: creating one would start the plan',
       ],
     ],
   ]),
@@ -421,7 +421,7 @@ export const ORIGINAL: readonly Chapter[] = [
       'no value becomes code, none is expanded twice',
       [
         `${VALUES} > a value > of any content lands as one value: in a URL, a header, a JSON body and a manifest`,
-        'api/render.property.test.ts > a value of any content lands as data > in a structured template [SEC8]',
+        'api/plan/template/render.property.test.ts > a value of any content lands as data > in a structured template [SEC8]',
         `${RENDER} > renderString > a value that looks like a placeholder is not filled in again`,
       ],
     ],
@@ -429,15 +429,15 @@ export const ORIGINAL: readonly Chapter[] = [
       'HTTP goes only where it may, reads within bounds',
       [
         `${ACTS} > requests > succeed, are retried or fail by their answer, and keep it`,
-        'activities/egress.test.ts > connections > goes to the address that was checked',
-        'activities/egress.test.ts > connections > resolves once, so that a second answer has no say [SEC5]',
+        'activities/core/egress.test.ts > connections > goes to the address that was checked',
+        'activities/core/egress.test.ts > connections > resolves once, so that a second answer has no say [SEC5]',
         `${HTTP} > answers > reads no more than it keeps use for [SEC7]`,
       ],
     ],
     [
       'actions act as an account of the namespace, ownership can be respected',
       [
-        'activities/attempt.test.ts > what ends an action without its effect > acts as the service account in the namespace of the plan',
+        'activities/core/attempt.test.ts > what ends an action without its effect > acts as the service account in the namespace of the plan',
         `${OBJECT} > Apply > respects ownership with force: false`,
       ],
     ],
@@ -463,7 +463,7 @@ export const ORIGINAL: readonly Chapter[] = [
       [
         `${ACTS} > a secret in a header > is in no status, event, history, log or object that is kept`,
         `${HTTP} > secrets > appear in nothing that is reported [SEC9]`,
-        'api/compile.test.ts > bodies > stay out when they carry a secret',
+        'api/plan/snapshot/compile.test.ts > bodies > stay out when they carry a secret',
       ],
     ],
   ]),

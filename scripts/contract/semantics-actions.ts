@@ -104,7 +104,7 @@ export const SEMANTICS_ACTIONS: readonly Chapter[] = [
       'an undo restores only fields of this action that still hold its values, else Conflict',
       [
         `${OBJECT} > Apply > does not undo over a later change of the same field`,
-        'activities/restore.test.ts > planRestore > names field, expected and found when somebody else changed a field since',
+        'activities/actions/objects/restore.test.ts > planRestore > names field, expected and found when somebody else changed a field since',
       ],
     ],
     [
@@ -222,7 +222,7 @@ export const SEMANTICS_ACTIONS: readonly Chapter[] = [
         `${NET} > Subscription > warns when a cluster that is out of reach cannot confirm the stop`,
         `${FAILOVER} > a failover > away from a cluster out of reach says StopUnconfirmed: a condition, an Event, and the workload runs on`,
         `${TRAPS} > a removal > from a cluster out of reach leaves the workload running, on undo too`,
-        'crd-bridge/execution/projection.test.ts > a stop that a cluster did not confirm > is a condition as soon as it is known, and stays beyond the end',
+        'crd-bridge/plan/status/projection.test.ts > a stop that a cluster did not confirm > is a condition as soon as it is known, and stays beyond the end',
       ],
     ],
     [
@@ -265,7 +265,7 @@ export const SEMANTICS_ACTIONS: readonly Chapter[] = [
       [
         `${TARGET} > actions with a target > act on that cluster only, and are undone there`,
         `${TARGET} > actions with a target > are retried while the cluster is dead, saying which one it is, and succeed when it is back`,
-        'activities/target-kubeconfig.test.ts > a kubeconfig of somebody else > is refused with %s %j',
+        'activities/core/target-kubeconfig.test.ts > a kubeconfig of somebody else > is refused with %s %j',
       ],
     ],
     [
@@ -278,7 +278,7 @@ export const SEMANTICS_ACTIONS: readonly Chapter[] = [
     [
       'Notify: delivered or not, never a secret in it',
       [
-        'activities/notify.test.ts > messages over HTTP > Webhook: what runs, where, and the text; headers from Secrets',
+        'activities/actions/notify/notify.test.ts > messages over HTTP > Webhook: what runs, where, and the text; headers from Secrets',
         `${STEPS} > a message that is not required > is passed over when it cannot be delivered, and what depends on it goes on`,
       ],
     ],
@@ -301,7 +301,7 @@ export const SEMANTICS_ACTIONS: readonly Chapter[] = [
         `${NEST} > plans that nest each other > are refused when they lead back, and Invalid when a workflow makes them`,
         `${NEST} > plans that nest each other > five deep run, six deep do not, whatever their names come from`,
         `${STEPS} > a nested plan > is ended by a cancel, which waits for that`,
-        'api/validate/nesting.test.ts > plans that run plans > may not run %s',
+        'api/plan/validate/nesting.test.ts > plans that run plans > may not run %s',
       ],
     ],
     [
@@ -319,7 +319,7 @@ export const SEMANTICS_ACTIONS: readonly Chapter[] = [
         `${TRAPS} > a cluster that cannot be looked into > is judged by its Description alone, and the message says so and why`,
         `${TRAPS} > drift, which nobody repairs > to no replicas at all is not ready, nor is a workload whose controller has not answered`,
         `${TRAPS} > drift, which nobody repairs > is told, by place and without values`,
-        'activities/child-readiness.test.ts > readiness > %s is waited for',
+        'activities/actions/clusternet/child-readiness.test.ts > readiness > %s is waited for',
       ],
     ],
     [
@@ -334,7 +334,7 @@ export const SEMANTICS_ACTIONS: readonly Chapter[] = [
       'Localization: equal priority of another one on the hub or in the plan warns',
       [
         `${TRAPS} > Localizations of equal priority > are told: which of them wins is chance`,
-        'api/validate/static.test.ts > Localizations of one plan > warn when chance decides which of them wins',
+        'api/plan/validate/static.test.ts > Localizations of one plan > warn when chance decides which of them wins',
       ],
     ],
     [

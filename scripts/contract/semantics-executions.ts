@@ -37,7 +37,7 @@ export const SEMANTICS_EXECUTIONS: readonly Chapter[] = [
       [
         `${RUNS} > an execution > is marked, then takes its plan, then starts; and the plan is free before it has ended`,
         `${CONTROL} > an object without a run > is admitted, started and recorded, and looked at once more if nothing is heard`,
-        'crd-bridge/execution/replicas.test.ts > a start > takes the plan, starts the run and records it',
+        'crd-bridge/plan/replicas.test.ts > a start > takes the plan, starts the run and records it',
       ],
     ],
     [
@@ -93,7 +93,7 @@ export const SEMANTICS_EXECUTIONS: readonly Chapter[] = [
       'what another controller began is not taken over',
       [
         `${GATES} > an execution of the previous controller > is one without a stamp that already has a phase`,
-        'crd-bridge/execution/replicas.test.ts > a cancel of an execution that is not ours > ends it as abandoned: what another controller has done is not known',
+        'crd-bridge/plan/replicas.test.ts > a cancel of an execution that is not ours > ends it as abandoned: what another controller has done is not known',
         `${TAKEOVER} > begins nothing while the original runs, and takes over what it has left when it stops`,
         `${CONTROL} > while another controller may act > nothing is begun, ended or let go that has no run of ours`,
         `${STATE} > what the original controller has left on a plan > is taken off with an abandoned execution: the lock, and its open row`,
@@ -104,7 +104,7 @@ export const SEMANTICS_EXECUTIONS: readonly Chapter[] = [
       [
         `${CONTROL} > an object with a run > is concluded when its run has closed or is lost`,
         `${CONTROL} > an object with a run > is left alone too when the Temporal that does not know it turns out to be a new one at the old address`,
-        'crd-bridge/execution/replicas.test.ts > a start that was interrupted after it took the plan > is not begun a second time in another Temporal, where nobody can know of the first [SEC12]',
+        'crd-bridge/plan/replicas.test.ts > a start that was interrupted after it took the plan > is not begun a second time in another Temporal, where nobody can know of the first [SEC12]',
         `${ACCIDENT} > while the bridge is away > what came too late, was lost, or lost its object is told when it is back, and nothing starts`,
         `${ACCIDENT} > while the bridge is away > a bridge that comes back to another Temporal changes nothing, and goes on when it finds the right one`,
         `${BRIDGE} > an execution whose run is in another Temporal > says so, changes nothing, and is deleted only when a person insists; its plan is freed with the run`,
@@ -117,7 +117,7 @@ export const SEMANTICS_EXECUTIONS: readonly Chapter[] = [
         'test/admission/reverted-deletion.test.ts > admission refuses to delete what is being reverted',
         'test/admission/reverted-deletion.test.ts > without admission the finalizer holds it until the revert has restored',
 
-        'crd-bridge/execution/snapshot-store.test.ts > [F1] costs one write at first, and the next run only says that it is used',
+        'crd-bridge/plan/start/snapshot-store.test.ts > [F1] costs one write at first, and the next run only says that it is used',
         `${OBJECT} > interruption > keeps large prior state compressed, and refuses what no Secret can hold`,
       ],
     ],
@@ -125,7 +125,7 @@ export const SEMANTICS_EXECUTIONS: readonly Chapter[] = [
       'more than 8 MiB is refused at start',
       [
         `${RUNS} > an execution > of more than 8 MiB is not started, and says what to do`,
-        'api/snapshot.test.ts > snapshot parts > refuses more than 8 MiB and says what to do',
+        'api/plan/snapshot/snapshot.test.ts > snapshot parts > refuses more than 8 MiB and says what to do',
       ],
     ],
     [
@@ -142,7 +142,7 @@ export const SEMANTICS_EXECUTIONS: readonly Chapter[] = [
         `${SEQUENCE} > failure policies > of workflow, stage and plan, in order and in parallel: the whole matrix`,
         `${RUNS} > an execution > is told in Events, whatever becomes of it`,
         `${PROJECTION} > the end > of an execution that never ran has all that a terminal status has`,
-        'api/progress.test.ts > summarize > counts every stage and workflow exactly once',
+        'api/plan/progress.test.ts > summarize > counts every stage and workflow exactly once',
       ],
     ],
     [
@@ -247,8 +247,8 @@ export const SEMANTICS_EXECUTIONS: readonly Chapter[] = [
         `${UNDO} > a revert > of an older run waits for the newer one, and needs force`,
         `${UNDO} > a revert > undoes what may have happened, leaves out what did not, and takes a Canceled run for a Cancelled one`,
 
-        'crd-bridge/execution/revert-target.test.ts > the target of a revert > that is %s',
-        'crd-bridge/execution/revert-target.test.ts > the target of a revert > is the newest run that still has effects, unless forced',
+        'crd-bridge/plan/start/revert-target.test.ts > the target of a revert > that is %s',
+        'crd-bridge/plan/start/revert-target.test.ts > the target of a revert > is the newest run that still has effects, unless forced',
         `${E2E} > revert > of a failed run undoes what was done`,
       ],
     ],
@@ -266,9 +266,9 @@ export const SEMANTICS_EXECUTIONS: readonly Chapter[] = [
       [
         `${UNDO} > a revert > undoes by rollbacks of any type and by inverses, the last first, and lists what it cannot undo`,
 
-        'activities/attempt.test.ts > undo, settle and capture > undoes with the custom rollback where there is one, under the key of what is undone',
-        'api/undo.test.ts > planUndo > decides about %s',
-        'api/compile.test.ts > capture > lets a rollback without a type inherit the type of its action',
+        'activities/core/attempt.test.ts > undo, settle and capture > undoes with the custom rollback where there is one, under the key of what is undone',
+        'api/plan/undo/undo.test.ts > planUndo > decides about %s',
+        'api/plan/snapshot/compile.test.ts > capture > lets a rollback without a type inherit the type of its action',
       ],
     ],
     [
@@ -362,9 +362,9 @@ export const SEMANTICS_EXECUTIONS: readonly Chapter[] = [
     [
       'above 800 KiB bodies go first, then messages, never phases',
       [
-        'crd-bridge/execution/size-guard.test.ts > leaves out bodies first',
-        'crd-bridge/execution/size-guard.test.ts > then messages, and never phases, reasons or the message of the run',
-        'crd-bridge/execution/size-guard.test.ts > at its smallest tells every phase of the largest run admitted',
+        'crd-bridge/plan/status/size-guard.test.ts > leaves out bodies first',
+        'crd-bridge/plan/status/size-guard.test.ts > then messages, and never phases, reasons or the message of the run',
+        'crd-bridge/plan/status/size-guard.test.ts > at its smallest tells every phase of the largest run admitted',
       ],
     ],
     [
@@ -373,8 +373,8 @@ export const SEMANTICS_EXECUTIONS: readonly Chapter[] = [
         `${RUNS} > an execution > carries a parameter of a megabyte to its action, and its history does not carry it`,
         `${ACTS} > a secret in a header > is in no status, event, history, log or object that is kept`,
 
-        'api/compile.test.ts > bodies > stay out of the run when they are too large in sum',
-        'api/compile.test.ts > bodies > stay out when they carry a secret',
+        'api/plan/snapshot/compile.test.ts > bodies > stay out of the run when they are too large in sum',
+        'api/plan/snapshot/compile.test.ts > bodies > stay out when they carry a secret',
       ],
     ],
     [
@@ -389,7 +389,7 @@ export const SEMANTICS_EXECUTIONS: readonly Chapter[] = [
         `${STRANGE} > line ends of Windows, a byte order mark and emoji are let in, and arrive`,
         `${STRANGE} > the bridge has lived through all of it [SEC11]`,
         'test/admission/fuzz.test.ts > stories that the data model allows are let in whole',
-        'client/manifests/manifests.test.ts > hostile files > %s',
+        'client/cli/plan/manifests/manifests.test.ts > hostile files > %s',
       ],
     ],
     [

@@ -37,7 +37,7 @@ export const SEMANTICS_PLANS: readonly Chapter[] = [
       'YAML of both generations is taken: flat and nested bodies, a multiplier as text or number, both kinds of placeholder',
       [
         `${CHECK} > valid workflows > as the original wrote them: nested bodies, a multiplier as text, both kinds of placeholder`,
-        'activities/overrides.test.ts > bodies > gives the same from both forms',
+        'activities/actions/clusternet/overrides.test.ts > bodies > gives the same from both forms',
         'test/contract/samples.test.ts > samples > of %s are taken as they are, run, and are reverted',
         'test/contract/samples.test.ts > samples > of %s are taken as they are, with executions that are files too',
         'test/contract/samples.test.ts > samples > with %s are refused, and told why',
@@ -47,7 +47,7 @@ export const SEMANTICS_PLANS: readonly Chapter[] = [
       'Canceled is read as Cancelled',
       [
         `${UNDO} > a revert > undoes what may have happened, leaves out what did not, and takes a Canceled run for a Cancelled one`,
-        'crd-bridge/execution/revert-target.test.ts > the target of a revert > that is %s',
+        'crd-bridge/plan/start/revert-target.test.ts > the target of a revert > that is %s',
       ],
     ],
     [
@@ -57,7 +57,7 @@ export const SEMANTICS_PLANS: readonly Chapter[] = [
     [
       'without a mode, comparisons on it are true',
       [
-        'api/when.test.ts > evaluateWhen > without a mode comparisons on it are true: %s is %s',
+        'api/plan/when/when.test.ts > evaluateWhen > without a mode comparisons on it are true: %s is %s',
         `${MODES} > without a mode > comparisons on it are true, in both spellings`,
       ],
     ],
@@ -66,7 +66,7 @@ export const SEMANTICS_PLANS: readonly Chapter[] = [
       [
         `${APART} > a plan > that names no account is not Ready, says what to do, and starts nothing`,
         `${ATTEMPT} > what ends an action without its effect > fails without a service account unless the controller may act itself`,
-        'crd-bridge/execution/account.test.ts > is the plan’s, else the default of the bridge, else the controller’s where that is allowed',
+        'crd-bridge/plan/start/account.test.ts > is the plan’s, else the default of the bridge, else the controller’s where that is allowed',
       ],
     ],
     [
@@ -74,9 +74,9 @@ export const SEMANTICS_PLANS: readonly Chapter[] = [
       [
         `${ACTS} > requests > succeed, are retried or fail by their answer, and keep it`,
 
-        'activities/egress.test.ts > addresses that are never reached by default > refuses %s [SEC5]',
-        'activities/egress.test.ts > addresses that are never reached by default > allows %s without a list',
-        "activities/egress.test.ts > connections > refuses the cluster's own API when its URL holds a name [SEC5]",
+        'activities/core/egress.test.ts > addresses that are never reached by default > refuses %s [SEC5]',
+        'activities/core/egress.test.ts > addresses that are never reached by default > allows %s without a list',
+        "activities/core/egress.test.ts > connections > refuses the cluster's own API when its URL holds a name [SEC5]",
       ],
     ],
     [
@@ -95,7 +95,7 @@ export const SEMANTICS_PLANS: readonly Chapter[] = [
         `${RUNS} > a plan > and workflow say in Ready what was looked at, and change its time with its status only`,
         `${PARTS} > kubectl > waits for Finished on failure too`,
         `${E2E} > an execution > runs, reports everything in status, and leaves the plan Executed`,
-        'crd-bridge/kinds/status.test.ts > a plan > is Ready or Invalid, and says why',
+        'crd-bridge/plan/kinds/status.test.ts > a plan > is Ready or Invalid, and says why',
       ],
     ],
     [
@@ -142,15 +142,15 @@ export const SEMANTICS_PLANS: readonly Chapter[] = [
       'a mode decides conditions, placeholders and hooks; a plan takes an upgrade and a deletion after an install',
       [
         `${MODES} > a mode > decides conditions, hooks and placeholders; the plan takes an upgrade and a deletion after an install`,
-        'api/hooks.test.ts > hooks > run in mode %s: %s',
-        'crd-bridge/execution/plan-state.test.ts > the end on a plan > is Ready again after a deletion, and Executed by what was there before when that is reverted',
+        'api/plan/order/hooks.test.ts > hooks > run in mode %s: %s',
+        'crd-bridge/plan/lock/plan-state.test.ts > the end on a plan > is Ready again after a deletion, and Executed by what was there before when that is reverted',
       ],
     ],
     [
       'mode Delete takes apart in reverse what a workflow applies, leaves alone what it cannot take back, and can be reverted',
       [
-        'api/delete-mode.test.ts > mode Delete > takes apart in reverse order what a workflow creates and applies',
-        'api/delete-mode.test.ts > mode Delete > keeps approvals first and hooks in their place, and leaves out what it cannot take back',
+        'api/plan/actions/delete-mode.test.ts > mode Delete > takes apart in reverse order what a workflow creates and applies',
+        'api/plan/actions/delete-mode.test.ts > mode Delete > keeps approvals first and hooks in their place, and leaves out what it cannot take back',
         `${MODES} > a mode > Delete takes apart what a workflow applies, says what it leaves, and a Revert brings it back`,
       ],
     ],
@@ -222,7 +222,7 @@ export const SEMANTICS_PLANS: readonly Chapter[] = [
       [
         `${VALUES} > parameters > that nobody knows or uses are warned of, and are let in`,
         `${PLAN} > parameters > that nobody knows are most likely misspelt`,
-        'api/validate/static.test.ts > unused parameters > are told, each where it is declared',
+        'api/plan/validate/static.test.ts > unused parameters > are told, each where it is declared',
       ],
     ],
     [
@@ -246,8 +246,8 @@ export const SEMANTICS_PLANS: readonly Chapter[] = [
         `${VALUES} > placeholders > that cannot work are refused at admission: %s`,
         `${VALUES} > placeholders > leave all other braces and parentheses as they are`,
 
-        'api/placeholders.test.ts > findPlaceholders > is an error: %s',
-        'api/placeholders.test.ts > findPlaceholders > stays literal: %s',
+        'api/plan/template/placeholders.test.ts > findPlaceholders > is an error: %s',
+        'api/plan/template/placeholders.test.ts > findPlaceholders > stays literal: %s',
         `${RENDER} > renderValue > shell and Kubernetes variables survive`,
       ],
     ],
@@ -257,9 +257,9 @@ export const SEMANTICS_PLANS: readonly Chapter[] = [
         `${VALUES} > placeholders > without a value fail the execution before any action, where nobody has looked before`,
         `${VALUES} > placeholders > that cannot work are refused at admission: %s`,
 
-        'api/compile.test.ts > parameters > fails before any action runs: missing, wrongly typed, undefined',
-        'api/compile.test.ts > outputs > refuses outputs of unknown and of later actions',
-        'api/validate/static.test.ts > outputs > that it can never have: %s',
+        'api/plan/snapshot/compile.test.ts > parameters > fails before any action runs: missing, wrongly typed, undefined',
+        'api/plan/snapshot/compile.test.ts > outputs > refuses outputs of unknown and of later actions',
+        'api/plan/validate/static.test.ts > outputs > that it can never have: %s',
       ],
     ],
     [
@@ -267,8 +267,8 @@ export const SEMANTICS_PLANS: readonly Chapter[] = [
       [
         `${VALUES} > a value > of any content lands as one value: in a URL, a header, a JSON body and a manifest`,
 
-        'api/render.property.test.ts > a value of any content lands as data > in a manifest [SEC8]',
-        'api/render.property.test.ts > a value of any content lands as data > in a JSON body [SEC8]',
+        'api/plan/template/render.property.test.ts > a value of any content lands as data > in a manifest [SEC8]',
+        'api/plan/template/render.property.test.ts > a value of any content lands as data > in a JSON body [SEC8]',
         `${RENDER} > renderString > a value that looks like a placeholder is not filled in again`,
       ],
     ],
@@ -285,7 +285,7 @@ export const SEMANTICS_PLANS: readonly Chapter[] = [
         `${VALUES} > a value > of any content lands as one value: in a URL, a header, a JSON body and a manifest`,
         `${VALUES} > a value > may be the host of a URL, and then has to make a valid one`,
         `${RENDER} > renderUrl > %s`,
-        'api/render.property.test.ts > a value of any content lands as data > in path and query of a URL [SEC8]',
+        'api/plan/template/render.property.test.ts > a value of any content lands as data > in path and query of a URL [SEC8]',
       ],
     ],
     [
@@ -315,13 +315,13 @@ export const SEMANTICS_PLANS: readonly Chapter[] = [
       'cycles and unknown names are errors',
       [
         `${RULES} > a plan > with %s is refused`,
-        'api/graph.test.ts > checkGraph > finds the cycle that an added edge closes',
+        'api/core/graph.test.ts > checkGraph > finds the cycle that an added edge closes',
       ],
     ],
     [
       'which stages could run together is shown',
       [
-        'client/render/waves.test.ts > stages that could run together > are those whose dependencies are all done',
+        'client/cli/plan/render/waves.test.ts > stages that could run together > are those whose dependencies are all done',
         'test/e2e/cli.test.ts > drover > shows which stages could run together',
       ],
     ],
@@ -344,7 +344,7 @@ export const SEMANTICS_PLANS: readonly Chapter[] = [
       [
         `${SEQUENCE} > conditions > that are false satisfy who depends on the skipped, for stages and actions alike`,
 
-        'api/when.test.ts > evaluateWhen > %s is %s',
+        'api/plan/when/when.test.ts > evaluateWhen > %s is %s',
         `${E2E} > an execution > evaluates conditions of actions over outputs, in both spellings`,
       ],
     ],

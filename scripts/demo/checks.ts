@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util';
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { ActionStatus, DRPlanExecution } from '../../api/types.js';
+import type { ActionStatus, DRPlanExecution } from '../../api/plan/types.js';
 import type { Effects } from '../../examples/traffic-manager/server.js';
 import type { KubeClient } from '../../kube/client.js';
 import { readEffects, readExecution, readJobs, readPlan, readShop } from './shop.js';

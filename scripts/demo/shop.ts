@@ -1,6 +1,6 @@
 /** What the switchover example changes, as it can be read back. */
-import { API_VERSION, PLURALS } from '../../api/group.js';
-import type { DRPlan, DRPlanExecution } from '../../api/types.js';
+import { API_VERSION, PLURALS } from '../../api/core/group.js';
+import type { DRPlan, DRPlanExecution } from '../../api/plan/types.js';
 import type { Effects, TrafficState } from '../../examples/traffic-manager/server.js';
 import type { KubeClient } from '../../kube/client.js';
 import type { KubeObject } from '../../kube/object.js';

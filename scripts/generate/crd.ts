@@ -1,10 +1,10 @@
 import type { z } from 'zod';
-import { GROUP, PLURALS, POLICY_PLURAL, VERSION } from '../../api/group.js';
-import type { Kind } from '../../api/group.js';
-import { executionSpecSchema, executionStatusSchema } from '../../api/schema/execution.js';
-import { planSpecSchema, planStatusSchema } from '../../api/schema/plan.js';
-import { policySpecSchema } from '../../api/schema/policy.js';
-import { workflowSpecSchema, workflowStatusSchema } from '../../api/schema/workflow.js';
+import { GROUP, PLURALS, POLICY_PLURAL, VERSION } from '../../api/core/group.js';
+import type { Kind } from '../../api/core/group.js';
+import { executionSpecSchema, executionStatusSchema } from '../../api/plan/schema/execution.js';
+import { planSpecSchema, planStatusSchema } from '../../api/plan/schema/plan.js';
+import { policySpecSchema } from '../../api/plan/schema/policy.js';
+import { workflowSpecSchema, workflowStatusSchema } from '../../api/plan/schema/workflow.js';
 import { structuralSchema } from './structural.js';
 import type { StructuralSchema } from './structural.js';
 

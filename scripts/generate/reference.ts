@@ -1,4 +1,4 @@
-import { API_VERSION } from '../../api/group.js';
+import { API_VERSION } from '../../api/core/group.js';
 import { kindSchema, pluralOf } from './crd.js';
 import type { KindRow } from './crd.js';
 import type { StructuralSchema } from './structural.js';

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
-import { createGlobalizationHandler } from '../../activities/globalization.js';
-import type { GlobalizationAction } from '../../api/types.js';
+import { createGlobalizationHandler } from '../../activities/actions/clusternet/globalization.js';
+import type { GlobalizationAction } from '../../api/plan/types.js';
 import type { KubeObject } from '../../kube/object.js';
 import { containing, openBench, startLife } from '../support/attempts.js';
 import type { Bench, Life } from '../support/attempts.js';

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
-import { createHelmChartHandler } from '../../activities/helm-chart.js';
-import { createLocalizationHandler } from '../../activities/localization.js';
-import type { HelmChartAction } from '../../api/types.js';
+import { createHelmChartHandler } from '../../activities/actions/clusternet/helm-chart.js';
+import { createLocalizationHandler } from '../../activities/actions/clusternet/localization.js';
+import type { HelmChartAction } from '../../api/plan/types.js';
 import type { KubeObject } from '../../kube/object.js';
 import { containing, openBench, startLife } from '../support/attempts.js';
 import type { Bench, Life } from '../support/attempts.js';

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
-import { createKubernetesResourceHandler } from '../../activities/kubernetes-resource.js';
-import type { Action } from '../../api/types.js';
+import { createKubernetesResourceHandler } from '../../activities/actions/objects/kubernetes-resource.js';
+import type { Action } from '../../api/plan/types.js';
 import type { KubeObject } from '../../kube/object.js';
 import { containing, matching, openBench, startLife } from '../support/attempts.js';
 import type { Bench, Life } from '../support/attempts.js';

@@ -1,9 +1,9 @@
 /** Subscriptions per cluster, through bridge, Temporal and worker, against the simulator of Clusternet. */
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
-import { createSubscriptionHandler } from '../../activities/subscription.js';
-import { perCluster } from '../../activities/subscription-clusters.js';
-import { ANNOTATIONS, API_VERSION } from '../../api/group.js';
-import type { Action, DRPlanExecution } from '../../api/types.js';
+import { createSubscriptionHandler } from '../../activities/actions/clusternet/subscription.js';
+import { perCluster } from '../../activities/actions/clusternet/subscription-clusters.js';
+import { ANNOTATIONS, API_VERSION } from '../../api/core/group.js';
+import type { Action, DRPlanExecution } from '../../api/plan/types.js';
 import type { KubeObject } from '../../kube/object.js';
 import { containing, openBench, startLife } from '../support/attempts.js';
 import type { Bench } from '../support/attempts.js';

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
-import { createWaitHandler } from '../../activities/wait.js';
+import { createWaitHandler } from '../../activities/actions/wait/wait.js';
 import { createWatchPool } from '../../kube/watch-pool.js';
-import type { WaitAction } from '../../api/types.js';
+import type { WaitAction } from '../../api/plan/types.js';
 import type { KubeObject } from '../../kube/object.js';
 import { openBench, startLife } from '../support/attempts.js';
 import type { Bench } from '../support/attempts.js';

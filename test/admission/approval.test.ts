@@ -2,9 +2,9 @@
 import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, expect, inject, it } from 'vitest';
-import { pendingApprovals } from '../../api/approval.js';
-import { ANNOTATIONS, API_VERSION } from '../../api/group.js';
-import type { ApprovalAction, DRPlanExecution } from '../../api/types.js';
+import { pendingApprovals } from '../../api/plan/actions/approval.js';
+import { ANNOTATIONS, API_VERSION } from '../../api/core/group.js';
+import type { ApprovalAction, DRPlanExecution } from '../../api/plan/types.js';
 import { openStack, unique } from '../support/stack.js';
 import type { Stack } from '../support/stack.js';
 

@@ -1,8 +1,8 @@
 /** Requests to the API server whose warnings matter. */
 import { request } from 'undici';
 import { inject } from 'vitest';
-import { GROUP, PLURALS, VERSION } from '../../api/group.js';
-import type { Kind } from '../../api/group.js';
+import { GROUP, PLURALS, VERSION } from '../../api/core/group.js';
+import type { Kind } from '../../api/core/group.js';
 import { loadKubeConfig } from '../../kube/config.js';
 import { endpointOf } from '../../kube/transport.js';
 

@@ -1,7 +1,7 @@
 /** What somebody still needs cannot be deleted by mistake, and a namespace can always go. */
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { API_VERSION } from '../../api/group.js';
-import type { Kind } from '../../api/group.js';
+import { API_VERSION } from '../../api/core/group.js';
+import type { Kind } from '../../api/core/group.js';
 import { startRecorder } from '../support/recorder.js';
 import type { Recorder } from '../support/recorder.js';
 import { http, openStack, poll, unique } from '../support/stack.js';

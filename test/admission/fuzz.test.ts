@@ -5,9 +5,9 @@
  */
 import fc from 'fast-check';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { API_VERSION } from '../../api/group.js';
-import type { Kind } from '../../api/group.js';
-import type { DRPlan, DRWorkflow } from '../../api/types.js';
+import { API_VERSION } from '../../api/core/group.js';
+import type { Kind } from '../../api/core/group.js';
+import type { DRPlan, DRWorkflow } from '../../api/plan/types.js';
 import { condition, http, openStack, poll, unique } from '../support/stack.js';
 import type { Stack } from '../support/stack.js';
 import { diceOf } from '../fuzz/dice.js';

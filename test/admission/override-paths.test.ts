@@ -1,7 +1,7 @@
 /** Warnings about JSON patches whose path does not exist, as the API server tells them. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import type { Kind } from '../../api/group.js';
-import type { Action } from '../../api/types.js';
+import type { Kind } from '../../api/core/group.js';
+import type { Action } from '../../api/plan/types.js';
 import { createAccount, grant } from '../support/accounts.js';
 import { openSites } from '../support/sites.js';
 import type { Sites } from '../support/sites.js';

@@ -1,7 +1,7 @@
 /** What a revert restores from belongs to its target: that stays until the revert has ended, with admission and without. */
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { ANNOTATIONS, API_VERSION } from '../../api/group.js';
-import type { DRPlanExecution } from '../../api/types.js';
+import { ANNOTATIONS, API_VERSION } from '../../api/core/group.js';
+import type { DRPlanExecution } from '../../api/plan/types.js';
 import type { KubeObject } from '../../kube/object.js';
 import { startRecorder } from '../support/recorder.js';
 import type { Recorder } from '../support/recorder.js';

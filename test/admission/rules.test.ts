@@ -1,8 +1,8 @@
 /** What admission refuses, what it lets in and what it warns of, as the API server tells it. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { ANNOTATIONS, API_VERSION } from '../../api/group.js';
-import type { Kind } from '../../api/group.js';
-import type { DRPlan, DRPlanExecution, DRWorkflow } from '../../api/types.js';
+import { ANNOTATIONS, API_VERSION } from '../../api/core/group.js';
+import type { Kind } from '../../api/core/group.js';
+import type { DRPlan, DRPlanExecution, DRWorkflow } from '../../api/plan/types.js';
 import { startRecorder } from '../support/recorder.js';
 import type { Recorder } from '../support/recorder.js';
 import { condition, http, openStack, poll, unique } from '../support/stack.js';

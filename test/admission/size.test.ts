@@ -1,7 +1,7 @@
 /** The largest objects are looked at in time. */
 import { afterAll, beforeAll, expect, inject, it } from 'vitest';
-import { API_VERSION } from '../../api/group.js';
-import type { DRPlanSpec } from '../../api/types.js';
+import { API_VERSION } from '../../api/core/group.js';
+import type { DRPlanSpec } from '../../api/plan/types.js';
 import { http, openStack } from '../support/stack.js';
 import type { Stack } from '../support/stack.js';
 import { ask } from './asking.js';

@@ -1,7 +1,7 @@
 /** Who asked for an execution and for its cancel is what the API server says, not what the object claims. */
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { ANNOTATIONS, API_VERSION } from '../../api/group.js';
-import type { DRPlanExecution } from '../../api/types.js';
+import { ANNOTATIONS, API_VERSION } from '../../api/core/group.js';
+import type { DRPlanExecution } from '../../api/plan/types.js';
 import { startRecorder } from '../support/recorder.js';
 import type { Recorder } from '../support/recorder.js';
 import { http, openStack, unique } from '../support/stack.js';

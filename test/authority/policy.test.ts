@@ -1,8 +1,8 @@
 /** What plans may do: at admission as far as it is written down, and in the worker for what is rendered. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { API_VERSION } from '../../api/group.js';
-import type { DRPolicySpec } from '../../api/schema/policy.js';
-import type { Action, Parameter } from '../../api/types.js';
+import { API_VERSION } from '../../api/core/group.js';
+import type { DRPolicySpec } from '../../api/plan/schema/policy.js';
+import type { Action, Parameter } from '../../api/plan/types.js';
 import type { KubeObject } from '../../kube/object.js';
 import { startRecorder } from '../support/recorder.js';
 import type { Recorder } from '../support/recorder.js';

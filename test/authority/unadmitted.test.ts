@@ -1,8 +1,8 @@
 /** A namespace in which admission is switched off: stamps and records in it are what objects claim, and count for nothing. */
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { pendingApprovals } from '../../api/approval.js';
-import { ANNOTATIONS, API_VERSION } from '../../api/group.js';
-import type { DRPlanExecution } from '../../api/types.js';
+import { pendingApprovals } from '../../api/plan/actions/approval.js';
+import { ANNOTATIONS, API_VERSION } from '../../api/core/group.js';
+import type { DRPlanExecution } from '../../api/plan/types.js';
 import type { KubeObject } from '../../kube/object.js';
 import { actionAt, openStack, poll } from '../support/stack.js';
 import type { Stack } from '../support/stack.js';

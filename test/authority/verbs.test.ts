@@ -2,9 +2,9 @@
 import { readFile } from 'node:fs/promises';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { parseAllDocuments } from 'yaml';
-import { pendingApprovals } from '../../api/approval.js';
-import { ANNOTATIONS, API_VERSION, GROUP } from '../../api/group.js';
-import type { Action, DRPlanExecution, DRPlanExecutionSpec } from '../../api/types.js';
+import { pendingApprovals } from '../../api/plan/actions/approval.js';
+import { ANNOTATIONS, API_VERSION, GROUP } from '../../api/core/group.js';
+import type { Action, DRPlanExecution, DRPlanExecutionSpec } from '../../api/plan/types.js';
 import type { KubeClient } from '../../kube/client.js';
 import type { KubeObject } from '../../kube/object.js';
 import { createAccount, grant } from '../support/accounts.js';

@@ -1,7 +1,7 @@
 /** The longest run that the contract admits. */
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { isTerminalItem } from '../../api/phase.js';
-import { stageWorkflowId } from '../../workflows/contract.js';
+import { isTerminalItem } from '../../api/core/phase.js';
+import { stageWorkflowId } from '../../workflows/plan/contract.js';
 import { startRecorder } from '../support/recorder.js';
 import type { Recorder } from '../support/recorder.js';
 import { http, openStack } from '../support/stack.js';

@@ -1,8 +1,8 @@
 /** Far more at once than a machine can do at once: nothing is lost, nothing happens twice, and a cancel does not wait. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
-import { isTerminalExecution } from '../../api/phase.js';
-import type { Action, DRPlanExecution, DRWorkflowSpec } from '../../api/types.js';
+import { isTerminalExecution } from '../../api/core/phase.js';
+import type { Action, DRPlanExecution, DRWorkflowSpec } from '../../api/plan/types.js';
 import { startRecorder } from '../support/recorder.js';
 import type { Recorder } from '../support/recorder.js';
 import { condition, http, openStack } from '../support/stack.js';

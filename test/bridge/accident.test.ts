@@ -1,9 +1,9 @@
 /** A failover never starts by accident, late or twice (plan semantics, §5), on the real servers. */
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
-import { API_VERSION } from '../../api/group.js';
-import type { DRPlanExecution } from '../../api/types.js';
+import { API_VERSION } from '../../api/core/group.js';
+import type { DRPlanExecution } from '../../api/plan/types.js';
 import type { KubeObject } from '../../kube/object.js';
-import { taskQueues, WORKFLOW_TYPES } from '../../workflows/contract.js';
+import { taskQueues, WORKFLOW_TYPES } from '../../workflows/plan/contract.js';
 import { heal, kill } from '../support/parts.js';
 import { startRecorder } from '../support/recorder.js';
 import type { Recorder } from '../support/recorder.js';

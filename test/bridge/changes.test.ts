@@ -1,10 +1,10 @@
 /** Updates that carry less than a whole stage: what changed, or that all was told (plan semantics, §6 Mirror). */
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import type { DRPlanExecutionStatus, StageStatus } from '../../api/types.js';
-import type { MirrorUpdate, RunIdentity } from '../../workflows/contract.js';
-import { followChanges } from '../../workflows/changes.js';
-import { applyMirror } from '../../crd-bridge/execution/projection.js';
+import type { DRPlanExecutionStatus, StageStatus } from '../../api/plan/types.js';
+import type { MirrorUpdate, RunIdentity } from '../../workflows/plan/contract.js';
+import { followChanges } from '../../workflows/plan/changes.js';
+import { applyMirror } from '../../crd-bridge/plan/status/projection.js';
 
 const now = '2026-01-01T00:00:00.000Z';
 const fresh = (): StageStatus => ({

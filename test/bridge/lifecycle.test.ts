@@ -1,13 +1,13 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { ANNOTATIONS, API_VERSION, LABELS } from '../../api/group.js';
-import type { DRPlanExecution } from '../../api/types.js';
-import type { RunInput } from '../../workflows/contract.js';
+import { ANNOTATIONS, API_VERSION, LABELS } from '../../api/core/group.js';
+import type { DRPlanExecution } from '../../api/plan/types.js';
+import type { RunInput } from '../../workflows/plan/contract.js';
 import { condition, http, openStack, poll, unique } from '../support/stack.js';
 import type { KubeObject } from '../../kube/object.js';
 import type { Stack } from '../support/stack.js';
 import { startRecorder } from '../support/recorder.js';
 import type { Recorder } from '../support/recorder.js';
-import { smallestStatus } from '../../crd-bridge/execution/size-guard.js';
+import { smallestStatus } from '../../crd-bridge/plan/status/size-guard.js';
 import { startReplica } from './replica.js';
 import type { Replica } from './replica.js';
 

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { API_VERSION } from '../../api/group.js';
-import type { DRPlanExecution } from '../../api/types.js';
+import { API_VERSION } from '../../api/core/group.js';
+import type { DRPlanExecution } from '../../api/plan/types.js';
 import type { KubeObject } from '../../kube/object.js';
 import { openStack, poll } from '../support/stack.js';
 import type { Stack } from '../support/stack.js';

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { API_VERSION } from '../../api/group.js';
-import type { DRPlan, DRPlanExecution, DRPlanStatus } from '../../api/types.js';
+import { API_VERSION } from '../../api/core/group.js';
+import type { DRPlan, DRPlanExecution, DRPlanStatus } from '../../api/plan/types.js';
 import { createStatusWriter } from '../../crd-bridge/core/status-writer.js';
 import type { StatusWriter } from '../../crd-bridge/core/status-writer.js';
 import { createInformer } from '../../kube/informer.js';

@@ -2,8 +2,8 @@
 import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, expect, inject, it } from 'vitest';
-import { API_VERSION, FINALIZERS, GROUP } from '../../api/group.js';
-import type { DRPlan, DRPlanExecution } from '../../api/types.js';
+import { API_VERSION, FINALIZERS, GROUP } from '../../api/core/group.js';
+import type { DRPlan, DRPlanExecution } from '../../api/plan/types.js';
 import { heal, kill } from '../support/parts.js';
 import { startRecorder } from '../support/recorder.js';
 import type { Recorder } from '../support/recorder.js';

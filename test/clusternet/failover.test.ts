@@ -1,7 +1,7 @@
 /** A plan moves an application between two member clusters and back, seen in the clusters themselves. */
 import { spawn } from 'node:child_process';
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
-import type { Action, DRPlanExecution } from '../../api/types.js';
+import type { Action, DRPlanExecution } from '../../api/plan/types.js';
 import type { KubeObject } from '../../kube/object.js';
 import { actionAt, condition, openStack, unique } from '../support/stack.js';
 import type { Stack } from '../support/stack.js';

@@ -3,9 +3,9 @@
  * of it.
  */
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
-import { createLocalizationHandler } from '../../activities/localization.js';
-import { createSubscriptionHandler } from '../../activities/subscription.js';
-import type { LocalizationAction, SubscriptionAction } from '../../api/types.js';
+import { createLocalizationHandler } from '../../activities/actions/clusternet/localization.js';
+import { createSubscriptionHandler } from '../../activities/actions/clusternet/subscription.js';
+import type { LocalizationAction, SubscriptionAction } from '../../api/plan/types.js';
 import type { KubeObject } from '../../kube/object.js';
 import { containing, matching, openBench, startLife } from '../support/attempts.js';
 import type { Bench, Life } from '../support/attempts.js';

@@ -2,7 +2,7 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
-import type { Action, ActionStatus, DRPlanExecution } from '../../api/types.js';
+import type { Action, ActionStatus, DRPlanExecution } from '../../api/plan/types.js';
 import { podAnnotations } from '../../local/fake-node/stages.js';
 import { startRecorder } from '../support/recorder.js';
 import type { Recorder } from '../support/recorder.js';

@@ -1,6 +1,6 @@
 /** Order and failure on the real servers: who runs, who is skipped and why (plan semantics, §4). */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import type { Action, DRPlanExecution, DRPlanSpec, DRWorkflowSpec, Stage } from '../../api/types.js';
+import type { Action, DRPlanExecution, DRPlanSpec, DRWorkflowSpec, Stage } from '../../api/plan/types.js';
 import { startRecorder } from '../support/recorder.js';
 import type { Recorder } from '../support/recorder.js';
 import { condition, http, openStack } from '../support/stack.js';

@@ -1,7 +1,7 @@
 /** Reverts on the real servers: what is undone, in which order, and what is left (plan semantics, §5 Revert). */
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
-import { API_VERSION } from '../../api/group.js';
-import type { Action, DRPlanExecution } from '../../api/types.js';
+import { API_VERSION } from '../../api/core/group.js';
+import type { Action, DRPlanExecution } from '../../api/plan/types.js';
 import { KubeError } from '../../kube/error.js';
 import { startRecorder } from '../support/recorder.js';
 import type { Recorder } from '../support/recorder.js';

@@ -2,8 +2,8 @@
 import { readFile } from 'node:fs/promises';
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
 import { parse } from 'yaml';
-import { ANNOTATIONS, API_VERSION, FINALIZERS, GROUP, LABELS } from '../../api/group.js';
-import type { DRPlan, DRPlanExecution, DRPlanExecutionSpec } from '../../api/types.js';
+import { ANNOTATIONS, API_VERSION, FINALIZERS, GROUP, LABELS } from '../../api/core/group.js';
+import type { DRPlan, DRPlanExecution, DRPlanExecutionSpec } from '../../api/plan/types.js';
 import { startRecorder } from '../support/recorder.js';
 import type { Recorder } from '../support/recorder.js';
 import { actionAt, condition, http, openStack, poll, unique } from '../support/stack.js';

@@ -1,11 +1,11 @@
 /** Strange input: let in and run, or refused with a message that says what is wrong; never more than that. */
 import { afterAll, beforeAll, expect, inject, it } from 'vitest';
-import { API_VERSION } from '../../api/group.js';
-import type { Kind } from '../../api/group.js';
-import { checkObjects, NO_SURROUNDINGS, pickObjects } from '../../client/manifests/check.js';
-import { parseManifests } from '../../client/manifests/parse.js';
+import { API_VERSION } from '../../api/core/group.js';
+import type { Kind } from '../../api/core/group.js';
+import { checkObjects, NO_SURROUNDINGS, pickObjects } from '../../client/cli/plan/manifests/check.js';
+import { parseManifests } from '../../client/cli/plan/manifests/parse.js';
 import { ask } from '../admission/asking.js';
-import type { Action } from '../../api/types.js';
+import type { Action } from '../../api/plan/types.js';
 import { openStack, unique } from '../support/stack.js';
 import type { Stack } from '../support/stack.js';
 

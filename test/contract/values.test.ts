@@ -1,6 +1,6 @@
 /** Parameters and templates as they arrive at a server and in the cluster (plan semantics, §2). */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import type { DRPlanExecution } from '../../api/types.js';
+import type { DRPlanExecution } from '../../api/plan/types.js';
 import { ask } from '../admission/asking.js';
 import { startRecorder } from '../support/recorder.js';
 import type { Recorder } from '../support/recorder.js';

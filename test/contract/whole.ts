@@ -1,7 +1,7 @@
 /** What holds of every execution that has ended, whatever it ran and however it went (plan semantics, §5 End). */
 import { expect } from 'vitest';
-import { isTerminalItem } from '../../api/phase.js';
-import type { DRPlanExecution } from '../../api/types.js';
+import { isTerminalItem } from '../../api/core/phase.js';
+import type { DRPlanExecution } from '../../api/plan/types.js';
 import { condition } from '../support/stack.js';
 import type { Stack } from '../support/stack.js';
 

@@ -3,8 +3,8 @@
  * in status, and nothing half-recorded.
  */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { API_VERSION } from '../../api/group.js';
-import type { Action, DRPlan, DRPlanSpec, DRWorkflow } from '../../api/types.js';
+import { API_VERSION } from '../../api/core/group.js';
+import type { Action, DRPlan, DRPlanSpec, DRWorkflow } from '../../api/plan/types.js';
 import { KubeError } from '../../kube/error.js';
 import { startRecorder } from '../support/recorder.js';
 import type { Recorder } from '../support/recorder.js';

@@ -1,8 +1,8 @@
 import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
-import { ANNOTATIONS, API_VERSION } from '../../api/group.js';
-import type { DRPlanExecution } from '../../api/types.js';
+import { ANNOTATIONS, API_VERSION } from '../../api/core/group.js';
+import type { DRPlanExecution } from '../../api/plan/types.js';
 import { startRecorder } from '../support/recorder.js';
 import type { Recorder } from '../support/recorder.js';
 import { actionAt, condition, http, openStack, poll } from '../support/stack.js';

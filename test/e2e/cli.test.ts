@@ -1,7 +1,7 @@
 /** The command line as a person or a script uses it: its own process, its exit codes, its output. */
 import { spawn } from 'node:child_process';
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
-import type { DRPlanExecution } from '../../api/types.js';
+import type { DRPlanExecution } from '../../api/plan/types.js';
 import { startRecorder } from '../support/recorder.js';
 import type { Recorder } from '../support/recorder.js';
 import { http, openStack, poll } from '../support/stack.js';

@@ -3,7 +3,7 @@
  * effect exactly once, by its key.
  */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import type { DRPlanExecution } from '../../api/types.js';
+import type { DRPlanExecution } from '../../api/plan/types.js';
 import { heal, kill } from '../support/parts.js';
 import { startRecorder } from '../support/recorder.js';
 import type { Recorder } from '../support/recorder.js';

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { LABELS } from '../../api/group.js';
-import type { Action } from '../../api/types.js';
+import { LABELS } from '../../api/core/group.js';
+import type { Action } from '../../api/plan/types.js';
 import type { KubeObject } from '../../kube/object.js';
 import { actionAt, openStack, unique } from '../support/stack.js';
 import type { Stack } from '../support/stack.js';

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import type { Action } from '../../api/types.js';
+import type { Action } from '../../api/plan/types.js';
 import type { KubeObject } from '../../kube/object.js';
 import { actionAt, http, openStack, unique } from '../support/stack.js';
 import type { Stack } from '../support/stack.js';

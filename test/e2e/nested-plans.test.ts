@@ -1,7 +1,7 @@
 /** Plans that run plans, on the real servers: a nested run is an execution that one can look at, stop and revert. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { ANNOTATIONS, API_VERSION, LABELS } from '../../api/group.js';
-import type { Action, DRPlanExecution, PlanAction } from '../../api/types.js';
+import { ANNOTATIONS, API_VERSION, LABELS } from '../../api/core/group.js';
+import type { Action, DRPlanExecution, PlanAction } from '../../api/plan/types.js';
 import { startRecorder } from '../support/recorder.js';
 import type { Recorder } from '../support/recorder.js';
 import { actionAt, condition, http, openStack, poll, unique } from '../support/stack.js';

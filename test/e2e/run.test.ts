@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { ANNOTATIONS, API_VERSION, LABELS } from '../../api/group.js';
-import type { DRPlanExecution } from '../../api/types.js';
+import { ANNOTATIONS, API_VERSION, LABELS } from '../../api/core/group.js';
+import type { DRPlanExecution } from '../../api/plan/types.js';
 import { actionAt, condition, http, openStack, poll, unique } from '../support/stack.js';
 import type { Stack } from '../support/stack.js';
 import { startRecorder } from '../support/recorder.js';

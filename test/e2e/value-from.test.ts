@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import type { Parameter } from '../../api/types.js';
+import type { Parameter } from '../../api/plan/types.js';
 import { http, openStack, unique } from '../support/stack.js';
 import type { Stack } from '../support/stack.js';
 import { startRecorder } from '../support/recorder.js';

@@ -1,9 +1,9 @@
 /** Runs one plan through its life while faults strike, and checks what is left. */
-import { hasEffects } from '../../api/effects.js';
-import { ANNOTATIONS } from '../../api/group.js';
-import { runWorkflowId } from '../../api/naming.js';
-import { isTerminalExecution } from '../../api/phase.js';
-import type { ActionStatus, DRPlan, DRPlanExecution, DRPlanExecutionSpec } from '../../api/types.js';
+import { hasEffects } from '../../api/plan/undo/effects.js';
+import { ANNOTATIONS } from '../../api/core/group.js';
+import { runWorkflowId } from '../../api/plan/naming.js';
+import { isTerminalExecution } from '../../api/core/phase.js';
+import type { ActionStatus, DRPlan, DRPlanExecution, DRPlanExecutionSpec } from '../../api/plan/types.js';
 import type { KubeObject } from '../../kube/object.js';
 import type { Endpoint } from './endpoint.js';
 import { eventually, insist, insistOnCreating } from './insist.js';

@@ -1,6 +1,6 @@
 /** Tells from a request to the API server which boundary it passes. */
-import { FINALIZERS } from '../../api/group.js';
-import { isTerminalExecution } from '../../api/phase.js';
+import { FINALIZERS } from '../../api/core/group.js';
+import { isTerminalExecution } from '../../api/core/phase.js';
 import { journeyOf } from './boundaries.js';
 import type { Boundary } from './boundaries.js';
 

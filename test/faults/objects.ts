@@ -1,5 +1,5 @@
 /** Sees every change of the objects that journeys make, from beside: what existed when, under which uid, with what in it. */
-import { API_VERSION } from '../../api/group.js';
+import { API_VERSION } from '../../api/core/group.js';
 import type { KubeClient } from '../../kube/client.js';
 import { createInformer } from '../../kube/informer.js';
 import type { Cacheable, Change, Informer } from '../../kube/informer.js';

@@ -1,10 +1,10 @@
 /** Says what is wrong with what a journey has left behind. */
-import { canTransition, isTerminalExecution, isTerminalItem } from '../../api/phase.js';
-import type { ItemPhase } from '../../api/phase.js';
-import { runWorkflowId } from '../../api/naming.js';
-import type { DRPlan, DRPlanExecution, StageStatus } from '../../api/types.js';
-import { QUERIES } from '../../workflows/contract.js';
-import type { RunProgress, RunResult } from '../../workflows/contract.js';
+import { canTransition, isTerminalExecution, isTerminalItem } from '../../api/core/phase.js';
+import type { ItemPhase } from '../../api/core/phase.js';
+import { runWorkflowId } from '../../api/plan/naming.js';
+import type { DRPlan, DRPlanExecution, StageStatus } from '../../api/plan/types.js';
+import { QUERIES } from '../../workflows/plan/contract.js';
+import type { RunProgress, RunResult } from '../../workflows/plan/contract.js';
 import type { Endpoint } from './endpoint.js';
 import { eventually, insist } from './insist.js';
 import type { Objects } from './objects.js';

@@ -1,7 +1,7 @@
 /** What somebody does to a run in Temporal, past the bridge, as from its Web UI. */
 import { randomUUID } from 'node:crypto';
 import type { Client } from '@temporalio/client';
-import { stageWorkflowId } from '../../workflows/contract.js';
+import { stageWorkflowId } from '../../workflows/plan/contract.js';
 
 /** To the run itself, or to the workflow of its first stage. */
 export const OUTSIDE_ACTS = [

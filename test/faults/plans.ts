@@ -1,5 +1,5 @@
 /** The plans that are run while faults strike: together they have every action type that acts on something. */
-import type { Action, DRPlanSpec, DRWorkflowSpec } from '../../api/types.js';
+import type { Action, DRPlanSpec, DRWorkflowSpec } from '../../api/plan/types.js';
 import type { Boundary } from './boundaries.js';
 import type { OutsideAct } from './outside.js';
 import { ECHOED_HEADER } from './endpoint.js';

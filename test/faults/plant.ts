@@ -6,7 +6,7 @@ import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Client, Connection } from '@temporalio/client';
-import { clusterId } from '../../api/naming.js';
+import { clusterId } from '../../api/plan/naming.js';
 import { createKubeClient } from '../../kube/client.js';
 import type { KubeClient } from '../../kube/client.js';
 import { readClusterUid } from '../../kube/cluster-id.js';

@@ -4,7 +4,7 @@
  */
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { clusterId } from '../../api/naming.js';
+import { clusterId } from '../../api/plan/naming.js';
 import { createKubeClient } from '../../kube/client.js';
 import type { KubeClient } from '../../kube/client.js';
 import { readClusterUid } from '../../kube/cluster-id.js';

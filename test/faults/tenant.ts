@@ -1,7 +1,7 @@
 /** Whom plans act as, and the secret that their actions send: neither may get further than it should. */
 import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { API_VERSION } from '../../api/group.js';
+import { API_VERSION } from '../../api/core/group.js';
 import type { KubeClient } from '../../kube/client.js';
 import { createAccount } from '../support/accounts.js';
 import { historyTexts } from '../support/histories.js';

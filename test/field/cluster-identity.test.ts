@@ -4,7 +4,7 @@ import type { ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { request } from 'undici';
 import { afterAll, beforeAll, expect, inject, it } from 'vitest';
-import { clusterId } from '../../api/naming.js';
+import { clusterId } from '../../api/plan/naming.js';
 import { CLAIM_CONFIG_MAP, createClaimWords } from '../../kube/claim-words.js';
 import { readClusterUid } from '../../kube/cluster-id.js';
 import { createClaimNote } from '../../runtime/claim-note.js';
@@ -12,7 +12,7 @@ import { createClusterClaim, REMEMBERED_WORDS } from '../../runtime/cluster-clai
 import { freePort } from '../support/free-port.js';
 import { openStack, poll, unique } from '../support/stack.js';
 import type { Stack } from '../support/stack.js';
-import { taskQueues } from '../../workflows/contract.js';
+import { taskQueues } from '../../workflows/plan/contract.js';
 
 let stack: Stack;
 const programs: ChildProcess[] = [];

@@ -6,12 +6,12 @@
 import { randomUUID } from 'node:crypto';
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { clusterId } from '../../api/naming.js';
-import type { DRPlanExecution } from '../../api/types.js';
+import { clusterId } from '../../api/plan/naming.js';
+import type { DRPlanExecution } from '../../api/plan/types.js';
 import { readClusterUid } from '../../kube/cluster-id.js';
 import type { KubeObject } from '../../kube/object.js';
-import { stageWorkflowId, taskQueues } from '../../workflows/contract.js';
-import type { ActionTask, RunInput, StageRunInput } from '../../workflows/contract.js';
+import { stageWorkflowId, taskQueues } from '../../workflows/plan/contract.js';
+import type { ActionTask, RunInput, StageRunInput } from '../../workflows/plan/contract.js';
 import { createAccount } from '../support/accounts.js';
 import { openAttacker } from '../support/attacker.js';
 import type { Attacker } from '../support/attacker.js';

@@ -5,7 +5,7 @@ import { createServer as createTcpServer } from 'node:net';
 import type { AddressInfo, Server as TcpServer } from 'node:net';
 import { gzipSync } from 'node:zlib';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import type { Action, DRPlanExecution } from '../../api/types.js';
+import type { Action, DRPlanExecution } from '../../api/plan/types.js';
 import { startRecorder } from '../support/recorder.js';
 import type { Recorder } from '../support/recorder.js';
 import { actionAt, http, openStack, poll } from '../support/stack.js';

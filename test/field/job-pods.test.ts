@@ -3,10 +3,10 @@
  * The bridge waits here for 2 s past the end of the pods' grace.
  */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { ANNOTATIONS, API_VERSION, LABELS } from '../../api/group.js';
-import type { Action, DRPlanExecution } from '../../api/types.js';
-import { hookId } from '../../activities/clean-up.js';
-import type { Pod } from '../../activities/job-state.js';
+import { ANNOTATIONS, API_VERSION, LABELS } from '../../api/core/group.js';
+import type { Action, DRPlanExecution } from '../../api/plan/types.js';
+import { hookId } from '../../activities/core/clean-up.js';
+import type { Pod } from '../../activities/actions/job/job-state.js';
 import { podAnnotations } from '../../local/fake-node/stages.js';
 import { createAccount } from '../support/accounts.js';
 import { heal, kill } from '../support/parts.js';

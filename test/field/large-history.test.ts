@@ -1,9 +1,9 @@
 /** A stage whose history is as large as Temporal lets it become: whoever has to read it does so in fixed memory. */
 import { afterAll, beforeAll, expect, inject, it } from 'vitest';
 import { canMeasure, resetPeak, usageOf } from '../../bench/lib/processes.js';
-import { historyPages } from '../../client/history-pages.js';
-import { readStage } from '../../client/stage-history.js';
-import { stageWorkflowId } from '../../workflows/contract.js';
+import { historyPages } from '../../client/runs/history-pages.js';
+import { readStage } from '../../client/runs/stage-history.js';
+import { stageWorkflowId } from '../../workflows/plan/contract.js';
 import { readEndpoints } from '../../local/endpoints.js';
 import { dataPaths } from '../../local/paths.js';
 import { actionAt, openStack } from '../support/stack.js';

@@ -1,6 +1,6 @@
 /** Runs of many actions that read of each other: what is carried does not grow with the square of them. */
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import type { Action, DRPlanExecution } from '../../api/types.js';
+import type { Action, DRPlanExecution } from '../../api/plan/types.js';
 import { historySizes } from '../support/history-sizes.js';
 import { ask } from '../admission/asking.js';
 import { condition, openStack } from '../support/stack.js';

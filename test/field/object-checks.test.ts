@@ -1,11 +1,11 @@
 /** What admission and preflight say of objects before anything is done with them. */
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
-import { createEgressPolicy } from '../../activities/egress.js';
-import { preflight } from '../../activities/preflight.js';
-import { policyFor } from '../../api/policy.js';
-import { faultsIn, shapesIn } from '../../api/shape.js';
-import { takeSnapshot } from '../../api/snapshot.js';
-import type { Action, DRPlan } from '../../api/types.js';
+import { createEgressPolicy } from '../../activities/core/egress.js';
+import { preflight } from '../../activities/preflight/preflight.js';
+import { policyFor } from '../../api/plan/policy.js';
+import { faultsIn, shapesIn } from '../../api/core/shape.js';
+import { takeSnapshot } from '../../api/plan/snapshot/snapshot.js';
+import type { Action, DRPlan } from '../../api/plan/types.js';
 import type { KubeClient } from '../../kube/client.js';
 import type { KubeObject } from '../../kube/object.js';
 import { createOpenApi } from '../../kube/openapi.js';

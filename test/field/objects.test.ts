@@ -1,6 +1,6 @@
 /** What is there already is not touched by accident, and what an action did is undone to the last byte. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import type { Action } from '../../api/types.js';
+import type { Action } from '../../api/plan/types.js';
 import type { KubeObject, ObjectKey } from '../../kube/object.js';
 import { actionAt, condition, openStack, poll, unique } from '../support/stack.js';
 import type { Stack } from '../support/stack.js';

@@ -4,13 +4,13 @@
  */
 import { createHash } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
-import { createPriorStore } from '../../activities/prior-store.js';
-import type { PriorDocument, PriorOwner, PriorStore } from '../../activities/prior-store.js';
-import { API_VERSION } from '../../api/group.js';
-import { canonicalJson } from '../../api/json.js';
-import { priorSecretName } from '../../api/naming.js';
-import { createSealer, newSealKey, parseSealKeys } from '../../api/seal.js';
-import type { Sealer } from '../../api/seal.js';
+import { createPriorStore } from '../../activities/core/prior-store.js';
+import type { PriorDocument, PriorOwner, PriorStore } from '../../activities/core/prior-store.js';
+import { API_VERSION } from '../../api/core/group.js';
+import { canonicalJson } from '../../api/core/json.js';
+import { priorSecretName } from '../../api/plan/naming.js';
+import { createSealer, newSealKey, parseSealKeys } from '../../api/core/seal.js';
+import type { Sealer } from '../../api/core/seal.js';
 import type { KubeObject } from '../../kube/object.js';
 import { openBench } from '../support/attempts.js';
 import type { Bench } from '../support/attempts.js';

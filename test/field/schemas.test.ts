@@ -2,7 +2,7 @@
 import { readFileSync } from 'node:fs';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
-import type { Action, DRWorkflow } from '../../api/types.js';
+import type { Action, DRWorkflow } from '../../api/plan/types.js';
 import type { KubeObject } from '../../kube/object.js';
 import { ask } from '../admission/asking.js';
 import { openStack, poll, unique } from '../support/stack.js';

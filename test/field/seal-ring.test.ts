@@ -1,6 +1,6 @@
 /** The ring of seal keys on a real cluster: who makes it, who waits for it, and how it is changed. */
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { newSealKey, parseSealKeys } from '../../api/seal.js';
+import { newSealKey, parseSealKeys } from '../../api/core/seal.js';
 import { SEAL_SECRET, sealSecret } from '../../kube/seal-secret.js';
 import { openStack } from '../support/stack.js';
 import type { Stack } from '../support/stack.js';

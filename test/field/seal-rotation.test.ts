@@ -2,12 +2,12 @@
 import { randomUUID } from 'node:crypto';
 import { readFile, rename, writeFile } from 'node:fs/promises';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { clusterId } from '../../api/naming.js';
-import { createSealer, newSealKey, parseSealKeys } from '../../api/seal.js';
-import type { Action, DRPlanExecution } from '../../api/types.js';
+import { clusterId } from '../../api/plan/naming.js';
+import { createSealer, newSealKey, parseSealKeys } from '../../api/core/seal.js';
+import type { Action, DRPlanExecution } from '../../api/plan/types.js';
 import { readClusterUid } from '../../kube/cluster-id.js';
-import { taskQueues } from '../../workflows/contract.js';
-import type { RunIdentity } from '../../workflows/contract.js';
+import { taskQueues } from '../../workflows/plan/contract.js';
+import type { RunIdentity } from '../../workflows/plan/contract.js';
 import { openAttacker } from '../support/attacker.js';
 import type { Attacker } from '../support/attacker.js';
 import { sealRun, stackRingFile } from '../support/seals.js';

@@ -1,8 +1,8 @@
 /** Nothing starts by accident, late, or past admission; and what is over holds nothing. */
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
-import { ANNOTATIONS, API_VERSION, FINALIZERS } from '../../api/group.js';
-import type { Kind } from '../../api/group.js';
-import type { DRPlanExecution } from '../../api/types.js';
+import { ANNOTATIONS, API_VERSION, FINALIZERS } from '../../api/core/group.js';
+import type { Kind } from '../../api/core/group.js';
+import type { DRPlanExecution } from '../../api/plan/types.js';
 import { createAccount, grant } from '../support/accounts.js';
 import { heal, kill } from '../support/parts.js';
 import { startRecorder } from '../support/recorder.js';

@@ -1,18 +1,23 @@
 /** The bridge's own admission, checks and start, over an API server and a Temporal in memory. */
-import { API_VERSION } from '../../api/group.js';
-import type { Kind } from '../../api/group.js';
-import { runWorkflowId } from '../../api/naming.js';
-import type { ActionStatus, DRPlan, DRPlanExecution, DRWorkflow, StageStatus } from '../../api/types.js';
-import { positionOf } from '../../api/undo.js';
-import { createAdmission } from '../../crd-bridge/execution/admission.js';
-import type { CachedExecution } from '../../crd-bridge/execution/types.js';
-import { createPlanKind } from '../../crd-bridge/kinds/dr-plan.js';
-import { createWorkflowKind } from '../../crd-bridge/kinds/dr-workflow.js';
-import { createReplica, createWorld, NAMESPACE, speaksItself } from '../../crd-bridge/testing/replicas.js';
+import { API_VERSION } from '../../api/core/group.js';
+import type { Kind } from '../../api/core/group.js';
+import { runWorkflowId } from '../../api/plan/naming.js';
+import type { ActionStatus, DRPlan, DRPlanExecution, DRWorkflow, StageStatus } from '../../api/plan/types.js';
+import { positionOf } from '../../api/plan/undo/undo.js';
+import { createAdmission } from '../../crd-bridge/plan/start/admission.js';
+import type { CachedExecution } from '../../crd-bridge/plan/types.js';
+import { createPlanKind } from '../../crd-bridge/plan/kinds/dr-plan.js';
+import { createWorkflowKind } from '../../crd-bridge/plan/kinds/dr-workflow.js';
+import {
+  createReplica,
+  createWorld,
+  NAMESPACE,
+  speaksItself,
+} from '../../crd-bridge/plan/testing/replicas.js';
 import { PATHS } from '../../crd-bridge/webhook/configuration.js';
 import { answer, readReview } from '../../crd-bridge/webhook/review.js';
-import { createRules } from '../../crd-bridge/webhook/rules.js';
-import type { RunInput } from '../../workflows/contract.js';
+import { createRules } from '../../crd-bridge/plan/review/rules.js';
+import type { RunInput } from '../../workflows/plan/contract.js';
 import type { Act, Ending } from './acts.js';
 import type { Story } from './model.js';
 

@@ -1,8 +1,8 @@
 /** Whatever somebody makes of sealed tasks: what is vouched for in the end is a task that was given. */
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
-import { canonicalJson } from '../../api/json.js';
-import { checkAction, checkTask } from '../../workflows/sealed.js';
+import { canonicalJson } from '../../api/core/json.js';
+import { checkAction, checkTask } from '../../workflows/plan/sealed.js';
 import { ownSealer } from '../support/seals.js';
 import { tasksOf, twoRuns } from './seals.js';
 import type { Asked, Drawn } from './seals.js';

@@ -3,14 +3,14 @@
  * properties of what is vouched for. Nothing of Temporal is needed.
  */
 import fc from 'fast-check';
-import type { ActionAddress, ActionBody, ActionInput, UndoStep } from '../../api/run.js';
-import type { Sealer } from '../../api/seal.js';
-import type { ActionStatus } from '../../api/types.js';
-import { recordInCluster, traceOf } from '../../api/undo.js';
-import { sealInput } from '../../crd-bridge/execution/seal-input.js';
-import { rollbackWorkflowId, stageWorkflowId } from '../../workflows/contract.js';
-import type { ActionTask, RunInput } from '../../workflows/contract.js';
-import { sealedCluster, sealedEffect } from '../../workflows/sealed.js';
+import type { ActionAddress, ActionBody, ActionInput, UndoStep } from '../../api/plan/snapshot/run.js';
+import type { Sealer } from '../../api/core/seal.js';
+import type { ActionStatus } from '../../api/plan/types.js';
+import { recordInCluster, traceOf } from '../../api/plan/undo/undo.js';
+import { sealInput } from '../../crd-bridge/plan/start/seal-input.js';
+import { rollbackWorkflowId, stageWorkflowId } from '../../workflows/plan/contract.js';
+import type { ActionTask, RunInput } from '../../workflows/plan/contract.js';
+import { sealedCluster, sealedEffect } from '../../workflows/plan/sealed.js';
 
 /** A task and the workflow that asks for it. */
 export interface Asked {

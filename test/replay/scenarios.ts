@@ -2,7 +2,7 @@
  * Runs whose histories are kept: one of each shape that a workflow of ours can take. `recordHistories` makes them anew
  * after a change that is meant to break replay; until a release has run anywhere that is every change.
  */
-import { planUndo } from '../../api/undo.js';
+import { planUndo } from '../../api/plan/undo/undo.js';
 import { action, stages, untilCancelled, workflow, until } from '../support/scripted.js';
 import type { ScriptedRun, ScriptedWorker } from '../support/scripted.js';
 

@@ -1,8 +1,8 @@
 /** How much of Temporal's limits the histories of a run take. */
 import type { Client } from '@temporalio/client';
-import { historyPages } from '../../client/history-pages.js';
-import type { HistoryEvent } from '../../client/history-pages.js';
-import { rollbackWorkflowId, stageWorkflowId } from '../../workflows/contract.js';
+import { historyPages } from '../../client/runs/history-pages.js';
+import type { HistoryEvent } from '../../client/runs/history-pages.js';
+import { rollbackWorkflowId, stageWorkflowId } from '../../workflows/plan/contract.js';
 
 export interface HistorySize {
   workflowId: string;

@@ -5,19 +5,19 @@
 import { randomUUID } from 'node:crypto';
 import { KubeConfig } from '@kubernetes/client-node';
 import { pino } from 'pino';
-import type { Attempt, AttemptResult, Handler } from '../../activities/handler.js';
-import { createPriorStore } from '../../activities/prior-store.js';
-import { ownSealer } from '../../activities/testing/own-sealer.js';
-import { LABELS } from '../../api/group.js';
-import { fieldManager, idempotencyKey, managerDigest } from '../../api/naming.js';
-import { policyFor } from '../../api/policy.js';
-import { ESCALATIONS } from '../../api/schema/policy.js';
-import type { ActionAddress } from '../../api/run.js';
-import type { Action, ActionStatus } from '../../api/types.js';
+import type { Attempt, AttemptResult, Handler } from '../../activities/core/handler.js';
+import { createPriorStore } from '../../activities/core/prior-store.js';
+import { ownSealer } from '../../activities/core/testing/own-sealer.js';
+import { LABELS } from '../../api/core/group.js';
+import { fieldManager, idempotencyKey, managerDigest } from '../../api/plan/naming.js';
+import { policyFor } from '../../api/plan/policy.js';
+import { ESCALATIONS } from '../../api/plan/schema/policy.js';
+import type { ActionAddress } from '../../api/plan/snapshot/run.js';
+import type { Action, ActionStatus } from '../../api/plan/types.js';
 import { createKubeClient } from '../../kube/client.js';
 import type { KubeClient } from '../../kube/client.js';
 import type { KubeObject } from '../../kube/object.js';
-import type { ActionTask, PriorRef, RunIdentity } from '../../workflows/contract.js';
+import type { ActionTask, PriorRef, RunIdentity } from '../../workflows/plan/contract.js';
 
 /** Seals what actions keep. */
 const sealer = ownSealer();

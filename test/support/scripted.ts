@@ -9,10 +9,10 @@ import { CancelledFailure, Context } from '@temporalio/activity';
 import { Client, Connection } from '@temporalio/client';
 import type { WorkflowHandle } from '@temporalio/client';
 import { bundleWorkflowCode, DefaultLogger, NativeConnection, Runtime, Worker } from '@temporalio/worker';
-import type { ActionInput, StageInput, WorkflowInput } from '../../api/run.js';
-import type { StageStatus } from '../../api/types.js';
-import { createRuns } from '../../client/runs.js';
-import { taskQueues } from '../../workflows/contract.js';
+import type { ActionInput, StageInput, WorkflowInput } from '../../api/plan/snapshot/run.js';
+import type { StageStatus } from '../../api/plan/types.js';
+import { createRuns } from '../../client/runs/runs.js';
+import { taskQueues } from '../../workflows/plan/contract.js';
 import type {
   ActionOutcome,
   ActionTask,
@@ -30,7 +30,7 @@ import type {
   StageUpdate,
   TargetsOutcome,
   WorkerActivities,
-} from '../../workflows/contract.js';
+} from '../../workflows/plan/contract.js';
 
 /**
  * What an action does: an outcome, or a function of the attempt. Unnamed actions succeed. `decide NAME` is what is

@@ -3,8 +3,8 @@ import { randomBytes } from 'node:crypto';
 import { Client, Connection } from '@temporalio/client';
 import { inject } from 'vitest';
 import { parseAllDocuments } from 'yaml';
-import { API_VERSION, LABELS } from '../../api/group.js';
-import { isTerminalExecution } from '../../api/phase.js';
+import { API_VERSION, LABELS } from '../../api/core/group.js';
+import { isTerminalExecution } from '../../api/core/phase.js';
 import type {
   Action,
   DRPlan,
@@ -13,7 +13,7 @@ import type {
   DRPlanSpec,
   DRWorkflow,
   DRWorkflowSpec,
-} from '../../api/types.js';
+} from '../../api/plan/types.js';
 import { createKubeClient } from '../../kube/client.js';
 import type { KubeClient } from '../../kube/client.js';
 import { loadKubeConfig } from '../../kube/config.js';

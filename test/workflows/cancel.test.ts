@@ -9,8 +9,8 @@ import {
   action,
   until,
 } from '../support/scripted.js';
-import { UNSETTLED } from '../../workflows/contract.js';
-import type { RunProgress } from '../../workflows/contract.js';
+import { UNSETTLED } from '../../workflows/plan/contract.js';
+import type { RunProgress } from '../../workflows/plan/contract.js';
 import type { ScriptedRun, ScriptedWorker } from '../support/scripted.js';
 
 const ROLLBACK = { type: 'HTTP', timeoutMs: 60_000, retry: action('a').retry } as const;

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
-import { planUndo } from '../../api/undo.js';
-import type { ActionStatus, StageStatus } from '../../api/types.js';
+import { planUndo } from '../../api/plan/undo/undo.js';
+import type { ActionStatus, StageStatus } from '../../api/plan/types.js';
 import {
   action,
   phasesOf,

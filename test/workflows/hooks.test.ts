@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
-import type { HookPosition } from '../../api/hooks.js';
-import type { ActionInput } from '../../api/run.js';
-import { planUndo } from '../../api/undo.js';
+import type { HookPosition } from '../../api/plan/order/hooks.js';
+import type { ActionInput } from '../../api/plan/snapshot/run.js';
+import { planUndo } from '../../api/plan/undo/undo.js';
 import { action, phasesOf, stages, startScriptedWorker, workflow } from '../support/scripted.js';
 import type { Script, ScriptedWorker } from '../support/scripted.js';
 

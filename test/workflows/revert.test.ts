@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
-import { closeStage, pendingStage } from '../../api/progress.js';
-import { planUndo } from '../../api/undo.js';
-import type { StageStatus } from '../../api/types.js';
+import { closeStage, pendingStage } from '../../api/plan/progress.js';
+import { planUndo } from '../../api/plan/undo/undo.js';
+import type { StageStatus } from '../../api/plan/types.js';
 import {
   action,
   phasesOf,

@@ -1,8 +1,8 @@
 /** Actions that are conditions of the workflow itself: timers, approvals, nested plans. */
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
-import type { ApprovalAnswer } from '../../api/approval.js';
-import type { ActionInput, StageInput } from '../../api/run.js';
-import { planUndo } from '../../api/undo.js';
+import type { ApprovalAnswer } from '../../api/plan/actions/approval.js';
+import type { ActionInput, StageInput } from '../../api/plan/snapshot/run.js';
+import { planUndo } from '../../api/plan/undo/undo.js';
 import {
   action,
   phasesOf,
@@ -13,7 +13,7 @@ import {
   workflow,
 } from '../support/scripted.js';
 import type { Script, ScriptedRun, ScriptedWorker } from '../support/scripted.js';
-import type { NestedTask, RunInput } from '../../workflows/contract.js';
+import type { NestedTask, RunInput } from '../../workflows/plan/contract.js';
 
 let scripted: ScriptedWorker;
 beforeAll(async () => {

@@ -4,8 +4,8 @@
  */
 import { randomUUID } from 'node:crypto';
 import { isDeepStrictEqual } from 'node:util';
-import { applyJsonPatch, mergePatch } from '../../../api/json-patch.js';
-import { isObject } from '../../../api/json.js';
+import { applyJsonPatch, mergePatch } from '../../../api/core/json-patch.js';
+import { isObject } from '../../../api/core/json.js';
 import type { KubeClient, WriteOptions } from '../../../kube/client.js';
 import { keyOf } from '../../../kube/client.js';
 import { KubeError } from '../../../kube/error.js';

@@ -1,9 +1,9 @@
 /** Several actions on one object, and their undo in the opposite order. */
 import { isDeepStrictEqual } from 'node:util';
 import fc from 'fast-check';
-import { createKubernetesResourceHandler } from '../../../activities/kubernetes-resource.js';
-import type { AttemptResult } from '../../../activities/handler.js';
-import { mergePatch } from '../../../api/json-patch.js';
+import { createKubernetesResourceHandler } from '../../../activities/actions/objects/kubernetes-resource.js';
+import type { AttemptResult } from '../../../activities/core/handler.js';
+import { mergePatch } from '../../../api/core/json-patch.js';
 import type { KubeObject } from '../../../kube/object.js';
 import { startLife } from '../../support/life.js';
 import type { Bench, Life } from '../../support/life.js';

@@ -1,7 +1,7 @@
 /** Whatever several actions do to one object, their undo gives back what there was. */
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
-import { createKubernetesResourceHandler } from '../../../activities/kubernetes-resource.js';
+import { createKubernetesResourceHandler } from '../../../activities/actions/objects/kubernetes-resource.js';
 import { startLife } from '../../support/life.js';
 import { THING } from './memory-api.js';
 import { companyProperty, memoryBench, undoProperty } from './story.js';

@@ -1,0 +1,130 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { KubeClient } from '../../../kube/client.js';
+import { isRetryable, KubeError } from '../../../kube/error.js';
+import type { ObjectKey } from '../../../kube/object.js';
+import { endOf, keyOfJob, troubleOf } from './job-state.js';
+import type { Job, JobEnd } from './job-state.js';
+
+/** Wait before the API is asked again after it failed. */
+const RETRY_MS = 1000;
+
+/** How the wait for a Job ended. */
+export type Waited = { kind: 'ended'; job: Job; end: JobEnd } | { kind: 'gone' } | { kind: 'aborted' };
+
+/**
+ * Waits until a Job has ended, by watch. Goes on through outages of the API for as long as the attempt lasts.
+ *
+ * @throws KubeError that is not retryable, such as a right that is missing
+ */
+export async function waitForJob(kube: KubeClient, created: Job, signal: AbortSignal): Promise<Waited> {
+  const key = keyOfJob(created);
+  let job: Job | undefined = created;
+  while (!signal.aborted) {
+    try {
+      job ??= await kube.get<Job>(key, { signal });
+      if (job === undefined || job.metadata.uid !== created.metadata.uid) return { kind: 'gone' };
+      const end = endOf(job);
+      if (end !== undefined) return { kind: 'ended', job, end };
+      const waited = await follow(kube, key, job, signal);
+      if (waited !== undefined) return waited;
+    } catch (error) {
+      if (signal.aborted) break;
+      const again =
+        error instanceof KubeError && (isRetryable(error) || error.code === 410 || error.code === 401);
+      if (!again) throw error;
+      if (error.code !== 410) await pause(RETRY_MS, signal);
+    }
+    job = undefined;
+  }
+  return { kind: 'aborted' };
+}
+
+async function follow(
+  kube: KubeClient,
+  key: ObjectKey,
+  job: Job,
+  signal: AbortSignal,
+): Promise<Waited | undefined> {
+  const { apiVersion, kind } = key;
+  const events = kube.watch<Job>(
+    { apiVersion, kind },
+    {
+      namespace: key.namespace ?? '',
+      fieldSelector: `metadata.name=${key.name}`,
+      resourceVersion: job.metadata.resourceVersion ?? '0',
+      signal,
+    },
+  );
+  for await (const event of events) {
+    if (event.type === 'BOOKMARK' || event.object.metadata.uid !== job.metadata.uid) continue;
+    // A Job that its TTL removes has ended before; what it was like last tells how.
+    const end = endOf(event.object);
+    if (end !== undefined) return { kind: 'ended', job: event.object, end };
+    if (event.type === 'DELETED') return { kind: 'gone' };
+  }
+  return undefined;
+}
+
+/** First look at a Job that does not run, and the pauses between the following ones. */
+const TROUBLE_MS = { first: 3_000, most: 30_000 };
+
+/**
+ * Tells, while a Job does not run, what keeps it from running. Ends when the signal is aborted. Pods are looked at only
+ * while some are not ready.
+ */
+export async function tellTrouble(
+  kube: KubeClient,
+  created: Job,
+  { say, signal }: { say: (message: string) => void; signal: AbortSignal },
+): Promise<void> {
+  const shown = `Job ${created.metadata.namespace ?? 'default'}/${created.metadata.name}`;
+  for (let ms = TROUBLE_MS.first; ; ms = Math.min(ms * 2, TROUBLE_MS.most)) {
+    await pause(ms, signal);
+    if (signal.aborted) return;
+    const job = await kube.get<Job>(keyOfJob(created), { signal }).catch(() => undefined);
+    if (job === undefined) continue;
+    if (job.spec?.suspend === true) say(`${shown} waits: ${SUSPENDED}`);
+    else if ((job.status?.ready ?? 0) < (job.status?.active ?? 0)) {
+      const trouble = await troubleOf(kube, job);
+      if (trouble !== '' && !signal.aborted) say(`${shown} waits: ${trouble}`);
+    }
+  }
+}
+
+/** What is said of a Job that somebody has suspended. */
+export const SUSPENDED = 'somebody has suspended it (spec.suspend is true); it goes on once that is false';
+
+/** How a delete of a Job ended: `gone`, it was not there any more; `unanswered`, the signal was aborted before. */
+export type JobDeletion = 'deleted' | 'gone' | 'unanswered';
+
+/**
+ * Deletes this very Job in the background. Goes on until `signal` is aborted.
+ *
+ * @throws KubeError when the delete is refused
+ */
+export async function deleteJob(kube: KubeClient, job: Job, signal: AbortSignal): Promise<JobDeletion> {
+  const { uid } = job.metadata;
+  // A delete that had no answer may have come through.
+  let absent: JobDeletion = 'gone';
+  while (!signal.aborted) {
+    try {
+      const existed = await kube.delete(keyOfJob(job), {
+        ...(uid !== undefined && { uid }),
+        propagationPolicy: 'Background',
+        signal,
+      });
+      return existed ? 'deleted' : absent;
+    } catch (error) {
+      if (signal.aborted) break;
+      // Another object has that name by now, so ours is gone.
+      if (error instanceof KubeError && error.code === 409) return absent;
+      if (!isRetryable(error)) throw error;
+      absent = 'deleted';
+      await pause(RETRY_MS, signal);
+    }
+  }
+  return 'unanswered';
+}
+
+const pause = (milliseconds: number, signal: AbortSignal): Promise<void> =>
+  sleep(milliseconds, undefined, { signal }).catch(() => undefined);

@@ -1,0 +1,22 @@
+import { OPERATIONS_BY_TYPE } from '../../../api/plan/actions/action-defaults.js';
+import { renderString } from '../../../api/plan/template/render.js';
+import type { RenderScope } from '../../../api/plan/template/render.js';
+import type { Refusal } from './object-action.js';
+import type { ObjectOperation } from './object-effect.js';
+
+/** The operation of an action, rendered; absent means Create (seed). Names are read exactly as they are written. */
+export function operationOf(
+  type: 'Localization' | 'Globalization' | 'HelmChart' | 'Subscription' | 'KubernetesResource',
+  written: string | undefined,
+  scope: RenderScope,
+): { ok: true; operation: ObjectOperation } | ({ ok: false } & Refusal) {
+  const operation = renderString(written || 'Create', scope);
+  const allowed = OPERATIONS_BY_TYPE[type] ?? [];
+  return allowed.includes(operation)
+    ? { ok: true, operation: operation as ObjectOperation }
+    : {
+        ok: false,
+        reason: 'InvalidOperation',
+        message: `operation "${operation}" is not known; allowed are ${allowed.join(', ')}`,
+      };
+}

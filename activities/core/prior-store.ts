@@ -1,0 +1,279 @@
+/**
+ * Keeps the state of objects before an action in a Secret owned by the execution: a revert needs no history, and what
+ * is secret stays in a Secret (plan semantics, §3 prior state, §5). Whoever may make Secrets must not say by one of theirs
+ * what an undo restores: the name is one that nobody can guess, and what is kept is sealed.
+ */
+import { canonicalJson } from '../../api/core/json.js';
+import { priorSecretName } from '../../api/plan/naming.js';
+import type { Sealer } from '../../api/core/seal.js';
+import type { KubeClient } from '../../kube/client.js';
+import { isAlreadyExists } from '../../kube/error.js';
+import type { KubeObject, ObjectKey } from '../../kube/object.js';
+import type { PriorRef } from '../../workflows/plan/contract.js';
+import { isSameKey } from './objects.js';
+import {
+  bytesOf,
+  digestOf,
+  isOwnedBy,
+  LIMIT_BYTES,
+  pack,
+  priorSecret,
+  sealedEntries,
+  unpack,
+} from './prior-secret.js';
+import type { Kept, PriorOwner, PriorSecret } from './prior-secret.js';
+import { NotYetVouched } from './vouching.js';
+
+export type { PriorOwner } from './prior-secret.js';
+
+/** One object before an action. */
+export interface PriorDocument {
+  key: ObjectKey;
+  operation: string;
+  /** Null: it was not there. */
+  object: KubeObject | null;
+  /** What the action writes, as it was rendered. */
+  intent: KubeObject;
+  /** Patch: that it is a strategic merge patch; absent = a JSON merge patch. */
+  patchType?: 'strategic';
+}
+
+/** One object after an action, as the server stored it. */
+export interface AfterDocument {
+  key: ObjectKey;
+  /** Null: the action removed it. */
+  object: KubeObject | null;
+  /** Nobody else has written between the record of the state before and the action. */
+  exact?: true;
+}
+
+/** What is known about the objects of an action. */
+export interface PriorState {
+  documents: PriorDocument[];
+  /** Absent objects were not reached, or the action ended without a word. */
+  after: AfterDocument[];
+}
+
+/** Why prior state is not available. */
+export type PriorProblem = { ok: false; reason: string; message: string };
+
+/** Reads and writes prior state. Every method throws {@link NotYetVouched} where only a key that the ring lacks could tell. */
+export interface PriorStore {
+  /**
+   * Records once: what a worker has recorded already is the truth and is left as it is.
+   *
+   * @param options.isRepeated an earlier attempt may have recorded it, under a name by an older key
+   */
+  record(
+    owner: PriorOwner,
+    documents: PriorDocument[],
+    options: { isRepeated: boolean },
+  ): Promise<{ ok: true; prior: PriorRef } | PriorProblem>;
+  /**
+   * What was recorded; undefined when nothing was.
+   *
+   * @param options.byDigest the reference is vouched for, as at an undo: then its digest does instead of a seal
+   * @param options.keyId key that was the newest when the run began: without it what was recorded may not be found
+   */
+  find(
+    owner: PriorOwner,
+    ref: PriorRef | undefined,
+    options: { byDigest: boolean; keyId?: string | undefined },
+  ): Promise<{ ok: true; state: PriorState | undefined } | PriorProblem>;
+  /**
+   * Adds what the action left behind; of an object that was added before, the later state counts. What does not fit is
+   * not kept: the undo then compares with what was written.
+   */
+  addAfter(owner: PriorOwner, ref: PriorRef, after: AfterDocument[]): Promise<void>;
+}
+
+/** A store in the cluster of the execution. `kube` acts as the controller. */
+export function createPriorStore({ kube, sealer }: { kube: KubeClient; sealer: Sealer }): PriorStore {
+  const keyOf = ({ namespace }: PriorOwner, name: string): ObjectKey => ({
+    apiVersion: 'v1',
+    kind: 'Secret',
+    namespace,
+    name,
+  });
+  const read = (owner: PriorOwner, name: string): Promise<PriorSecret | undefined> =>
+    kube.get<PriorSecret>(keyOf(owner, name));
+  /** Names by each key, newest first. */
+  const namesOf = (owner: PriorOwner): [string, ...string[]] => {
+    const { execution, at } = owner;
+    const base = earlierName(owner);
+    const [newest, ...older] = sealer.digits({ uid: execution.uid, at });
+    return [`${base}-${newest}`, ...older.map((digits) => `${base}-${digits}`)];
+  };
+
+  /** What a worker has recorded under a name: that, why it is not to be believed, or nothing. */
+  async function recorded(owner: PriorOwner, name: string): Promise<Kept | PriorProblem | undefined> {
+    const found = await read(owner, name);
+    if (found === undefined) return undefined;
+    const kept = isOwnedBy(found, owner) ? await unpack(owner, found, 'prior', sealer) : undefined;
+    return kept?.verdict.kind === 'sealed' ? kept : forged(keyOf(owner, name));
+  }
+
+  async function afterOf(owner: PriorOwner, found: PriorSecret): Promise<Kept | undefined> {
+    const { name } = found.metadata;
+    if (found.data?.['after.elsewhere'] === undefined) return unpack(owner, found, 'after', sealer);
+    const more = await read(owner, name + AFTER_SUFFIX);
+    return more === undefined || !isOwnedBy(more, owner) ? undefined : unpack(owner, more, 'after', sealer);
+  }
+
+  async function stateOf(
+    owner: PriorOwner,
+    found: PriorSecret,
+    prior: Kept,
+  ): Promise<{ ok: true; state: PriorState } | PriorProblem> {
+    const after = await afterOf(owner, found);
+    // Of an earlier release, which kept none, or under a key that is gone: it says at most which fields go back to what is
+    // recorded, and that is vouched for.
+    const isUnknown = after !== undefined && (after.verdict.kind === 'unknownKey' || !after.hasSeal);
+    const isOld = prior.verdict.kind !== 'sealed';
+    if (after?.verdict.kind !== 'sealed' && after !== undefined && !(isUnknown && isOld))
+      return forged(keyOf(owner, found.metadata.name));
+    return {
+      ok: true,
+      state: {
+        documents: JSON.parse(prior.json) as PriorDocument[],
+        after: after === undefined ? [] : (JSON.parse(after.json) as AfterDocument[]),
+      },
+    };
+  }
+
+  /** Looks for what a run that ended without a word has recorded. */
+  async function search(owner: PriorOwner, keyId: string | undefined): ReturnType<PriorStore['find']> {
+    for (const name of namesOf(owner)) {
+      const found = await read(owner, name);
+      if (found === undefined) continue;
+      const prior = isOwnedBy(found, owner) ? await unpack(owner, found, 'prior', sealer) : undefined;
+      return prior?.verdict.kind === 'sealed' ? stateOf(owner, found, prior) : forged(keyOf(owner, name));
+    }
+    if (keyId !== undefined && !sealer.knows(keyId)) {
+      return missing(
+        keyOf(owner, `${earlierName(owner)}-…`),
+        `is named by key "${keyId}", which is not in the ring`,
+      );
+    }
+    // An earlier release has kept it under a name that anybody can work out.
+    const earlier = await read(owner, earlierName(owner));
+    return earlier === undefined || !isOwnedBy(earlier, owner)
+      ? { ok: true, state: undefined }
+      : forged(keyOf(owner, earlierName(owner)));
+  }
+
+  return {
+    async record(owner, documents, { isRepeated }) {
+      const json = canonicalJson(documents);
+      const packed = pack('prior', json);
+      if (packed.bytes > LIMIT_BYTES) return tooLarge(packed.bytes);
+      const [name, ...older] = namesOf(owner);
+      for (const earlier of isRepeated ? older : []) {
+        const known = await recorded(owner, earlier);
+        if (known !== undefined) return 'ok' in known ? known : { ok: true, prior: refTo(earlier, known) };
+      }
+      const data = sealedEntries(owner, 'prior', { ...packed, json }, sealer);
+      try {
+        await kube.create(priorSecret(owner, name, data));
+        return { ok: true, prior: { name, key: packed.field, digest: digestOf(json) } };
+      } catch (error) {
+        if (!isAlreadyExists(error)) throw error;
+      }
+      const known = await recorded(owner, name);
+      if (known === undefined) return missing(keyOf(owner, name), 'is gone already');
+      return 'ok' in known ? known : { ok: true, prior: refTo(name, known) };
+    },
+
+    async find(owner, ref, { byDigest, keyId }) {
+      if (ref === undefined) return search(owner, keyId);
+      const key = keyOf(owner, ref.name);
+      const base = earlierName(owner);
+      if (ref.name !== base && !ref.name.startsWith(`${base}-`)) return missing(key, "is another action's");
+      const found = await read(owner, ref.name);
+      if (found === undefined) return missing(key, 'is gone');
+      if (!isOwnedBy(found, owner)) return missing(key, 'belongs to something else');
+      const prior = await unpack(owner, found, 'prior', sealer);
+      if (prior === undefined) return missing(key, 'holds no state');
+      const isSame = prior.digest === ref.digest;
+      if (prior.verdict.kind === 'sealed')
+        return isSame ? stateOf(owner, found, prior) : missing(key, 'was changed since');
+      if (byDigest && isSame) return stateOf(owner, found, prior);
+      if (prior.verdict.kind === 'unknownKey' && isSame) {
+        const { keyId: id } = prior.verdict;
+        const message = `Secret ${owner.namespace}/${ref.name} is sealed under key "${id}", which is not in the ring of this worker; put the key back`;
+        throw new NotYetVouched('SealKeyUnknown', message);
+      }
+      return forged(key);
+    },
+
+    async addAfter(owner, ref, after) {
+      const key = keyOf(owner, ref.name);
+      const found = await read(owner, ref.name);
+      if (found === undefined || !isOwnedBy(found, owner)) return;
+      const before = await afterOf(owner, found);
+      const known = before?.verdict.kind === 'sealed' ? (JSON.parse(before.json) as AfterDocument[]) : [];
+      const others = known.filter((one) => !after.some((other) => isSameKey(one.key, other.key)));
+      const json = canonicalJson([...others, ...after]);
+      const packed = pack('after', json);
+      const entries = sealedEntries(owner, 'after', { ...packed, json }, sealer);
+      const cleared = { 'after.json': null, 'after.json.gz': null, 'after.seal': null };
+      if (bytesOf(found, 'prior') + packed.bytes <= LIMIT_BYTES) {
+        const data = { ...cleared, 'after.elsewhere': null, ...entries };
+        await kube.patch(key, { data }, { kind: 'merge' });
+        return;
+      }
+      if (packed.bytes > LIMIT_BYTES) return;
+      const more = keyOf(owner, ref.name + AFTER_SUFFIX);
+      try {
+        await kube.create(priorSecret(owner, more.name, entries));
+      } catch (error) {
+        if (!isAlreadyExists(error)) throw error;
+        const other = await kube.get<PriorSecret>(more);
+        if (other === undefined || !isOwnedBy(other, owner)) return;
+        await kube.patch(more, { data: { ...cleared, ...entries } }, { kind: 'merge' });
+      }
+      await kube.patch(key, { data: { ...cleared, 'after.elsewhere': 'MQ==' } }, { kind: 'merge' });
+    },
+  };
+}
+
+const AFTER_SUFFIX = '-after';
+
+const kept = (): Promise<never> => Promise.reject(new Error('nothing is recorded in a trial'));
+
+/** For who only tries what an action would do: nothing is recorded. */
+export const NO_PRIOR_STORE: PriorStore = { record: kept, find: kept, addAfter: kept };
+
+/** The name without the digits that nobody can guess: what an earlier release has kept is there. */
+const earlierName = ({ execution, at }: PriorOwner): string =>
+  priorSecretName({ executionName: execution.name, uid: execution.uid, at });
+
+const refTo = (name: string, { field, digest }: Kept): PriorRef => ({ name, key: field, digest });
+
+/** Why the state before an action could not be recorded; undefined when it could. */
+export function refuseSize(documents: PriorDocument[]): PriorProblem | undefined {
+  const { bytes } = pack('prior', canonicalJson(documents));
+  return bytes > LIMIT_BYTES ? tooLarge(bytes) : undefined;
+}
+
+const tooLarge = (bytes: number): PriorProblem => ({
+  ok: false,
+  reason: 'PriorStateTooLarge',
+  message: `the state before the action takes ${kib(bytes)} KiB compressed; at most ${kib(LIMIT_BYTES)} KiB can be kept in one Secret: split the manifest over several actions`,
+});
+
+const forged = ({ namespace, name }: ObjectKey): PriorProblem => ({
+  ok: false,
+  reason: 'PriorStateForged',
+  message: `what Secret ${namespace}/${name} says of the state before the action was not written by a worker, or was changed since, so it is not used; look who may write Secrets in this namespace, and undo the action by hand if need be`,
+});
+
+function missing(key: ObjectKey, what: string): PriorProblem {
+  return {
+    ok: false,
+    reason: 'PriorStateMissing',
+    message: `the state before the action cannot be restored: Secret ${key.namespace}/${key.name}, where it was kept, ${what}; restore it from a backup, or undo the action by hand`,
+  };
+}
+
+const kib = (bytes: number): number => Math.ceil(bytes / 1024);

@@ -1,0 +1,125 @@
+/**
+ * Mode Delete: what a workflow does that says nothing about deletion itself (plan semantics, §1). Worked out when the
+ * snapshot is taken, so that status, retries and a revert go by what was run.
+ */
+import { operationOf, perClusterOf } from './action-defaults.js';
+import { hookOf, topologicalOrder } from '../order/hooks.js';
+import { findPlaceholders } from '../template/placeholders.js';
+import type { Action, DRWorkflowSpec } from '../types.js';
+import { readsMode } from '../when/when.js';
+
+/** Types whose deletion is derived, with the field of their block: a deletion needs only the name in it. */
+const DERIVED: Readonly<Record<string, string>> = {
+  Localization: 'localization',
+  Globalization: 'globalization',
+  HelmChart: 'helmChart',
+  Subscription: 'subscription',
+};
+
+/** A workflow as mode Delete runs it. */
+export interface DeletingWorkflow {
+  spec: DRWorkflowSpec;
+  /** Names of actions in `spec` that are left out, as nothing says how they are taken back. */
+  skipped: string[];
+}
+
+/** Whether a workflow says itself what is deleted: it has a Clusternet action whose operation is, or may become, Delete. */
+export const definesDelete = (spec: Pick<DRWorkflowSpec, 'actions'>): boolean =>
+  spec.actions.some((action) => blockOf(action) !== undefined && mayDelete(action));
+
+/**
+ * Derives the deletion from a workflow that does not define it. In this order: approvals, hooks before a Delete, the
+ * deletions in reverse order, hooks after a Delete. What a Localization, Globalization, HelmChart or Subscription action
+ * creates or applies is deleted by an action `delete-<name>`. Actions that are written for a mode, and deletions, stay as
+ * they are. The rest (HTTP, Job, a patch, …) is listed in `skipped`: running it forward would build up again what is to
+ * be taken down.
+ *
+ * @returns undefined when the workflow defines its deletion: it runs as it is written
+ */
+export function deriveDeletion(spec: DRWorkflowSpec): DeletingWorkflow | undefined {
+  if (definesDelete(spec)) return undefined;
+  const { actions } = spec;
+  const ordered = topologicalOrder(actions.map((action) => ({ ...action, hook: hookOf(action)?.position })))
+    .map((index) => actions[index])
+    .filter((action) => action !== undefined);
+  const names = new Set(actions.map((action) => action.name));
+  const skipped: string[] = [];
+  const first: Action[] = [];
+  const hooks: Action[] = [];
+  const deletions: Action[] = [];
+  for (const action of ordered) {
+    const hook = hookOf(action);
+    if (hook?.mode === 'Delete' || hook?.mode === 'Rollback') {
+      hooks.push(alone(action));
+    } else if (action.type === 'Approval') {
+      first.push(alone({ ...action, hookType: undefined }));
+    } else {
+      const deletion = deletionOf(action, names);
+      if (deletion === undefined && !isKept(action)) skipped.push(action.name);
+      deletions.unshift(deletion ?? alone(action));
+    }
+  }
+  // Hooks find their place by what they are.
+  return { spec: { ...spec, actions: [...first, ...deletions, ...hooks] }, skipped };
+}
+
+/** The order of what is derived is that of the list. */
+function alone({ dependsOn: _, ...action }: Action): Action {
+  return action;
+}
+
+/** A nested plan runs in mode Delete itself. */
+const isKept = (action: Action): boolean =>
+  action.type === 'Plan' ||
+  operationOf(action) === 'Delete' ||
+  (action.when !== undefined && readsMode(action.when));
+
+function deletionOf(action: Action, names: Set<string>): Action | undefined {
+  const field = DERIVED[action.type];
+  const block = blockOf(action);
+  if (field === undefined || block === undefined || block.operation === 'Patch') return undefined;
+  const { type, timeout, totalTimeout, retryPolicy, interruptible, target, waitReady } = action;
+  const { clusterExecutionMode, maxConcurrentClusters } = action;
+  const name = uniqueName(`delete-${action.name}`, names);
+  names.add(name);
+  const deletion = {
+    operation: 'Delete',
+    name: block.name,
+    ...(block.namespace !== undefined && { namespace: block.namespace }),
+  };
+  return {
+    name,
+    type,
+    [field]: deletion,
+    ...(timeout !== undefined && { timeout }),
+    ...(totalTimeout !== undefined && { totalTimeout }),
+    ...(retryPolicy !== undefined && { retryPolicy }),
+    ...(interruptible !== undefined && { interruptible }),
+    ...(target !== undefined && { target }),
+    // What was written for each cluster by itself is found and deleted in the same way.
+    ...(perClusterOf(action) !== undefined && { waitReady, clusterExecutionMode, maxConcurrentClusters }),
+  };
+}
+
+function uniqueName(wanted: string, names: ReadonlySet<string>): string {
+  let name = wanted;
+  for (let count = 2; names.has(name); count += 1) name = `${wanted}-${count}`;
+  return name;
+}
+
+interface Block {
+  operation?: string;
+  name?: unknown;
+  namespace?: unknown;
+}
+
+function blockOf(action: Action): Block | undefined {
+  const field = DERIVED[action.type];
+  return field === undefined ? undefined : ((action as Record<string, unknown>)[field] as Block | undefined);
+}
+
+/** A templated operation may become Delete: whoever wrote it has thought of that. */
+function mayDelete(action: Action): boolean {
+  const operation = blockOf(action)?.operation ?? '';
+  return operation === 'Delete' || findPlaceholders(operation).placeholders.length > 0;
+}

@@ -1,0 +1,91 @@
+import { GROUP } from '../../../api/core/group.js';
+import { KubeError } from '../../../kube/error.js';
+import { CliError } from './cli-error.js';
+import { EXIT } from './exit-codes.js';
+
+/** A failure as it is told. */
+export interface Failure {
+  message: string;
+  hints: readonly string[];
+  exitCode: number;
+}
+
+/** What went wrong and what to do about it, for any error that a command ends with. */
+export function describeFailure(error: unknown, options: { program: string; verbose: boolean }): Failure {
+  const { program, verbose } = options;
+  const trace = verbose && error instanceof Error && error.stack !== undefined ? [error.stack] : [];
+  if (error instanceof CliError) {
+    return { message: error.message, hints: [...error.hints, ...trace], exitCode: error.exitCode };
+  }
+  const silent = error instanceof KubeError ? silentBridge(error) : undefined;
+  if (silent !== undefined) {
+    return {
+      message:
+        'the bridge does not answer, and without it nothing can be created or changed; nothing was done',
+      hints: [
+        `is it up? "${program} status" says; "${program} up" starts again what has died`,
+        'on a cluster of your own: kubectl -n drover-system get pods',
+        `what the API server says: ${silent}`,
+        ...trace,
+      ],
+      exitCode: EXIT.error,
+    };
+  }
+  if (error instanceof KubeError) {
+    const hints = [...kubeHints(error, program), ...trace];
+    return { message: ownVerdict(error) ?? error.message, hints, exitCode: EXIT.error };
+  }
+  const message = error instanceof Error ? error.message : String(error);
+  return { message, hints: trace, exitCode: EXIT.error };
+}
+
+/** How the API server tells that a webhook has refused, and why. */
+const VERDICT = /^admission webhook "([^"]*)" denied the request: (.*)$/s;
+
+/** What Drover's own admission has refused, without the API server's words around it. */
+function ownVerdict({ message }: KubeError): string | undefined {
+  const [, webhook = '', why = ''] = VERDICT.exec(message) ?? [];
+  return webhook.endsWith(`.${GROUP}`) ? `refused: ${why}` : undefined;
+}
+
+/** How the API server tells that it cannot ask a webhook. */
+const UNASKED = /failed calling webhook "([^"]*)": (.*)$/s;
+
+/** Why the API server cannot ask Drover's own admission, which the bridge serves; undefined for all other errors. */
+function silentBridge({ message }: KubeError): string | undefined {
+  const [, webhook = '', why = ''] = UNASKED.exec(message) ?? [];
+  return webhook.endsWith(`.${GROUP}`) ? why.replace(/^failed to call webhook: /, '') : undefined;
+}
+
+/** A refusal by admission has the code of a missing right, and nothing to do with rights. */
+function forbiddenHints(error: KubeError): string[] {
+  if (ownVerdict(error) !== undefined) return [];
+  const [, webhook] = VERDICT.exec(error.message) ?? [];
+  if (webhook !== undefined || error.message.startsWith('ValidatingAdmissionPolicy'))
+    return [
+      `a rule of this cluster refuses it${webhook === undefined ? '' : `: webhook ${webhook}`}; ask who keeps it`,
+    ];
+  return ['ask for the right, or use a --context that has it'];
+}
+
+function kubeHints(error: KubeError, program: string): string[] {
+  if (error.reason === 'KindNotFound') {
+    return [`the definitions are missing: "${program} up" applies them, or use kubectl apply -f deploy/crds`];
+  }
+  if (error.reason === 'Unreachable') {
+    return [`is it up? "${program} status" says; "${program} up" starts again what has died`];
+  }
+  switch (error.code) {
+    case 401:
+      return [
+        'the credentials of the kubeconfig are not accepted; log in again, or choose another --context',
+      ];
+    case 403:
+      return forbiddenHints(error);
+    default:
+      // Admission says in its message already what the causes say one by one.
+      return (error.details?.causes ?? [])
+        .filter(({ message = '' }) => message === '' || !error.message.includes(message))
+        .map(({ field, message }) => `${field ?? ''}: ${message ?? ''}`);
+  }
+}

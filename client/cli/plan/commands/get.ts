@@ -1,0 +1,120 @@
+import type { Command } from 'commander';
+import type { Kind } from '../../../../api/core/group.js';
+import { usageError } from '../../core/cli-error.js';
+import type { CommandContext } from '../../core/context.js';
+import { EXIT } from '../../core/exit-codes.js';
+import { asList, type OutputFormat, printValue, withoutManagedFields } from '../../core/output.js';
+import { rowsOf } from '../render/rows.js';
+import { table } from '../../core/render/table.js';
+import { cut, visibleWidth } from '../../core/render/text.js';
+import { KIND_WORDS, kindOf, listObjects, type ObjectOf } from '../../core/resources.js';
+import { addExamples, outputOption, type Perform } from '../../core/commands/shared.js';
+
+interface GetOptions {
+  plan?: string;
+  allNamespaces?: boolean;
+  output?: OutputFormat;
+}
+
+/** `drover get [plans|executions|workflows]`. */
+export function addGet(program: Command, perform: Perform): void {
+  const command = program
+    .command('get')
+    .summary('list plans, executions and workflows')
+    .description('Lists executions (newest first), plans or workflows; without a kind all three.')
+    .argument('[kind]', 'plans, executions or workflows')
+    .option('--plan <name>', 'executions of this plan only')
+    .option('-A, --all-namespaces', 'look in all namespaces')
+    .addOption(outputOption())
+    .action((kind: string | undefined, options: GetOptions, self: Command) =>
+      perform(self, (context) => get(context, kind, options)),
+    );
+  addExamples(command, [
+    ['get', 'all there is in the namespace'],
+    ['get executions --plan shop-switchover', 'the runs of one plan'],
+    ['get plans -A -o json', 'all plans of the cluster, for a program'],
+  ]);
+}
+
+async function get(context: CommandContext, word: string | undefined, options: GetOptions): Promise<number> {
+  const kinds = kindsOf(word, options);
+  const cluster = await context.openCluster();
+  const namespace = options.allNamespaces === true ? undefined : cluster.namespace;
+  const groups = await Promise.all(
+    kinds.map(async (kind) => ({
+      kind,
+      objects: arrange(kind, await listObjects(cluster.kube, kind, namespace), options),
+    })),
+  );
+  const { terminal } = context;
+  if (options.output !== undefined) {
+    const objects = groups.flatMap((group) => group.objects.map(withoutManagedFields));
+    printValue(terminal, asList(objects), options.output);
+    return EXIT.ok;
+  }
+  const shown = groups.filter((group) => group.objects.length > 0);
+  if (shown.length === 0) {
+    const words = kinds.map((kind) => `${KIND_WORDS[kind]}s`).join(', ');
+    terminal.note(`no ${words} in ${namespace === undefined ? 'any namespace' : `namespace ${namespace}`}`);
+    return EXIT.ok;
+  }
+  shown.forEach(({ kind, objects }, index) => {
+    if (index > 0) terminal.out('');
+    const { header, rows } = rowsOf(kind, objects, {
+      style: terminal.outStyle,
+      now: context.now(),
+      withNamespace: namespace === undefined,
+    });
+    for (const line of table(...fitted(header, rows, terminal.width))) terminal.out(line);
+  });
+  return EXIT.ok;
+}
+
+function kindsOf(word: string | undefined, options: GetOptions): Kind[] {
+  if (word === undefined) {
+    return options.plan === undefined ? ['DRPlan', 'DRPlanExecution', 'DRWorkflow'] : ['DRPlanExecution'];
+  }
+  const kind = kindOf(word);
+  if (kind === undefined) {
+    throw usageError(
+      `"${word}" is none of plans, executions, workflows`,
+      'to look at one object: describe NAME',
+    );
+  }
+  if (options.plan !== undefined && kind !== 'DRPlanExecution') {
+    throw usageError('--plan goes with executions only', 'drop it, or say "get executions"');
+  }
+  return [kind];
+}
+
+function arrange(kind: Kind, objects: ObjectOf[Kind][], options: GetOptions): ObjectOf[Kind][] {
+  if (kind !== 'DRPlanExecution') {
+    return objects.sort((a, b) => placeOf(a).localeCompare(placeOf(b)));
+  }
+  return objects
+    .filter(({ spec }) => options.plan === undefined || ('planRef' in spec && spec.planRef === options.plan))
+    .sort((a, b) => created(b) - created(a));
+}
+
+const placeOf = ({ metadata }: ObjectOf[Kind]): string => `${metadata.namespace}/${metadata.name}`;
+const created = ({ metadata }: ObjectOf[Kind]): number => Date.parse(metadata.creationTimestamp ?? '') || 0;
+
+/** Cuts the messages, which stand last, so that a row stays one line on a terminal. */
+function fitted(header: string[], rows: string[][], width: number | undefined): [string[], string[][]] {
+  const last = header.length - 1;
+  if (rows.every((row) => row[last] === '')) {
+    return [header.slice(0, last), rows.map((row) => row.slice(0, last))];
+  }
+  if (width === undefined) return [header, rows];
+  const GAP = 2;
+  const MIN_MESSAGE = 16;
+  const before = header
+    .slice(0, last)
+    .reduce(
+      (sum, title, column) =>
+        sum + GAP + Math.max(title.length, ...rows.map((row) => visibleWidth(row[column]!))),
+      0,
+    );
+  const room = Math.max(MIN_MESSAGE, width - before);
+  return [header, rows.map((row) => [...row.slice(0, last), cut(row[last]!, room)])];
+}

@@ -1,0 +1,334 @@
+/**
+ * A typed handle on runs: all that Drover asks of Temporal about them goes through here.
+ */
+import { isGrpcServiceError, QueryNotRegisteredError, WorkflowNotFoundError } from '@temporalio/client';
+import type { ApprovalAnswer } from '../../api/plan/actions/approval.js';
+import type { Client, WorkflowExecutionDescription } from '@temporalio/client';
+import { defineSearchAttributeKey, WorkflowExecutionAlreadyStartedError } from '@temporalio/common';
+import { LRUCache } from 'lru-cache';
+import { failingTask, oldest, waitingTask } from './pending-tasks.js';
+import type { FailingTask, WaitingTask } from './pending-tasks.js';
+import { readStage } from './stage-history.js';
+import type { StageStory } from './stage-history.js';
+import { readTemporalIdentity } from './temporal-identity.js';
+import type { TemporalIdentity } from './temporal-identity.js';
+import {
+  QUERIES,
+  SEARCH_ATTRIBUTES,
+  SIGNALS,
+  stageWorkflowId,
+  taskQueues,
+  WORKFLOW_TYPES,
+} from '../../workflows/plan/contract.js';
+import type {
+  CancelRequest,
+  Resolution,
+  RunInput,
+  RunProgress,
+  RunResult,
+  SnapshotRef,
+  StageResult,
+  Unfinished,
+} from '../../workflows/plan/contract.js';
+
+/** What is kept beside a run in Temporal, so that it can be told whose it is without its history. */
+export interface RunMemo {
+  namespace: string;
+  name: string;
+  uid: string;
+  snapshot: SnapshotRef;
+  /** Id of the key that the bridge has sealed it under; absent of runs that a release without seals has begun. */
+  sealKey?: string;
+  /** The bridge's seal of all that. */
+  seal?: string;
+}
+
+/** Values of the search attributes of a run. */
+export type RunAttributes = Partial<Record<(typeof SEARCH_ATTRIBUTES)[number], string>>;
+
+/** Where an action stands in its stage. */
+export interface ActionPosition {
+  workflow: number;
+  action: number;
+}
+
+/** How a run that was asked for came about. */
+export type StartResult =
+  /** It runs, started now or by an earlier call. */
+  | { kind: 'running'; runId: string }
+  /** A run of that id was there and has ended. */
+  | { kind: 'closed' };
+
+/** What Temporal says about a run. */
+export interface RunDescription {
+  workflowId: string;
+  /** The newest run of the id: another one than was started when somebody reset it. */
+  runId: string;
+  state: 'Running' | 'Completed' | 'Failed' | 'Cancelled' | 'Terminated' | 'TimedOut';
+  startTime: Date;
+  closeTime?: Date;
+  memo?: RunMemo;
+  /** The task of the run, or of a stage that was looked at, that has waited longest for a worker. */
+  waiting?: WaitingTask;
+  /** A workflow task of the run, or of a stage that was looked at, that fails wherever it is tried. */
+  failing?: FailingTask;
+}
+
+/** How a request to a run ended. */
+export type SignalResult = 'accepted' | 'notRunning';
+
+/** Starts, watches and stops runs. Every method throws the client library's errors for a Temporal that is unreachable. */
+export interface Runs {
+  /** Starts a run; idempotent by its id: a run that is there already is not started again. */
+  start(request: {
+    workflowId: string;
+    input: RunInput;
+    memo: RunMemo;
+    attributes?: RunAttributes;
+    /** One line for the Web UI. */
+    summary?: string;
+  }): Promise<StartResult>;
+  /**
+   * Strongly consistent. Undefined when Temporal knows no run of that id (any more).
+   *
+   * @param options.withStages also looks whether tasks of running stages wait for a worker or fail; one call for each
+   * of at most five stages
+   */
+  describe(workflowId: string, options?: { withStages?: boolean }): Promise<RunDescription | undefined>;
+  /** Sends signal `cancel`: the run stops, settles what runs and ends Cancelled. */
+  signalCancel(workflowId: string, request: CancelRequest): Promise<SignalResult>;
+  /** Asks Temporal to cancel: the same end by the platform's own way. */
+  requestCancel(workflowId: string): Promise<SignalResult>;
+  /** Answers a stage that waits for a person. */
+  resolve(
+    workflowId: string,
+    signal: 'retry' | 'skip' | 'abort',
+    resolution: Resolution,
+  ): Promise<SignalResult>;
+  /** Hands a person's answer to the stage whose approval it is for. */
+  answer(workflowId: string, answer: ApprovalAnswer): Promise<SignalResult>;
+  /** Tells a stage, or its rollback, to look at its nested executions. */
+  look(workflowId: string): Promise<SignalResult>;
+  /**
+   * Asks the run itself how far it is; needs a worker, for a closed run too. Undefined when none answers in time.
+   *
+   * @param options.timeoutMs default 5 s
+   */
+  progress(workflowId: string, options?: { timeoutMs?: number }): Promise<RunProgress | undefined>;
+  /** Waits for the end of a run. Rejects when it was terminated, timed out or failed by a bug. */
+  result(workflowId: string, runId?: string): Promise<RunResult>;
+  /** Result of a stage, or of its rollback, that has completed. */
+  stageResult(workflowId: string): Promise<StageResult>;
+  /**
+   * Actions that a stage, or its rollback, has begun, by its history: all that is left of one that was ended from outside
+   * before it could tell. Empty where Temporal knows no such workflow.
+   */
+  begunActions(workflowId: string): Promise<ActionPosition[]>;
+  /**
+   * What a stage, or its rollback, has begun and not ended, by its history. Without the bodies of the actions: they are in
+   * the run's snapshot. Empty where Temporal knows no such workflow.
+   */
+  unfinished(workflowId: string): Promise<Unfinished>;
+  /** The workflow that has started another one. Undefined where nobody has, or Temporal knows no such workflow. */
+  parentOf(child: {
+    workflowId: string;
+    runId: string;
+  }): Promise<{ workflowId: string; runId: string } | undefined>;
+  /** Which Temporal answers now: what it does not know means something only of runs that were started in it. */
+  where(): Promise<TemporalIdentity>;
+  /** Open runs whose id begins with the prefix. Eventually consistent. */
+  listOpen(idPrefix: string): AsyncIterable<{ workflowId: string; memo: RunMemo | undefined }>;
+}
+
+/** Positions of the actions of so many closed stages are kept. */
+const KEPT_STAGES = 100;
+const CALL_TIMEOUT_MS = 10_000;
+const QUERY_TIMEOUT_MS = 5_000;
+/** Enough to tell a missing worker. */
+const STAGES_LOOKED_AT = 5;
+
+/** A handle over a client; the caller owns and closes its connection. */
+export function createRuns(client: Client): Runs {
+  const call = <T>(work: () => Promise<T>, timeoutMs = CALL_TIMEOUT_MS): Promise<T> =>
+    client.withDeadline(Date.now() + timeoutMs, work);
+
+  /** What closed stages have begun, by run: it is asked for several times, and a history may be long. */
+  const begunBy = new LRUCache<string, ActionPosition[]>({ max: KEPT_STAGES });
+  // One after the other: what was read is taken back some time later.
+  let lastRead: Promise<unknown> = Promise.resolve();
+
+  /** @returns undefined where Temporal knows no such workflow */
+  function readHistory(workflowId: string): Promise<StageStory | undefined> {
+    const work = async (): Promise<StageStory | undefined> => {
+      const { status, runId } = await call(() => client.workflow.getHandle(workflowId).describe());
+      const story = await readStage(client, workflowId);
+      if (status.name !== 'RUNNING') begunBy.set(runId, story.begun);
+      return story;
+    };
+    const read = lastRead.then(() => orNone(work));
+    lastRead = read.catch(() => undefined);
+    return read;
+  }
+
+  async function tell(workflowId: string, signal: string, argument: unknown): Promise<SignalResult> {
+    return unlessGone(() => call(() => client.workflow.getHandle(workflowId).signal(signal, argument)));
+  }
+
+  return {
+    async start({ workflowId, input, memo, attributes, summary }) {
+      try {
+        const handle = await call(() =>
+          client.workflow.start(WORKFLOW_TYPES.execution, {
+            workflowId,
+            taskQueue: taskQueues(input.run.cluster).worker,
+            args: [input],
+            workflowIdReusePolicy: 'REJECT_DUPLICATE',
+            workflowIdConflictPolicy: 'USE_EXISTING',
+            memo: { ...memo },
+            ...(summary !== undefined && { staticSummary: summary }),
+            ...(attributes !== undefined && {
+              typedSearchAttributes: SEARCH_ATTRIBUTES.flatMap((name) => {
+                const value = attributes[name];
+                return value === undefined ? [] : [{ key: defineSearchAttributeKey(name, 'KEYWORD'), value }];
+              }),
+            }),
+          }),
+        );
+        return { kind: 'running', runId: handle.firstExecutionRunId };
+      } catch (error) {
+        if (error instanceof WorkflowExecutionAlreadyStartedError) return { kind: 'closed' };
+        throw error;
+      }
+    },
+    async describe(workflowId, options) {
+      const look = (id: string): Promise<WorkflowExecutionDescription> =>
+        call(() => client.workflow.getHandle(id).describe());
+      try {
+        const found = await look(workflowId);
+        const stages =
+          options?.withStages === true
+            ? (found.raw.pendingChildren ?? [])
+                .slice(0, STAGES_LOOKED_AT)
+                .map(({ workflowId: id }) => id ?? '')
+            : [];
+        const seen = [found, ...(await Promise.all(stages.map(look)))];
+        const waits = seen.map(({ raw }) => waitingTask(raw)).filter((task) => task !== undefined);
+        const failures = await Promise.all(
+          seen.map(({ workflowId: id, raw }) => call(() => failingTask(client, id, raw))),
+        );
+        return toDescription(found, { waiting: oldest(waits), failing: failures.find(Boolean) });
+      } catch (error) {
+        if (error instanceof WorkflowNotFoundError) return undefined;
+        throw error;
+      }
+    },
+    signalCancel: (workflowId, request) => tell(workflowId, SIGNALS.cancel, request),
+    requestCancel: (workflowId) =>
+      unlessGone(() => call(() => client.workflow.getHandle(workflowId).cancel())),
+    resolve: (workflowId, signal, resolution) => tell(workflowId, SIGNALS[signal], resolution),
+    answer: (workflowId, answer) =>
+      tell(stageWorkflowId(workflowId, Number(answer.at.split('/', 1)[0])), SIGNALS.answer, answer),
+    look: (workflowId) => tell(workflowId, SIGNALS.look, undefined),
+    async progress(workflowId, options) {
+      try {
+        return await call(
+          () => client.workflow.getHandle(workflowId).query<RunProgress>(QUERIES.progress),
+          options?.timeoutMs ?? QUERY_TIMEOUT_MS,
+        );
+      } catch (error) {
+        if (error instanceof WorkflowNotFoundError || error instanceof QueryNotRegisteredError)
+          return undefined;
+        if (isGrpcServiceError(error) || isGrpcServiceError((error as Error).cause)) return undefined;
+        throw error;
+      }
+    },
+    result: (workflowId, runId) =>
+      client.workflow.getHandle(workflowId, runId).result() as Promise<RunResult>,
+    stageResult: (workflowId) =>
+      call(() => client.workflow.getHandle(workflowId).result() as Promise<StageResult>),
+    async begunActions(workflowId) {
+      const found = await orNone(() => call(() => client.workflow.getHandle(workflowId).describe()));
+      if (found === undefined) return [];
+      return begunBy.get(found.runId) ?? (await readHistory(workflowId))?.begun ?? [];
+    },
+    async unfinished(workflowId) {
+      return (await readHistory(workflowId))?.unfinished ?? { actions: [], plans: [] };
+    },
+    async parentOf({ workflowId, runId }) {
+      const found = await orNone(() => call(() => client.workflow.getHandle(workflowId, runId).describe()));
+      const parent = found?.raw.workflowExecutionInfo?.parentExecution;
+      return parent?.workflowId && parent.runId
+        ? { workflowId: parent.workflowId, runId: parent.runId }
+        : undefined;
+    },
+    where: () =>
+      call(() => readTemporalIdentity(client.connection.workflowService, client.options.namespace)),
+    async *listOpen(idPrefix) {
+      const query = `WorkflowType = '${WORKFLOW_TYPES.execution}' AND ExecutionStatus = 'Running'`;
+      for await (const found of client.workflow.list({ query })) {
+        // By id, not by attribute: ids are there even where attributes could not be registered.
+        if (!found.workflowId.startsWith(idPrefix)) continue;
+        yield { workflowId: found.workflowId, memo: toMemo(found.memo) };
+      }
+    },
+  };
+}
+
+/** Undefined where Temporal knows no such workflow. */
+async function orNone<T>(work: () => Promise<T>): Promise<T | undefined> {
+  try {
+    return await work();
+  } catch (error) {
+    if (error instanceof WorkflowNotFoundError) return undefined;
+    throw error;
+  }
+}
+
+async function unlessGone(work: () => Promise<unknown>): Promise<SignalResult> {
+  try {
+    await work();
+    return 'accepted';
+  } catch (error) {
+    if (error instanceof WorkflowNotFoundError) return 'notRunning';
+    throw error;
+  }
+}
+
+function toDescription(
+  found: WorkflowExecutionDescription,
+  tasks: { waiting: WaitingTask | undefined; failing: FailingTask | undefined },
+): RunDescription {
+  const memo = toMemo(found.memo);
+  return {
+    workflowId: found.workflowId,
+    runId: found.runId,
+    state: toState(found.status.name),
+    startTime: found.startTime,
+    ...(found.closeTime !== undefined && { closeTime: found.closeTime }),
+    ...(memo !== undefined && { memo }),
+    // A task that fails is scheduled again and again: that is no want of workers.
+    ...(tasks.waiting !== undefined && tasks.failing === undefined && { waiting: tasks.waiting }),
+    ...(tasks.failing !== undefined && { failing: tasks.failing }),
+  };
+}
+
+function toState(name: WorkflowExecutionDescription['status']['name']): RunDescription['state'] {
+  switch (name) {
+    case 'COMPLETED':
+      return 'Completed';
+    case 'FAILED':
+      return 'Failed';
+    case 'CANCELLED':
+      return 'Cancelled';
+    case 'TERMINATED':
+      return 'Terminated';
+    case 'TIMED_OUT':
+      return 'TimedOut';
+    default:
+      return 'Running';
+  }
+}
+
+function toMemo(memo: Record<string, unknown> | undefined): RunMemo | undefined {
+  return typeof memo?.uid === 'string' ? (memo as unknown as RunMemo) : undefined;
+}

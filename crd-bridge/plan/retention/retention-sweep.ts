@@ -1,0 +1,139 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { API_VERSION } from '../../../api/core/group.js';
+import type { DRPlan } from '../../../api/plan/types.js';
+import { isConflict } from '../../../kube/error.js';
+import { createRetentionIndex } from './retention-index.js';
+import { planKeyOf, removable } from './retention.js';
+import type { RetentionDefaults, RetentionView } from './retention.js';
+import type { CachedExecution, DrDeps } from '../types.js';
+
+/** What the sweep is made of. */
+export interface RetentionOptions {
+  defaults: RetentionDefaults;
+  /** Time between two passes, in milliseconds. */
+  intervalMs: number;
+  /** Least time between two deletions: thousands that are due at once must not crowd out what runs. */
+  paceMs: number;
+  /** Whether anything may be done; while not, passes do nothing. */
+  mayAct: () => boolean;
+  now?: () => number;
+}
+
+/** Removes executions that have ended and are due. */
+export interface RetentionSweep {
+  /** One pass. */
+  sweep(signal: AbortSignal): Promise<void>;
+  /** Passes until the signal aborts. Never rejects. */
+  run(signal: AbortSignal): Promise<void>;
+}
+
+/** Names that an Event tells. */
+const NAMED = 20;
+
+/**
+ * Removes what {@link removable} allows. Age is told by the end that is in status, so that a restart of the bridge changes
+ * nothing. Each deletion is of the very object and version that was judged, and of a plan that the API server says is free
+ * at that moment; replicas that do the same meet Conflict or NotFound and leave it.
+ */
+export function createRetentionSweep(
+  deps: Pick<DrDeps, 'kube' | 'caches' | 'events' | 'log' | 'mutex'>,
+  options: RetentionOptions,
+): RetentionSweep {
+  const { kube, caches, log } = deps;
+  const now = options.now ?? Date.now;
+
+  const index = createRetentionIndex(caches.executions);
+  const view: RetentionView = {
+    ...index,
+    plan: (plan) => {
+      const [namespace, name = ''] = plan.split('/');
+      return caches.plans.get(namespace, name);
+    },
+  };
+
+  /** @returns false when the plan is not free, or its executions are not what they were */
+  async function remove(execution: CachedExecution): Promise<boolean> {
+    const { name, namespace = '', uid, resourceVersion } = execution.metadata;
+    if (uid === undefined || resourceVersion === undefined) return false;
+    const planName = execution.spec.planRef;
+    return deps.mutex.run(`DRPlan ${namespace}/${planName}`, async () => {
+      const plan = await kube.get<DRPlan>({
+        apiVersion: API_VERSION,
+        kind: 'DRPlan',
+        namespace,
+        name: planName,
+      });
+      if (plan !== undefined) caches.plans.learn(plan);
+      // What has happened since the pass began counts.
+      const due = removable(view, planKeyOf(execution), options.defaults, now());
+      if (!due.some(({ metadata }) => metadata.uid === uid && metadata.resourceVersion === resourceVersion))
+        return false;
+      try {
+        return await kube.delete(
+          { apiVersion: API_VERSION, kind: 'DRPlanExecution', namespace, name },
+          { uid, resourceVersion, propagationPolicy: 'Background' },
+        );
+      } catch (error) {
+        if (isConflict(error)) return false;
+        throw error;
+      }
+    });
+  }
+
+  async function sweepPlan(
+    planKey: string,
+    due: readonly CachedExecution[],
+    signal: AbortSignal,
+  ): Promise<void> {
+    const removed: string[] = [];
+    for (const execution of due) {
+      if (signal.aborted || !options.mayAct()) break;
+      if (!(await remove(execution))) continue;
+      const { name, namespace, uid } = execution.metadata;
+      const { phase, completionTime } = execution.status ?? {};
+      removed.push(name);
+      log.info(
+        { execution: { name, namespace, uid }, plan: execution.spec.planRef, phase, completionTime },
+        'removed an execution that has ended',
+      );
+      await sleep(options.paceMs, undefined, { signal }).catch(() => undefined);
+    }
+    const plan = view.plan(planKey);
+    if (removed.length === 0 || plan === undefined) return;
+    const named = removed
+      .slice(0, NAMED)
+      .map((name) => `"${name}"`)
+      .join(', ');
+    const more = removed.length > NAMED ? ` and ${removed.length - NAMED} more` : '';
+    deps.events.record(plan, {
+      type: 'Normal',
+      reason: 'ExecutionsRemoved',
+      action: 'Remove',
+      message: `removed ${removed.length} that had ended, by historyLimit or ttlSecondsAfterFinished: ${named}${more}`,
+      key: removed.join(' '),
+    });
+  }
+
+  async function sweep(signal: AbortSignal): Promise<void> {
+    if (!options.mayAct()) return;
+    for (const planKey of index.plans()) {
+      const due = removable(view, planKey, options.defaults, now());
+      if (due.length > 0) await sweepPlan(planKey, due, signal);
+      if (signal.aborted) return;
+    }
+  }
+
+  return {
+    sweep,
+    async run(signal) {
+      while (!signal.aborted) {
+        await sweep(signal).catch((error: unknown) => {
+          log.warn({ err: error }, 'could not remove executions that have ended; trying again');
+        });
+        await sleep(options.intervalMs * (0.9 + Math.random() / 5), undefined, { signal }).catch(
+          () => undefined,
+        );
+      }
+    },
+  };
+}

@@ -1,0 +1,92 @@
+/** Whether a run can be begun and reverted, said before it begins. */
+import type { Snapshot } from '../../../api/plan/snapshot/snapshot.js';
+import type { ActionStatus, DRPlanExecution, StageStatus } from '../../../api/plan/types.js';
+import type { Refusal } from './gates.js';
+import { STATUS_LIMIT_BYTES } from '../status/size-guard.js';
+import { checkInputSize, workOf } from './work.js';
+import type { Work } from './work.js';
+
+/** An action without texts of its own takes less in the input of a run. */
+const ACTION_BYTES = 1024;
+/** What is kept of an answer (plan semantics, §3 HTTP: 1,000 characters), and what else an action puts out. */
+const OUTPUT_BYTES = { HTTP: 4 * 1024, other: 700 };
+/** What takes less than this need not be put together to see that it fits. */
+const SURELY_FITS_BYTES = 512 * 1024;
+
+/**
+ * Whether Temporal takes a run of a plan, and its revert after all of it was done: what cannot be undone must not begin
+ * (plan semantics, §6). What actions leave behind is not known yet: what custom rollbacks read of it counts as it may be
+ * at most, the rest a revert does without where it would not fit.
+ *
+ * @param snapshot one that compiles
+ */
+export function checkFits(snapshot: Snapshot): Refusal | undefined {
+  if (isSurelySmall(snapshot)) return undefined;
+  const work = workOf(snapshot, undefined);
+  const tooLarge = checkInputSize(work);
+  if (tooLarge !== undefined) return tooLarge;
+  const { plan } = snapshot;
+  const done: DRPlanExecution = {
+    metadata: { name: plan.name, namespace: plan.namespace, uid: plan.uid },
+    spec: { planRef: plan.name, operationType: 'Execute' },
+    status: { phase: 'Succeeded', stageStatuses: work.statuses.map(asDone) },
+  };
+  const revert = workOf(snapshot, done);
+  return checkInputSize(revert, { isForeseen: true, more: readByRollbacks(revert) });
+}
+
+/** How many bytes the outputs may come to that rollbacks read: a revert tells each of them once, and status has no more. */
+function readByRollbacks({ input }: Work): number {
+  const bytes = input.undo.flatMap((stage) => {
+    const types = new Map<string, string>();
+    const read = new Set<string>();
+    for (const { at, input: action, outputs } of stage.steps) {
+      types.set(`${at.workflow}/${action.name}`, action.type);
+      for (const name of Object.keys(outputs)) read.add(`${at.workflow}/${name}`);
+    }
+    return [...read].map((key) => (types.get(key) === 'HTTP' ? OUTPUT_BYTES.HTTP : OUTPUT_BYTES.other));
+  });
+  return Math.min(
+    STATUS_LIMIT_BYTES,
+    bytes.reduce((sum, one) => sum + one, 0),
+  );
+}
+
+/** Whether a snapshot is so small that its run fits, as nearly all are: then it need not be compiled to know. */
+export const isSurelySmall = (snapshot: Snapshot): boolean => atMost(snapshot) < SURELY_FITS_BYTES;
+
+/** A bound for what the input of a run holds: texts of workflows and parameters for each use, and what is added to them. */
+function atMost({ plan, workflows, params }: Snapshot): number {
+  const sizes = new Map(
+    Object.entries(workflows).map(([key, { spec }]) => [
+      key,
+      JSON.stringify(spec).length + spec.actions.length * ACTION_BYTES,
+    ]),
+  );
+  const given = JSON.stringify([plan.spec.globalParams ?? [], params]).length;
+  const uses = plan.spec.stages.flatMap((stage) => stage.workflows);
+  return uses.reduce((sum, { workflowRef, params: own }) => {
+    const key = `${workflowRef.namespace || plan.namespace}/${workflowRef.name}`;
+    return sum + (sizes.get(key) ?? 0) + given + JSON.stringify(own ?? []).length;
+  }, JSON.stringify(plan.spec.stages).length);
+}
+
+function asDone(stage: StageStatus): StageStatus {
+  let order = 0;
+  const action = (status: ActionStatus): ActionStatus => ({
+    ...status,
+    phase: 'Succeeded',
+    effect: 'Done',
+    round: 0,
+    order: (order += 1),
+  });
+  return {
+    ...stage,
+    phase: 'Succeeded',
+    workflowExecutions: (stage.workflowExecutions ?? []).map((workflow) => ({
+      ...workflow,
+      phase: 'Succeeded',
+      actionStatuses: (workflow.actionStatuses ?? []).map(action),
+    })),
+  };
+}

@@ -1,0 +1,32 @@
+import type { DRPlanExecution } from '../../../api/plan/types.js';
+import type { TemporalIdentity } from '../../core/temporal-identity.js';
+import type { ExecutionIdentity } from '../lock/plan-state.js';
+
+/** An execution as its plan sees it. */
+export function identityOf(execution: DRPlanExecution): ExecutionIdentity {
+  const { name, namespace = 'default', uid = '' } = execution.metadata;
+  const { operationType: operation, revertExecutionRef: target, mode } = execution.spec;
+  return {
+    name,
+    namespace,
+    uid,
+    operation,
+    ...(operation === 'Execute' && mode !== undefined && { mode }),
+    ...(operation === 'Revert' && target !== undefined && { target: { name: target } }),
+  };
+}
+
+/** What a write to an object is aimed at. */
+export const refOf = ({
+  metadata,
+}: {
+  metadata: { name: string; namespace?: string; uid?: string };
+}): { name: string; namespace: string | undefined; uid: string | undefined } => ({
+  name: metadata.name,
+  namespace: metadata.namespace,
+  uid: metadata.uid,
+});
+
+/** A Temporal, for a person. */
+export const nameOfTemporal = (temporal: (TemporalIdentity & { namespace?: string }) | undefined): string =>
+  `Temporal namespace ${temporal?.namespaceId ?? ''}${temporal?.namespace === undefined ? '' : ` (${temporal.namespace})`}${temporal?.clusterId === undefined ? '' : ` of cluster ${temporal.clusterId}`}`;

@@ -1,0 +1,28 @@
+import { describeProblems, errorsOf } from '../../../api/core/problem.js';
+import type { Problem } from '../../../api/core/problem.js';
+import type { Refusal } from './gates.js';
+
+/** Thrown inside an admission to end it from any depth; never leaves it. */
+export class Refused extends Error {
+  readonly refusal: Refusal;
+  constructor(refusal: Refusal) {
+    super(refusal.message);
+    this.refusal = refusal;
+  }
+}
+
+/** Ends the admission. */
+export const refuse = (reason: string, message: string): never => {
+  throw new Refused({ reason, message });
+};
+
+/** Ends the admission if a check found something. */
+export function throwIf(refusal: Refusal | undefined): void {
+  if (refusal !== undefined) throw new Refused(refusal);
+}
+
+/** Problems of an object as one refusal; the first error gives the reason. */
+export function refusalOf(problems: readonly Problem[]): Refusal {
+  const errors = errorsOf(problems);
+  return { reason: errors[0]?.reason ?? 'Invalid', message: describeProblems(errors) };
+}

@@ -1,0 +1,30 @@
+import type { Sealer } from '../../../api/core/seal.js';
+import type { RunDescription, RunMemo } from '../../../client/runs/runs.js';
+import type { RunIdentity } from '../../../workflows/plan/contract.js';
+
+const sealed = ({ seal: _, ...memo }: RunMemo): Omit<RunMemo, 'seal'> => memo;
+
+/** What is kept beside a run in Temporal: by it a bridge knows what another one has begun and not recorded. */
+export function memoOf(
+  { namespace, name, uid, snapshot }: RunIdentity,
+  sealKey: string | undefined,
+  sealer: Pick<Sealer, 'seal'>,
+): RunMemo {
+  const memo = { namespace, name, uid, snapshot, ...(sealKey !== undefined && { sealKey }) };
+  return { ...memo, seal: sealer.seal('memo', memo) };
+}
+
+/**
+ * The memo of a run that a bridge has begun; undefined of any other, whatever its id: that something is there under the id
+ * of an execution says nothing about what it is to run.
+ */
+export async function vouchedMemo(
+  found: RunDescription | undefined,
+  uid: string,
+  sealer: Pick<Sealer, 'verify'>,
+): Promise<RunMemo | undefined> {
+  const memo = found?.memo;
+  if (memo?.uid !== uid) return undefined;
+  const verdict = await sealer.verify('memo', sealed(memo), memo.seal);
+  return verdict.kind === 'sealed' ? memo : undefined;
+}

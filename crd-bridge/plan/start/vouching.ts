@@ -1,0 +1,105 @@
+/** What the bridge does only for runs that it vouches for (architecture, §7). */
+import { ApplicationFailure } from '@temporalio/common';
+import { API_VERSION } from '../../../api/core/group.js';
+import type { ActionBody } from '../../../api/plan/snapshot/run.js';
+import type { ActionTask, RunIdentity } from '../../../workflows/plan/contract.js';
+import { checkAction, checkRun, checkTask, explain, inItsMode } from '../../../workflows/plan/sealed.js';
+import type { Refusal, Vouched } from '../../../workflows/plan/sealed.js';
+import type { CachedExecution, DrDeps } from '../types.js';
+
+/** The workflow that asks, as Temporal states it; undefined where none does. */
+export type Caller = () => { workflowId: string; runId: string } | undefined;
+
+/** Tells what is vouched for. Must be called inside an activity. */
+export interface BridgeVouching {
+  /**
+   * Makes sure of a run that speaks as the stage of this index, or else as itself.
+   *
+   * @throws ApplicationFailure that is tried again only where that may help
+   */
+  run(run: RunIdentity, stage?: number): Promise<void>;
+  /**
+   * The task as it is to be looked at, or why it never is.
+   *
+   * @throws ApplicationFailure while that may change
+   */
+  task(task: ActionTask): Promise<{ task: ActionTask } | Refusal>;
+  /** Why a task is not about the action that was found for it; undefined when it is. */
+  action(task: ActionTask, body: ActionBody): Refusal | undefined;
+  /** Whether a workflow asks for what is its own: of itself or of a stage of it. */
+  ownsStage(workflowId: string): boolean;
+}
+
+/** What vouching is built from. */
+export interface VouchingDeps extends Pick<DrDeps, 'kube' | 'caches' | 'runs' | 'sealer'> {
+  caller: Caller;
+  /** Shows on an execution why nothing is heard of its run for now. */
+  show: (execution: CachedExecution, refusal: Refusal) => Promise<void>;
+  /** Until then a run without seals may end although its execution is gone, so that nothing says whose it is. */
+  acceptUnsealedUntil?: Date | undefined;
+}
+
+/**
+ * Vouching by seals. A run that was begun by a release without them is known by its run id, which nobody but the bridge has
+ * written into the execution's status.
+ */
+export function createBridgeVouching(deps: VouchingDeps): BridgeVouching {
+  const { caller, sealer, runs, acceptUnsealedUntil } = deps;
+  const from = (): string | undefined => caller()?.workflowId;
+
+  async function isRecorded({ namespace, name, uid }: RunIdentity): Promise<boolean> {
+    const asking = caller();
+    if (asking === undefined) return false;
+    const cached = deps.caches.executions.get(namespace, name);
+    const found =
+      cached?.metadata.uid === uid
+        ? cached
+        : await deps.kube.get<CachedExecution>({
+            apiVersion: API_VERSION,
+            kind: 'DRPlanExecution',
+            namespace,
+            name,
+          });
+    if (found?.metadata.uid !== uid)
+      return acceptUnsealedUntil !== undefined && Date.now() < acceptUnsealedUntil.getTime();
+    const { workflowId, runId } = found.status?.temporal ?? {};
+    const own = asking.workflowId === workflowId ? asking : await runs.parentOf(asking);
+    return own !== undefined && own.workflowId === workflowId && own.runId === runId;
+  }
+
+  async function look(verdict: Vouched, run: RunIdentity): Promise<Refusal | undefined> {
+    if (verdict.kind === 'unsealed' && (await isRecorded(run))) return undefined;
+    return explain(verdict, run);
+  }
+
+  /** A run whose key is gone cannot say so itself; who merely claims to be one shows nothing. */
+  async function tell({ namespace, name, uid }: RunIdentity, refusal: Refusal): Promise<void> {
+    const execution = deps.caches.executions.get(namespace, name);
+    const runId = execution?.status?.temporal?.workflowId ?? '';
+    const own = from() ?? '';
+    if (execution?.metadata.uid !== uid || runId === '') return;
+    if (own === runId || own.startsWith(`${runId}/`)) await deps.show(execution, refusal);
+  }
+
+  return {
+    async run(run, stage) {
+      const verdict = await checkRun(run, { caller: from(), stage }, sealer.verify);
+      const refusal = await look(verdict, run);
+      if (refusal === undefined) return;
+      if (verdict.kind === 'unknownKey') await tell(run, refusal);
+      throw failureOf(refusal);
+    },
+    async task(task) {
+      const refusal = await look(await checkTask(task, from(), sealer.verify), task.run);
+      if (refusal === undefined) return { task: inItsMode(task, from()) };
+      if (!refusal.final) throw failureOf(refusal);
+      return refusal;
+    },
+    action: (task, body) =>
+      task.run.seal === undefined ? undefined : explain(checkAction(task, body), task.run),
+    ownsStage: (workflowId) => workflowId.startsWith(`${from() ?? ''}/`) && from() !== undefined,
+  };
+}
+
+const failureOf = ({ reason, message, final }: Refusal): ApplicationFailure =>
+  ApplicationFailure.create({ type: reason, message, nonRetryable: final });

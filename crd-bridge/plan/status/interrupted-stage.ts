@@ -1,0 +1,93 @@
+/** The last word about a stage that was ended from outside and could not say it itself. */
+import { isTerminalItem } from '../../../api/core/phase.js';
+import { closeStage } from '../../../api/plan/progress.js';
+import type { ActionStatus, StageStatus } from '../../../api/plan/types.js';
+import type { ActionOutcome, Settled, StageUpdate } from '../../../workflows/plan/contract.js';
+
+/**
+ * The stage was ended from outside: its own detail is what status shows, closed. What had begun and was not told of may
+ * have had its effect all the same.
+ */
+export function interrupt(
+  known: StageStatus | undefined,
+  { status: said, begun = [], settled = [] }: StageUpdate,
+  now: string,
+): StageStatus {
+  const message = said.message ?? 'the stage was ended from outside';
+  const at = said.completionTime ?? now;
+  const found = withSettled(withBegun(known ?? said, begun), settled, { at, message });
+  const closed = closeStage(found, {
+    at,
+    running: { reason: 'Interrupted', message },
+    pending: { reason: 'Interrupted', message },
+  });
+  return { ...said, ...(closed.workflowExecutions && { workflowExecutions: closed.workflowExecutions }) };
+}
+
+function withBegun(stage: StageStatus, begun: NonNullable<StageUpdate['begun']>): StageStatus {
+  const isBegun = (workflow: number, action: number): boolean =>
+    begun.some((at) => at.workflow === workflow && at.action === action);
+  return {
+    ...stage,
+    ...(stage.workflowExecutions && {
+      workflowExecutions: stage.workflowExecutions.map((workflow, w) => ({
+        ...workflow,
+        ...(workflow.phase === 'Pending' && begun.some((at) => at.workflow === w) && { phase: 'Running' }),
+        actionStatuses: workflow.actionStatuses?.map((action, a) =>
+          action.phase === 'Pending' && isBegun(w, a) ? { ...action, phase: 'Running' as const } : action,
+        ),
+      })),
+    }),
+  };
+}
+
+/** What was found out about actions after their stage was gone. One that has told its end itself keeps it. */
+function withSettled(
+  stage: StageStatus,
+  settled: readonly Settled[],
+  { at, message }: { at: string; message: string },
+): StageStatus {
+  if (settled.length === 0) return stage;
+  const outcomes = new Map(
+    settled.map(({ workflow, action, outcome }) => [`${workflow}/${action}`, outcome]),
+  );
+  const close = (action: ActionStatus, outcome: ActionOutcome | undefined): ActionStatus => {
+    if (outcome === undefined || isTerminalItem(action.phase)) return action;
+    const { phase, round } = outcome;
+    const end = {
+      phase,
+      round,
+      completionTime: at,
+      ...('outputs' in outcome && { outputs: outcome.outputs }),
+    };
+    switch (outcome.phase) {
+      case 'Succeeded':
+        return {
+          ...action,
+          ...end,
+          effect: 'Done',
+          ...(outcome.message !== undefined && { message: outcome.message }),
+        };
+      case 'Skipped':
+        return { ...action, ...end, reason: outcome.reason, message: outcome.message };
+      case 'Failed':
+        return {
+          ...action,
+          ...end,
+          reason: 'Interrupted',
+          message: `${message}; ${outcome.message}`,
+          // An earlier round may have had its effect although this one had none.
+          effect: action.effect === undefined || action.effect === 'None' ? outcome.effect : action.effect,
+        };
+    }
+  };
+  return {
+    ...stage,
+    ...(stage.workflowExecutions && {
+      workflowExecutions: stage.workflowExecutions.map((workflow, w) => ({
+        ...workflow,
+        actionStatuses: workflow.actionStatuses?.map((action, a) => close(action, outcomes.get(`${w}/${a}`))),
+      })),
+    }),
+  };
+}

@@ -1,0 +1,273 @@
+import { ApplicationFailure } from '@temporalio/common';
+import { API_VERSION } from '../../../api/core/group.js';
+import { isTerminalExecution } from '../../../api/core/phase.js';
+import type { DRPlanExecution, DRPlanExecutionStatus } from '../../../api/plan/types.js';
+import { runWorkflowId } from '../../../api/plan/naming.js';
+import { rollbackWorkflowId, stageWorkflowId } from '../../../workflows/plan/contract.js';
+import type {
+  BridgeActivities,
+  FinishUpdate,
+  MirrorUpdate,
+  RunIdentity,
+} from '../../../workflows/plan/contract.js';
+import type { WriteResult } from '../../core/status-writer.js';
+import { endOnPlan } from '../lock/plan-state.js';
+import type { ExecutionIdentity } from '../lock/plan-state.js';
+import { letGo } from './finalizer.js';
+import { applyFinish, applyMirror, newFailures } from './projection.js';
+import { applyRevertToTarget } from './revert-end.js';
+import { smallestStatus } from './size-guard.js';
+import { newlyUnconfirmed, STOP_UNCONFIRMED, unconfirmedPlaces } from './stop-unconfirmed.js';
+import type { CachedExecution, DrDeps } from '../types.js';
+import type { BridgeVouching } from '../start/vouching.js';
+
+/** What mirroring is built from. */
+export interface MirrorDeps extends Pick<
+  DrDeps,
+  'caches' | 'writer' | 'mutex' | 'events' | 'log' | 'kube' | 'runs' | 'pace'
+> {
+  vouching: BridgeVouching;
+  /** Told about every update, for the run controller and the metrics. */
+  onUpdate: (run: RunIdentity, kind: 'mirror' | 'finish') => void;
+}
+
+interface Pending {
+  update: MirrorUpdate;
+  resolve: () => void;
+  reject: (error: unknown) => void;
+}
+
+/** A run speaks before its start is in status; Temporal tries again in a moment. */
+export class NotRecordedError extends Error {
+  override readonly name = 'NotRecordedError';
+}
+
+/**
+ * The activities by which runs reach status. Both are idempotent, and neither ever fails a run: an execution that is
+ * gone, has another uid or has ended is success, everything else is retried by Temporal.
+ */
+export function createMirror(deps: MirrorDeps): Pick<BridgeActivities, 'mirror' | 'finish' | 'unfinished'> {
+  const { caches, writer, mutex } = deps;
+  // Updates of one run that arrive while a write is under way go out together in the next.
+  const queues = new Map<string, Pending[]>();
+
+  async function flush(key: string, run: RunIdentity): Promise<void> {
+    const batch = queues.get(key) ?? [];
+    queues.delete(key);
+    if (batch.length === 0) return;
+    try {
+      await write(
+        run,
+        batch.map((pending) => pending.update),
+      );
+      for (const pending of batch) pending.resolve();
+    } catch (error) {
+      for (const pending of batch) pending.reject(error);
+    }
+  }
+
+  async function write(run: RunIdentity, updates: readonly MirrorUpdate[]): Promise<void> {
+    await project(run, (status) => {
+      let next: DRPlanExecutionStatus | undefined;
+      for (const update of updates) {
+        next = applyMirror(next ?? status, update, new Date().toISOString()) ?? next;
+      }
+      return next;
+    });
+    for (const { paused } of updates) {
+      if (paused === undefined) continue;
+      deps.events.record(objectOf(run), {
+        type: 'Warning',
+        reason: 'ExecutionPaused',
+        action: 'Pause',
+        message: `stage "${paused.stage}" waits for a decision (retry, skip or abort): ${paused.message}`,
+        key: `${paused.stage}/${paused.reminder}`,
+      });
+    }
+  }
+
+  /** Writes a projection of the execution's status and tells failed actions. */
+  async function project(
+    run: RunIdentity,
+    apply: (status: DRPlanExecutionStatus) => DRPlanExecutionStatus | undefined,
+  ): Promise<WriteResult<CachedExecution>> {
+    let before: DRPlanExecutionStatus | undefined;
+    const result = await writer.status(
+      caches.executions,
+      { namespace: run.namespace, name: run.name, uid: run.uid },
+      ({ status, metadata }) => {
+        before = status;
+        if (isTerminalExecution(status?.phase)) return undefined;
+        if (status?.temporal === undefined) {
+          // Nobody records a start any more once the execution is being deleted: the run must not wait for it.
+          if (metadata.deletionTimestamp !== undefined) return undefined;
+          throw new NotRecordedError(`the start of run ${run.namespace}/${run.name} is not recorded yet`);
+        }
+        return apply(status);
+      },
+      { smaller: smallestStatus },
+    );
+    if (result.kind === 'written') {
+      for (const { key, stage, workflow, action } of newFailures(before, result.object.status ?? {})) {
+        deps.events.record(result.object, {
+          type: 'Warning',
+          reason: 'ActionFailed',
+          action: 'Execute',
+          message: `action "${action.name}" of workflow "${workflow}" in stage "${stage}" failed: ${action.reason ?? ''}: ${action.message ?? ''}`,
+          key,
+        });
+      }
+      const unconfirmed = newlyUnconfirmed(before, result.object.status ?? {});
+      if (unconfirmed !== undefined) {
+        deps.events.record(result.object, {
+          type: 'Warning',
+          reason: STOP_UNCONFIRMED,
+          action: 'Execute',
+          message: unconfirmed.message,
+          key: unconfirmed.message,
+        });
+      }
+    }
+    return result;
+  }
+
+  /** Whether the execution is there, open, and does not know its run yet: then nothing may be ended, its plan least. */
+  async function isUnrecorded(run: RunIdentity): Promise<boolean> {
+    let found = caches.executions.get(run.namespace, run.name);
+    if (found?.metadata.uid !== run.uid) {
+      // A cache that is late must not be taken for an execution that is gone.
+      found = await deps.kube.get<CachedExecution>({
+        apiVersion: API_VERSION,
+        kind: 'DRPlanExecution',
+        namespace: run.namespace,
+        name: run.name,
+      });
+    }
+    if (found === undefined || found.metadata.uid !== run.uid) return false;
+    if (found.metadata.deletionTimestamp !== undefined) return false;
+    return found.status?.temporal === undefined && !isTerminalExecution(found.status?.phase);
+  }
+
+  return {
+    async mirror(said) {
+      await deps.vouching.run(said.run, said.from === 'run' ? undefined : said.from);
+      deps.onUpdate(said.run, 'mirror');
+      const update = await withBegun(said);
+      const key = executionKey(update.run);
+      const done = new Promise<void>((resolve, reject) => {
+        const pending: Pending = { update, resolve, reject };
+        const queue = queues.get(key);
+        if (queue === undefined) queues.set(key, [pending]);
+        else queue.push(pending);
+      });
+      await Promise.all([done, mutex.run(key, () => flush(key, update.run))]);
+      return deps.pace();
+    },
+    async unfinished({ workflowId, run }) {
+      if (run !== undefined) await deps.vouching.run(run);
+      if (!deps.vouching.ownsStage(workflowId))
+        throw ApplicationFailure.nonRetryable(`"${workflowId}" is no stage of who asks`, 'NotSealed');
+      return deps.runs.unfinished(workflowId);
+    },
+    async finish(update) {
+      await deps.vouching.run(update.run);
+      deps.onUpdate(update.run, 'finish');
+      const known = await withBegun(update);
+      await mutex.run(executionKey(update.run), () => finish(known));
+    },
+  };
+
+  /** A stage that was ended from outside could not tell what it had begun: its history can. */
+  async function withBegun<T extends MirrorUpdate | FinishUpdate>(update: T): Promise<T> {
+    if (update.stages.every(({ interrupted }) => interrupted !== true)) return update;
+    const { run } = update;
+    const runId = runWorkflowId(run);
+    const idOf = run.operation === 'Revert' ? rollbackWorkflowId : stageWorkflowId;
+    const stages = await Promise.all(
+      update.stages.map(async (stage) =>
+        stage.interrupted === true
+          ? { ...stage, begun: await deps.runs.begunActions(idOf(runId, stage.index)) }
+          : stage,
+      ),
+    );
+    return { ...update, stages };
+  }
+
+  /**
+   * The end of a run: plan, then the target of a revert, then the execution itself, so that a terminal phase implies
+   * that all else is done. A crash between two steps leaves a run that waits for this activity; Temporal hands it out
+   * again, and each step finds what is written already.
+   */
+  async function finish(update: FinishUpdate): Promise<void> {
+    const { run } = update;
+    if (await isUnrecorded(run)) {
+      throw new NotRecordedError(`the start of run ${run.namespace}/${run.name} is not recorded yet`);
+    }
+    const ref = { namespace: run.plan.namespace, name: run.plan.name, uid: run.plan.uid };
+    await mutex.run(`DRPlan ${ref.namespace}/${ref.name}`, () =>
+      // An execution that ends although its plan has not is never looked at again.
+      writer.status(caches.plans, ref, ({ status }) => endOnPlan(status, identityOfRun(run), update), {
+        confirm: true,
+      }),
+    );
+    if (run.operation === 'Revert' && run.target !== undefined) {
+      const target = { namespace: run.namespace, name: run.target.name, uid: run.target.uid };
+      const known = caches.executions.get(run.namespace, run.name)?.status ?? {};
+      const unconfirmed = unconfirmedPlaces((applyFinish(known, update) ?? known).stageStatuses ?? []);
+      await writer.status(
+        caches.executions,
+        target,
+        ({ status }) =>
+          status &&
+          applyRevertToTarget(status, update, {
+            apiVersion: API_VERSION,
+            kind: 'DRPlanExecution',
+            unconfirmed,
+          }),
+      );
+    }
+    const result = await project(run, (status) => applyFinish(status, update));
+    if (result.kind === 'gone') return;
+    await release(update, result.object);
+    if (result.kind !== 'written') return;
+    deps.log.info(
+      { execution: run.name, namespace: run.namespace, phase: update.phase, reason: update.reason },
+      'run ended',
+    );
+    deps.events.record(result.object, {
+      type: update.phase === 'Failed' ? 'Warning' : 'Normal',
+      reason: `${run.operation === 'Revert' ? 'Revert' : 'Execution'}${update.phase}`,
+      action: 'Finish',
+      message: update.message === '' ? update.reason : update.message,
+    });
+  }
+
+  /** What is over needs no finalizer any more, nor does the target of a revert that is over. Cut short, a sweep does it. */
+  async function release({ run }: FinishUpdate, execution: CachedExecution): Promise<void> {
+    await letGo(deps, execution);
+    const { target, namespace } = run;
+    if (run.operation !== 'Revert' || target === undefined) return;
+    const found = caches.executions.get(namespace, target.name);
+    if (found !== undefined && found.metadata.uid === target.uid)
+      await letGo(deps, found, { after: run.uid });
+  }
+}
+
+/** Key of an execution in mutex and queue. */
+export const executionKey = (run: { namespace: string; name: string }): string =>
+  `DRPlanExecution ${run.namespace}/${run.name}`;
+
+const identityOfRun = (run: RunIdentity): ExecutionIdentity => ({
+  name: run.name,
+  namespace: run.namespace,
+  uid: run.uid,
+  operation: run.operation,
+  ...(run.operation === 'Execute' && run.mode !== undefined && { mode: run.mode }),
+  ...(run.target !== undefined && { target: run.target }),
+});
+
+const objectOf = (run: RunIdentity): Pick<DRPlanExecution, 'apiVersion' | 'kind' | 'metadata'> => ({
+  apiVersion: API_VERSION,
+  kind: 'DRPlanExecution',
+  metadata: { name: run.name, namespace: run.namespace, uid: run.uid },
+});

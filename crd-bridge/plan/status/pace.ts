@@ -1,0 +1,48 @@
+import { isTerminalExecution } from '../../../api/core/phase.js';
+import type { Informer } from '../../../kube/informer.js';
+import type { MirrorPace } from '../../../workflows/plan/contract.js';
+import type { CachedExecution } from '../types.js';
+
+/** No run waits longer than that to be told, however many are live. */
+const MOST_MS = 5_000;
+/** Below this many live runs, every change is mirrored as it comes. */
+const FREELY = 30;
+/** Below this many, a run that is watched by a person tells its first change at once. */
+const FEW = 10;
+/** A run that is over by then costs no step of its own; it is what an eye takes for at once. */
+const FEW_BEGIN_MS = 400;
+
+/** What the pace of status is made of. */
+export interface PaceSettings {
+  /** Least time before a workflow speaks for the first time, in milliseconds. */
+  beginMs: number;
+  /** Steps of all runs in a second that are aimed at. */
+  stepsPerSecond: number;
+}
+
+/**
+ * How often runs may tell their progress, by how many of them are live. A step costs Temporal, the bridge and the API
+ * server some 40 CPU milliseconds together, which a burst of runs needs for itself.
+ */
+export function createPace(
+  executions: Pick<Informer<CachedExecution>, 'onChange'>,
+  settings: PaceSettings,
+): () => MirrorPace {
+  const live = new Set<string>();
+  executions.onChange(({ kind, object }) => {
+    const uid = object.metadata.uid ?? '';
+    const isLive =
+      kind === 'set' && object.status?.temporal !== undefined && !isTerminalExecution(object.status.phase);
+    if (isLive) live.add(uid);
+    else live.delete(uid);
+  });
+  return () => {
+    const share = Math.max(0, live.size - FREELY) / settings.stepsPerSecond;
+    const intervalMs = Math.min(Math.round(share * 1000), MOST_MS);
+    if (live.size <= FEW) return { beginMs: Math.min(settings.beginMs, FEW_BEGIN_MS), intervalMs: 0 };
+    return {
+      beginMs: Math.max(settings.beginMs, Math.min(settings.beginMs + intervalMs, MOST_MS)),
+      intervalMs,
+    };
+  };
+}

@@ -1,0 +1,193 @@
+import { isDeepStrictEqual } from 'node:util';
+import { priorSecretName } from '../../../api/plan/naming.js';
+import type {
+  ActionOutputs,
+  ActionStatus,
+  ClusterActionStatus,
+  DRPlanExecution,
+  DRPlanExecutionStatus,
+  StageStatus,
+  WorkflowExecutionStatus,
+} from '../../../api/plan/types.js';
+
+/** Above this a status is made smaller (plan semantics, §6). etcd takes 1.5 MiB, metadata included. */
+export const STATUS_LIMIT_BYTES = 800 * 1024;
+/** Above this even what a revert has to find out again is left out. */
+export const HARD_LIMIT_BYTES = 1024 * 1024;
+const SHORT_MESSAGE = 120;
+
+type Item = ActionStatus | ClusterActionStatus | WorkflowExecutionStatus | StageStatus;
+
+/** One way of making a status smaller. */
+interface Reduction {
+  /** What a person misses afterwards; absent when it can be derived from what stays. */
+  note?: string;
+  /** Sum above which it is needed. */
+  limit: number;
+  item?: (item: Item) => Item;
+  action?: (action: ActionStatus) => ActionStatus;
+}
+
+/** In this order. Phases, effects and ranks always stay: a revert needs them. */
+const REDUCTIONS: readonly Reduction[] = [
+  { note: 'response bodies', limit: STATUS_LIMIT_BYTES, action: withoutBody },
+  { note: 'the ends of long messages', limit: STATUS_LIMIT_BYTES, item: withShortMessage },
+  { limit: STATUS_LIMIT_BYTES, item: without('duration', 'progress'), action: withoutRepeats },
+  { note: 'all messages', limit: STATUS_LIMIT_BYTES, item: without('message') },
+  { note: 'all outputs', limit: HARD_LIMIT_BYTES, action: without('outputs') },
+  { note: 'all reasons', limit: HARD_LIMIT_BYTES, item: without('reason') },
+];
+
+/** The status, as much smaller as it takes to fit: response bodies go first, then messages, never phases. */
+export function fitStatus(status: DRPlanExecutionStatus): DRPlanExecutionStatus {
+  let fitted = status;
+  const applied = new Set<Reduction>();
+  for (const reduction of REDUCTIONS) {
+    if (applied.size === 0 && sizeOf(fitted) <= STATUS_LIMIT_BYTES) return fitted;
+    if (sizeOf(fitted) <= reduction.limit) continue;
+    fitted = reduce(fitted, reduction);
+    applied.add(reduction);
+  }
+  return withNote(fitted, applied);
+}
+
+/** The smallest status that still tells every phase: for one that the API server refused. */
+export function smallestStatus(status: DRPlanExecutionStatus): DRPlanExecutionStatus {
+  return withNote(REDUCTIONS.reduce(reduce, status), new Set(REDUCTIONS));
+}
+
+/**
+ * Puts back what was left out of the status of an execution and can be derived. An outcome whose outputs are left out
+ * altogether stays without them: see {@link hasLostOutputs}.
+ */
+export function expandStages({ metadata, status }: DRPlanExecution): StageStatus[] {
+  const { name: executionName, uid = '' } = metadata;
+  return mapActions(status?.stageStatuses ?? [], (action, at) => {
+    if (action.outputs === undefined) return action;
+    const { priorRef, created } = action.outputs;
+    const outputs: ActionOutputs = { ...action.outputs };
+    const key = REF_BY_TYPE[action.type ?? ''];
+    if (created !== undefined && key !== undefined) {
+      outputs.resourceRefs ??= created;
+      const [only, ...others] = created;
+      if (others.length === 0 && only !== undefined) outputs[key] ??= only;
+    }
+    if (priorRef !== undefined && /^(-|$)/.test(priorRef.name)) {
+      const name = `${priorSecretName({ executionName, uid, at })}${priorRef.name}`;
+      outputs.priorRef = { ...priorRef, name };
+    }
+    return { ...action, outputs };
+  });
+}
+
+/**
+ * Whether what an action has written is not in its status: then an undo has to recognise it by the marks on the objects
+ * and by the recorded prior state, as after an attempt without an answer.
+ */
+export const hasLostOutputs = (action: ActionStatus): boolean =>
+  action.outputs === undefined && REF_BY_TYPE[action.type ?? ''] !== undefined;
+
+/** Where an action's first object is told. */
+const REF_BY_TYPE: Partial<
+  Record<string, 'resourceRef' | 'localizationRef' | 'globalizationRef' | 'helmChartRef' | 'subscriptionRef'>
+> = {
+  KubernetesResource: 'resourceRef',
+  Localization: 'localizationRef',
+  Globalization: 'globalizationRef',
+  HelmChart: 'helmChartRef',
+  Subscription: 'subscriptionRef',
+};
+
+const sizeOf = (status: DRPlanExecutionStatus): number => Buffer.byteLength(JSON.stringify(status));
+
+/** Says what is missing, now or since an earlier time, and where it is. */
+function withNote(status: DRPlanExecutionStatus, applied: ReadonlySet<Reduction>): DRPlanExecutionStatus {
+  const notes = REDUCTIONS.flatMap((reduction) =>
+    reduction.note !== undefined && (applied.has(reduction) || status.omitted?.includes(reduction.note))
+      ? [reduction.note]
+      : [],
+  );
+  if (notes.length === 0) return status;
+  const run = status.temporal?.workflowId;
+  return {
+    ...status,
+    omitted: `left out so that the object fits: ${notes.join(', ')}; Temporal has them${run === undefined ? '' : `, in the run "${run}" and its stages`}`,
+  };
+}
+
+function reduce(status: DRPlanExecutionStatus, { item, action }: Reduction): DRPlanExecutionStatus {
+  if (status.stageStatuses === undefined) return status;
+  const each = <T extends Item>(one: T): T => (item === undefined ? one : (item(one) as T));
+  const stages = mapActions(status.stageStatuses, (one) => {
+    const reduced = each(action === undefined ? one : action(one));
+    const { clusterStatuses } = reduced;
+    return clusterStatuses === undefined
+      ? reduced
+      : { ...reduced, clusterStatuses: clusterStatuses.map(each) };
+  });
+  return {
+    ...status,
+    stageStatuses:
+      item === undefined
+        ? stages
+        : stages.map((stage) => ({
+            ...each(stage),
+            ...(stage.workflowExecutions && { workflowExecutions: stage.workflowExecutions.map(each) }),
+          })),
+  };
+}
+
+function mapActions(
+  stages: readonly StageStatus[],
+  change: (action: ActionStatus, at: { stage: number; workflow: number; action: number }) => ActionStatus,
+): StageStatus[] {
+  return stages.map((stage, s) => ({
+    ...stage,
+    ...(stage.workflowExecutions && {
+      workflowExecutions: stage.workflowExecutions.map((workflow, w) => ({
+        ...workflow,
+        ...(workflow.actionStatuses && {
+          actionStatuses: workflow.actionStatuses.map((action, a) =>
+            change(action, { stage: s, workflow: w, action: a }),
+          ),
+        }),
+      })),
+    }),
+  }));
+}
+
+function without(...fields: string[]): <T extends object>(item: T) => T {
+  return (item) =>
+    fields.some((field) => field in item)
+      ? (Object.fromEntries(Object.entries(item).filter(([field]) => !fields.includes(field))) as typeof item)
+      : item;
+}
+
+function withoutBody(action: ActionStatus): ActionStatus {
+  if (action.outputs?.httpResponse?.body === undefined) return action;
+  const { body: _, ...httpResponse } = action.outputs.httpResponse;
+  return { ...action, outputs: { ...action.outputs, httpResponse } };
+}
+
+function withShortMessage(item: Item): Item {
+  return item.message === undefined || item.message.length <= SHORT_MESSAGE
+    ? item
+    : { ...item, message: `${item.message.slice(0, SHORT_MESSAGE - 1)}…` };
+}
+
+/** Counts of nothing, names that are derived, and references that say again what `created` says: that one is what an undo goes by. */
+function withoutRepeats(full: ActionStatus): ActionStatus {
+  const action = full.retryCount === 0 ? without('retryCount')(full) : full;
+  if (action.outputs === undefined) return action;
+  const { priorRef, created } = action.outputs;
+  const outputs: ActionOutputs = { ...action.outputs };
+  // Of its name only the digits that nobody can work out; an earlier release wrote none.
+  const [digits = ''] = /-[0-9a-f]{16}$/.exec(priorRef?.name ?? '') ?? [];
+  if (priorRef !== undefined) outputs.priorRef = { ...priorRef, name: digits };
+  const key = REF_BY_TYPE[action.type ?? ''];
+  if (created !== undefined && key !== undefined) {
+    if (isDeepStrictEqual(outputs.resourceRefs, created)) delete outputs.resourceRefs;
+    if (created.length === 1 && isDeepStrictEqual(outputs[key], created[0])) delete outputs[key];
+  }
+  return { ...action, outputs };
+}

@@ -1,0 +1,58 @@
+import { expect, it } from 'vitest';
+import type { StageStatus } from '../../../api/plan/types.js';
+import type { RunDescription, Runs } from '../../../client/runs/runs.js';
+import { inspectStageRuns } from './stage-runs.js';
+
+const stage = (phase: string): StageStatus => ({
+  name: phase,
+  phase,
+  workflowExecutions: [
+    { workflowRef: { name: 'w' }, phase, actionStatuses: [{ name: 'a', phase: 'Succeeded' }] },
+  ],
+});
+
+/** A Temporal that knows these workflows. */
+function temporal(states: Record<string, RunDescription['state']>): Pick<Runs, 'describe' | 'stageResult'> {
+  return {
+    describe: (workflowId) => {
+      const state = states[workflowId];
+      return Promise.resolve(
+        state && { workflowId, runId: 'r', state, startTime: new Date('2026-01-01T00:00:00Z') },
+      );
+    },
+    stageResult: (workflowId) =>
+      Promise.resolve({ status: { ...stage('Succeeded'), message: `by ${workflowId}` } }),
+  };
+}
+
+it('names the stages that still act, and takes the last words of those that have ended', async () => {
+  const runs = temporal({ 'id/s1': 'Running', 'id/s2': 'Completed', 'id/s3': 'Terminated' });
+  const stages = ['Succeeded', 'Running', 'Running', 'Running', 'Pending'].map(stage);
+  expect(await inspectStageRuns(runs, 'id', { operation: 'Execute', stages })).toEqual({
+    open: ['id/s1'],
+    stages: [{ index: 2, status: expect.objectContaining({ message: 'by id/s2' }) as StageStatus }],
+    undone: [],
+  });
+});
+
+it('finds a stage that started and has not been told yet', async () => {
+  const stages = [stage('Pending')];
+  const { open } = await inspectStageRuns(temporal({ 'id/s0': 'Running' }), 'id', {
+    operation: 'Execute',
+    stages,
+  });
+  expect(open).toEqual(['id/s0']);
+});
+
+it('looks at the rollback inside a run, and at the stages of a revert', async () => {
+  const inside = await inspectStageRuns(temporal({ 'id/r0': 'Completed', 'id/r1': 'Running' }), 'id', {
+    operation: 'Execute',
+    stages: [stage('Succeeded'), stage('Failed')],
+  });
+  expect(inside).toEqual({ open: ['id/r1'], stages: [], undone: ['0/0/0'] });
+  const revert = await inspectStageRuns(temporal({ 'id/r0': 'Completed', 'id/r1': 'Running' }), 'id', {
+    operation: 'Revert',
+    stages: [stage('Running'), stage('Pending')],
+  });
+  expect(revert).toMatchObject({ open: ['id/r1'], stages: [{ index: 0 }], undone: [] });
+});

@@ -1,0 +1,64 @@
+/** The stages of a run that was ended from outside: they are workflows of their own, and end a while after it. */
+import { isTerminalItem } from '../../../api/core/phase.js';
+import type { StageStatus } from '../../../api/plan/types.js';
+import { undoneOf } from '../../../api/plan/undo/undo.js';
+import type { RunDescription, Runs } from '../../../client/runs/runs.js';
+import { rollbackWorkflowId, stageWorkflowId } from '../../../workflows/plan/contract.js';
+import type { Operation, StageUpdate } from '../../../workflows/plan/contract.js';
+
+/** What the stages of a closed run are at. */
+export interface StageRuns {
+  /** Workflow ids of those that still act. */
+  open: string[];
+  /** Last words of those that have ended and of which status does not say so. */
+  stages: StageUpdate[];
+  /** Execute: what a rollback inside the run has undone. */
+  undone: string[];
+}
+
+const CONCURRENCY = 10;
+
+/**
+ * Looks at the stages of a run that has closed without a last word. They are asked to cancel when it closes, settle what
+ * they have begun, and may take minutes for that.
+ */
+export async function inspectStageRuns(
+  runs: Pick<Runs, 'describe' | 'stageResult'>,
+  workflowId: string,
+  run: { operation: Operation; stages: readonly StageStatus[] },
+): Promise<StageRuns> {
+  const found: StageRuns = { open: [], stages: [], undone: [] };
+  const isRevert = run.operation === 'Revert';
+
+  async function look(id: string, take: (state: RunDescription) => Promise<void>): Promise<void> {
+    const described = await runs.describe(id);
+    if (described?.state === 'Running') found.open.push(id);
+    else if (described?.state === 'Completed') await take(described);
+  }
+
+  async function inspect(index: number, status: StageStatus): Promise<void> {
+    const takeStatus = async ({ workflowId: id }: RunDescription): Promise<void> => {
+      const { status: last, told } = await runs.stageResult(id);
+      found.stages.push({ index, status: last, ...(told && { told }) });
+    };
+    const rollback = rollbackWorkflowId(workflowId, index);
+    if (isRevert) {
+      if (!isTerminalItem(status.phase)) await look(rollback, takeStatus);
+      return;
+    }
+    if (!isTerminalItem(status.phase)) await look(stageWorkflowId(workflowId, index), takeStatus);
+    // A stage is rolled back after it has ended.
+    if (status.phase === 'Pending') return;
+    await look(rollback, async ({ workflowId: id }) => {
+      found.undone.push(...undoneOf(index, (await runs.stageResult(id)).status));
+    });
+  }
+
+  const queue = [...run.stages.entries()];
+  await Promise.all(
+    Array.from({ length: CONCURRENCY }, async () => {
+      for (let next = queue.shift(); next !== undefined; next = queue.shift()) await inspect(...next);
+    }),
+  );
+  return found;
+}

@@ -1,0 +1,57 @@
+import { describe, expect, it } from 'vitest';
+import type { RunDescription } from '../../../client/runs/runs.js';
+import { lookAtRun } from './standstill.js';
+
+const NOW = Date.parse('2030-01-01T00:10:00Z');
+const run: RunDescription = {
+  workflowId: 'dr/c/ns/x/1',
+  runId: 'r',
+  state: 'Running',
+  startTime: new Date(0),
+};
+const waiting = (seconds: number, what: 'workflow' | 'wait' | 'activity' = 'workflow'): RunDescription => ({
+  ...run,
+  waiting: { since: new Date(NOW - seconds * 1000), what },
+});
+const yes = () => Promise.resolve(true);
+const no = () => Promise.resolve(false);
+
+describe('a run whose task waits', () => {
+  it('is looked at again when the 30 s are full, counted from the first scheduling [F0]', async () => {
+    expect(await lookAtRun(waiting(20), no, NOW)).toEqual({ kind: 'moves', againMs: 11_000 });
+    expect(await lookAtRun(run, no, NOW)).toEqual({ kind: 'moves' });
+  });
+
+  it('has no worker where nobody answers for it [F0]', async () => {
+    expect(await lookAtRun(waiting(30), no, NOW)).toMatchObject({
+      kind: 'stands',
+      standstill: { reason: 'NoWorker', message: expect.stringContaining('2030-01-01T00:09:30') },
+    });
+  });
+
+  it.each([
+    ['wait', /DROVER_MAX_WAITS/],
+    ['activity', /DROVER_MAX_ACTIVITIES/],
+  ] as const)(
+    'stands in line where workers are there and full: a task of sort %s [F10]',
+    async (what, words) => {
+      expect(await lookAtRun(waiting(31, what), yes, NOW)).toMatchObject({
+        kind: 'stands',
+        standstill: { reason: 'WorkersBusy', message: expect.stringMatching(words) },
+      });
+    },
+  );
+});
+
+describe('a run whose code does not fit any more', () => {
+  it('says so, with the message, and what a person can do [F14]', async () => {
+    const failing = { workflowId: 'dr/c/ns/x/1/s0', since: new Date(NOW), message: 'nondeterminism' };
+    expect(await lookAtRun({ ...run, failing }, no, NOW)).toMatchObject({
+      kind: 'stands',
+      standstill: {
+        reason: 'WorkflowTaskFailing',
+        message: expect.stringMatching(/s0.*nondeterminism.*no effect.*terminate/),
+      },
+    });
+  });
+});

@@ -1,0 +1,77 @@
+/** Why a run that is open does not get on, by what Temporal says of it. */
+import type { RunDescription } from '../../../client/runs/runs.js';
+import { TROUBLES } from '../../core/trouble.js';
+
+/** A task that no worker has taken for so long is told, in milliseconds (plan semantics, §5 Bounds). */
+const WAITS_MS = 30_000;
+/** A moment beyond the bound: times of tasks come in whole seconds. */
+const ROUNDING_MS = 1_000;
+
+/** What condition Progressing says of a run that stands still. */
+export interface Standstill {
+  reason: 'NoWorker' | 'WorkersBusy' | 'WorkflowTaskFailing';
+  message: string;
+}
+
+/** What is known, and when to look again where that is sooner than usual. */
+export type Look = { kind: 'moves'; againMs?: number } | { kind: 'stands'; standstill: Standstill };
+
+const ENDS_WITH_BOTH = ['NoWorker', 'WorkersBusy', 'TemporalMismatch', ...TROUBLES];
+
+/** Reasons of condition Progressing that end as soon as the run says anything: somebody has taken its task. */
+export const ENDS_WITH_NEWS: ReadonlySet<string> = new Set([...ENDS_WITH_BOTH, 'SealKeyUnknown']);
+
+/** Reasons of condition Progressing that end when a look at the run finds nothing wrong. */
+export const ENDS_WITH_LOOK: ReadonlySet<string> = new Set([...ENDS_WITH_BOTH, 'WorkflowTaskFailing']);
+
+/**
+ * Judges a run that is open.
+ *
+ * @param answers whether a worker answers for this run now: without one, slots that are taken and workers that are gone
+ * look the same from outside
+ * @param now milliseconds since the epoch
+ */
+export async function lookAtRun(
+  run: RunDescription,
+  answers: () => Promise<boolean>,
+  now: number,
+): Promise<Look> {
+  const { workflowId, waiting, failing } = run;
+  if (failing !== undefined) {
+    return {
+      kind: 'stands',
+      standstill: {
+        reason: 'WorkflowTaskFailing',
+        message: `workers cannot go on with "${failing.workflowId}" since ${failing.since.toISOString()}: ${cut(failing.message)}; a cancel has no effect meanwhile; run a worker of the build that began the run, or terminate it in Temporal (temporal workflow terminate --workflow-id ${workflowId}) and check what its actions have done`,
+      },
+    };
+  }
+  if (waiting === undefined) return { kind: 'moves' };
+  const waitedMs = now - waiting.since.getTime();
+  if (waitedMs < WAITS_MS) return { kind: 'moves', againMs: WAITS_MS + ROUNDING_MS - waitedMs };
+  const since = waiting.since.toISOString();
+  if (!(await answers())) {
+    return {
+      kind: 'stands',
+      standstill: {
+        reason: 'NoWorker',
+        message: `no worker has taken a task of run "${workflowId}" since ${since}; check that the worker runs and is connected to the same Temporal`,
+      },
+    };
+  }
+  const what =
+    waiting.what === 'wait'
+      ? 'a wait of it waits for a slot: workers watch as many objects as they may (DROVER_MAX_WAITS)'
+      : 'an action of it waits for a slot: workers carry out as many as they may (DROVER_MAX_ACTIVITIES)';
+  return {
+    kind: 'stands',
+    standstill: {
+      reason: 'WorkersBusy',
+      message: `workers are there, and have not taken a task of run "${workflowId}" since ${since}; ${what}; wait, end other runs, or run more workers`,
+    },
+  };
+}
+
+const MESSAGE_LIMIT = 500;
+const cut = (text: string): string =>
+  text.length <= MESSAGE_LIMIT ? text : `${text.slice(0, MESSAGE_LIMIT - 1)}…`;

@@ -1,0 +1,99 @@
+import type { Sealer } from '../../api/core/seal.js';
+import type { DRPolicySpec } from '../../api/plan/schema/policy.js';
+import type { DRPlan, DRPlanExecution, DRWorkflow } from '../../api/plan/types.js';
+import type { Runs } from '../../client/runs/runs.js';
+import type { KubeClient } from '../../kube/client.js';
+import type { Informer } from '../../kube/informer.js';
+import type { MirrorOptions, MirrorPace, RunBounds } from '../../workflows/plan/contract.js';
+import type { EventRecorder } from '../core/events.js';
+import type { Log } from '../core/log.js';
+import type { KeyedMutex } from '../core/mutex.js';
+import type { StatusWriter } from '../core/status-writer.js';
+import type { AuthorizationMode } from './review/authority.js';
+import type { AnswerTrust } from './status/answers.js';
+import type { GitOpsExecutions } from './start/gates.js';
+import type { SnapshotStore } from './start/snapshot-store.js';
+
+/**
+ * An execution as the cache keeps it. Of one that has ended only a stub stays, so that memory hardly grows with what
+ * lies finished: read the live object where more of it matters.
+ */
+export type CachedExecution = DRPlanExecution & {
+  /** Only of one that has ended: what was read from it before the rest was dropped. */
+  stub?: ExecutionStub;
+};
+
+/** What is kept beside a few fields of an execution that has ended. */
+export interface ExecutionStub {
+  /** Whether the run did something that no revert or rollback has undone yet. */
+  hasEffects: boolean;
+  /** Whether a revert or a rollback has undone something of it. */
+  isTouched?: true;
+  /** Why it is never removed without a person, if so. */
+  kept?: KeptFor;
+}
+
+/**
+ * Why an execution that has ended is never removed without a person:
+ *
+ * - `Declared`: it was applied from a file or by a GitOps tool, and would be made, and started, again
+ * - `StopUnconfirmed`: it says what may still run where
+ * - `Foreign`: another controller has ended it, and it is no record of ours
+ */
+export type KeptFor = 'Declared' | 'StopUnconfirmed' | 'Foreign';
+
+/** What the DR kinds are configured with. */
+export interface DrSettings {
+  /** Plans without a service account act with the controller's own rights. */
+  controllerIdentity: boolean;
+  /** Service account, in the plan's namespace, of plans that name none. */
+  defaultServiceAccount?: string;
+  mirror: MirrorOptions;
+  /** Least time between mirrors of a run of more than 1,000 actions. */
+  largeMirrorIntervalMs: number;
+  bounds: RunBounds;
+  /** Whose answers to approvals count, and whether stamps of users can be believed. */
+  answers: AnswerTrust;
+  /** What becomes of what somebody may not do, at admission. */
+  authorization: AuthorizationMode;
+  /** What is asked of executions that a GitOps tool keeps. */
+  gitOps: GitOpsExecutions;
+  /** How long a plan that was not checked yet is waited for. */
+  planWaitMs: number;
+}
+
+/** What the DR kinds are built from. */
+export interface DrDeps {
+  kube: KubeClient;
+  log: Log;
+  events: EventRecorder;
+  writer: StatusWriter;
+  mutex: KeyedMutex;
+  runs: Runs;
+  /** Vouches for what passes through Temporal. */
+  sealer: Sealer;
+  snapshots: SnapshotStore;
+  caches: {
+    workflows: Informer<DRWorkflow>;
+    plans: Informer<DRPlan>;
+    executions: Informer<CachedExecution>;
+  };
+  /** First eight characters of the kube-system namespace's uid. */
+  cluster: string;
+  temporal: {
+    namespace: string;
+    namespaceId: string;
+    /** Absent where the server does not tell. */
+    clusterId?: string;
+    searchAttributes: boolean;
+  };
+  settings: DrSettings;
+  /** How slowly runs shall tell their progress for now. */
+  pace: () => MirrorPace;
+  /** All policies there are. */
+  policies(): readonly DRPolicySpec[];
+  /** Whether admission looks at what is in a namespace, so that its stamps can be believed there. */
+  isAdmitted: (namespace: string) => boolean;
+  /** What is missing before the webhooks are asked about what is new; undefined where nothing is, or there are none. */
+  admissionMissing: () => string | undefined;
+}

@@ -1,9 +1,0 @@
-import { createSealer, newSealKey, parseSealKeys } from '../../api/seal.js';
-import type { Sealer } from '../../api/seal.js';
-
-/** Seals under a key that nobody else holds. */
-export function createTestSealer(): Sealer {
-  const { id, value } = newSealKey(new Date());
-  const keys = parseSealKeys({ [id]: value });
-  return createSealer({ current: () => keys, again: () => Promise.resolve(keys) });
-}

@@ -1,0 +1,183 @@
+import {
+  ActivityCancellationType,
+  ActivityFailure,
+  CancellationScope,
+  condition,
+  defineSignal,
+  isCancellation,
+  proxyActivities,
+  setHandler,
+  sleep,
+} from '@temporalio/workflow';
+import { formatDuration } from '../../api/core/duration.js';
+import type { StepInput } from '../../api/plan/snapshot/run.js';
+import type { Series } from './action.js';
+import { SIGNALS, taskQueues } from './contract.js';
+import type { ActionOutcome, BridgeActivities, NestedOutcome, NestedRef, NestedState } from './contract.js';
+import { innermost } from './failure.js';
+
+/** Says that an execution which a nested plan runs in has changed. */
+export const lookSignal = defineSignal(SIGNALS.look);
+
+/** What a stage was told about its nested executions. */
+export interface Nudges {
+  /** How often it was told to look. */
+  count: () => number;
+  /** Whether a cancel is meant for rollbacks too. */
+  forced: () => boolean;
+  /** Says so. */
+  force: () => void;
+}
+
+/** Listens for changes of nested executions. They are hints only: who misses one looks again a while later. */
+export function createNudges(): Nudges {
+  const state = { count: 0, forced: false };
+  setHandler(lookSignal, () => {
+    state.count += 1;
+  });
+  return {
+    count: () => state.count,
+    forced: () => state.forced,
+    force: () => {
+      state.forced = true;
+      state.count += 1;
+    },
+  };
+}
+
+/** Looks become rarer with time, so that a run of many days stays below the limits of a history. */
+const LOOK = { leastMs: 2_000, mostMs: 900_000 };
+/** The same while an end is waited for. */
+const LOOK_AT_STOP = { leastMs: 1_000, mostMs: 60_000 };
+
+type Stop = 'Cancelled' | 'Timeout';
+
+/**
+ * Runs a nested plan in an execution of its own, or undoes what such a run did, and waits for the end (plan semantics,
+ * §3 added types). The bridge does what has to be done, one look at a time; between two looks nothing waits but a timer.
+ *
+ * A cancel and the timeout end the nested execution and wait for that: when this returns, nothing of it acts any more.
+ */
+export async function carryOutPlan(
+  series: Series,
+  step: Extract<StepInput, { kind: 'plan' }>,
+): Promise<ActionOutcome> {
+  const { input, task, nudges, say } = series;
+  const nudged = (): number => nudges?.count() ?? 0;
+  const counts = { round: task.round, retryCount: 0 };
+  const outer = CancellationScope.current();
+  if (outer.consideredCancelled) return { ...ended('Cancelled', 'cancelled before it began'), ...counts };
+  const timeoutMs = timeOf(series, step);
+
+  return CancellationScope.nonCancellable(async () => {
+    const clock = new CancellationScope();
+    const state: { stop?: Stop; looking?: CancellationScope } = {};
+    const halt = (why: Stop): void => {
+      if (state.stop !== undefined) return;
+      state.stop = why;
+      state.looking?.cancel();
+    };
+    if (input.interruptible) {
+      outer.cancelRequested.catch(() => {
+        halt('Cancelled');
+      });
+    }
+    if (timeoutMs !== undefined) {
+      clock
+        .run(() => sleep(timeoutMs, { summary: 'timeout' }))
+        .then(
+          () => {
+            halt('Timeout');
+          },
+          () => undefined,
+        );
+    }
+
+    let known: NestedRef | undefined;
+    let asked: Stop | undefined;
+    let since = Date.now();
+    let said: string | undefined;
+    for (;;) {
+      if (asked !== state.stop) since = Date.now();
+      asked = state.stop;
+      const seen = nudged();
+      let found: NestedState;
+      try {
+        state.looking = new CancellationScope();
+        found = await state.looking.run(() =>
+          bridge(series).nestedPlan({
+            task,
+            ...(known !== undefined && { known }),
+            ...(asked !== undefined && { stop: true }),
+            ...(asked !== undefined && nudges?.forced() === true && { force: true }),
+          }),
+        );
+      } catch (error) {
+        // Nobody had answered yet when the stop came: now it is part of the question.
+        if (isCancellation(error) && asked !== state.stop) continue;
+        if (!(error instanceof ActivityFailure)) throw error;
+        clock.cancel();
+        const why = `what became of the nested plan could not be found out: ${innermost(error)}`;
+        return { ...ended('NotDecided', why, 'Unknown'), ...counts };
+      } finally {
+        delete state.looking;
+      }
+      if (found.kind === 'ended') {
+        clock.cancel();
+        return { ...explain(found.outcome, asked, timeoutMs), ...counts };
+      }
+      // The message holds name and phase.
+      if (said !== found.message) say?.(found.message, { planExecutionRef: found.ref });
+      said = found.message;
+      known = found.ref;
+      const { leastMs, mostMs } = asked === undefined ? LOOK : LOOK_AT_STOP;
+      const pauseMs = Math.min(Math.max((Date.now() - since) / 4, leastMs), mostMs);
+      await condition(() => nudged() !== seen || state.stop !== asked, Math.round(pauseMs), {
+        summary: 'until the nested execution changes',
+      });
+    }
+  });
+}
+
+/**
+ * An inverse is no attempt of the action: a plan that was given a minute may still take the time of any undo to be undone.
+ * One without a time takes as long as it takes either way.
+ */
+function timeOf(
+  { input, task, bounds }: Series,
+  { timeoutMs }: Extract<StepInput, { kind: 'plan' }>,
+): number | undefined {
+  const isInverse = task.direction === 'undo' && input.rollback === undefined;
+  return isInverse && timeoutMs !== undefined ? Math.max(timeoutMs, bounds.undoStepMs) : timeoutMs;
+}
+
+/** Quick, and never given up: while the bridge is away the run waits for it. */
+function bridge({ task }: Series): Pick<BridgeActivities, 'nestedPlan'> {
+  return proxyActivities<Pick<BridgeActivities, 'nestedPlan'>>({
+    taskQueue: taskQueues(task.run.cluster).bridge,
+    startToCloseTimeout: '30s',
+    cancellationType: ActivityCancellationType.WAIT_CANCELLATION_COMPLETED,
+    retry: { initialInterval: '200ms', backoffCoefficient: 2, maximumInterval: '5s' },
+    summary: `look: ${task.name}`.slice(0, 100),
+  });
+}
+
+const ended = (
+  reason: string,
+  message: string,
+  effect: 'None' | 'Unknown' = 'None',
+): Extract<NestedOutcome, { phase: 'Failed' }> => ({ phase: 'Failed', reason, message, effect });
+
+/** What was stopped did not fail by itself. */
+function explain(
+  outcome: NestedOutcome,
+  stop: Stop | undefined,
+  timeoutMs: number | undefined,
+): NestedOutcome {
+  if (stop === undefined || outcome.phase !== 'Failed') return outcome;
+  const why =
+    stop === 'Cancelled'
+      ? 'cancelled while it ran'
+      : `no end within its timeout of ${formatDuration(timeoutMs ?? 0)}`;
+  return { ...outcome, reason: stop, message: `${why}; ${outcome.message}` };
+}

@@ -1,0 +1,272 @@
+/**
+ * What the seals of a run cover, and how a task is told from a forged one (architecture, §7): the same for whoever seals
+ * and whoever verifies. Keys are no matter of this file, and it is no part of workflow code.
+ */
+import type { ApprovalAnswer } from '../../api/plan/actions/approval.js';
+import { rollbackOf } from '../../api/plan/actions/action-defaults.js';
+import { canonicalJson } from '../../api/core/json.js';
+import type { ActionAddress, ActionBody } from '../../api/plan/snapshot/run.js';
+import type { ActionStatus } from '../../api/plan/types.js';
+import { traceOf } from '../../api/plan/undo/undo.js';
+import type { EffectTrace } from '../../api/plan/undo/undo.js';
+import { rollbackWorkflowId, stageWorkflowId } from './contract.js';
+import type { ActionTask, CleanupTask, ClusterTarget, RunIdentity } from './contract.js';
+
+/** The place of an action, whatever cluster. */
+const placeOf = ({ stage, workflow, action }: ActionAddress): ActionAddress => ({ stage, workflow, action });
+
+/** What the seal of a run covers: all that its identity says. */
+export const sealedRun = ({ seal: _, ...run }: RunIdentity): Omit<RunIdentity, 'seal'> => run;
+
+/** What the seal of a body covers. */
+export const sealedBody = (part: {
+  uid: string;
+  at: ActionAddress;
+  direction: ActionTask['direction'];
+  body: ActionBody;
+}): unknown => ({ ...part, at: placeOf(part.at) });
+
+/** What the seal of a step of a revert covers; `clusterId` of the part in one cluster. */
+export const sealedStep = (step: {
+  uid: string;
+  at: ActionAddress;
+  direction: ActionTask['direction'];
+  forward?: ActionStatus | undefined;
+  outputs: ActionTask['outputs'];
+  clusterId?: string | undefined;
+}): unknown => step;
+
+/** What the seal of a cluster of an action covers. */
+export const sealedCluster = (part: {
+  uid: string;
+  at: ActionAddress;
+  target: Pick<ClusterTarget, 'cluster' | 'clusterId'>;
+}): unknown => ({
+  uid: part.uid,
+  at: placeOf(part.at),
+  cluster: part.target.cluster,
+  clusterId: part.target.clusterId,
+});
+
+/** What the seal of an answer covers: it is for one run. */
+export const sealedAnswer = (uid: string, { seal: _, ...answer }: ApprovalAnswer): unknown => ({
+  uid,
+  answer,
+});
+
+/**
+ * What the seal of an effect covers. Nested executions are none of it: whoever undoes one knows it by its owner and key.
+ */
+export const sealedEffect = ({
+  uid,
+  at,
+  trace: { planExecutionRef: _, ...trace },
+}: {
+  uid: string;
+  at: ActionAddress;
+  trace: EffectTrace;
+}): unknown => ({ uid, at, trace });
+
+/** Whether an action has left nothing behind that an undo would have to take somebody's word for. */
+export const isTraceless = (trace: EffectTrace | undefined): boolean => marksOf(trace ?? {}).length === 0;
+
+/** Looks at a seal. */
+export type SealCheck = (
+  purpose: 'run' | 'body' | 'undo' | 'cluster' | 'effect',
+  value: unknown,
+  seal: unknown,
+) => Promise<{ kind: 'sealed' } | { kind: 'unknownKey'; keyId: string } | { kind: 'wrong' }>;
+
+/** Whether anybody vouches for what is to be done. */
+export type Vouched =
+  | { kind: 'vouched' }
+  /** The run has no seal at all: it was begun by a release without, or by nobody. */
+  | { kind: 'unsealed' }
+  | { kind: 'unknownKey'; keyId: string }
+  /** Final. `what` nobody vouches for, as it follows "nobody vouches for". */
+  | { kind: 'refused'; what: string };
+
+const VOUCHED: Vouched = { kind: 'vouched' };
+const refused = (what: string): Vouched => ({ kind: 'refused', what });
+
+/** The workflows of a run in which something is done about a stage. */
+const workflowsOf = (runId: string, stage: number): string[] => [
+  runId,
+  stageWorkflowId(runId, stage),
+  rollbackWorkflowId(runId, stage),
+];
+
+/**
+ * Whether a run is vouched for, and speaks from one of its own workflows.
+ *
+ * @param caller workflow id of the activity, as Temporal states it; undefined of one that no workflow has scheduled
+ * @param speakers how a workflow may speak: as the stage of this index, or else as the run itself
+ */
+export async function checkRun(
+  run: RunIdentity,
+  { caller, stage }: { caller: string | undefined; stage?: number | undefined },
+  check: SealCheck,
+): Promise<Vouched> {
+  const { workflowId = '', seal } = run;
+  if (seal === undefined) return { kind: 'unsealed' };
+  const verdict = await check('run', sealedRun(run), seal);
+  if (verdict.kind === 'unknownKey') return verdict;
+  if (verdict.kind === 'wrong') return refused('who the run is');
+  const callers = stage === undefined ? [workflowId] : workflowsOf(workflowId, stage);
+  return caller !== undefined && callers.includes(caller)
+    ? VOUCHED
+    : refused(`what ${caller === undefined ? 'no workflow' : `workflow "${caller}"`} asks for`);
+}
+
+/** Something that a seal has to cover. */
+interface Claim {
+  purpose: Exclude<Parameters<SealCheck>[0], 'run'>;
+  what: string;
+  value: unknown;
+  seal: unknown;
+}
+
+/**
+ * Whether everything that a task is carried out by is vouched for: the run, the workflow that asks, the body where it is
+ * sent along, the step of a revert, the cluster, and what an undo inside the run goes by. A body that is read from the
+ * snapshot is covered by its digest, which is the run's.
+ *
+ * Not covered are times and retries, which are Temporal's to grant, and the values that actions hand on to each other.
+ */
+export async function checkTask(
+  task: ActionTask,
+  caller: string | undefined,
+  check: SealCheck,
+): Promise<Vouched> {
+  const { run, at } = task;
+  const verdict = await checkRun(run, { caller, stage: at.stage }, check);
+  if (verdict.kind !== 'vouched') return verdict;
+  const isUndo = task.direction === 'undo';
+  // What somebody has made up need not be of the type.
+  if (!isUndo && task.direction !== 'forward') return refused('where the task leads');
+  if (isUndo && run.operation === 'Execute' && run.rollsBack !== true)
+    return refused('an undo in a run that does not roll back');
+  const known = task.forward?.outputs?.priorRef;
+  if (isUndo && task.prior !== undefined && canonicalJson(task.prior) !== canonicalJson(known ?? null))
+    return refused('the state to restore');
+  for (const { purpose, what, value, seal } of claimsOf(task)) {
+    const found = await check(purpose, value, seal);
+    if (found.kind === 'unknownKey') return found;
+    if (found.kind === 'wrong') return refused(what);
+  }
+  return isUndo && run.operation === 'Execute' ? checkEffects(task, check) : VOUCHED;
+}
+
+function claimsOf(task: ActionTask | CleanupTask): Claim[] {
+  const { run, at, direction, body, seals = {}, forward, outputs, clusterId } = task;
+  const { uid } = run;
+  const claims: Claim[] = [];
+  if (body !== undefined) {
+    // A run that rolls back undoes by what it was given to be done.
+    const given = run.operation === 'Execute' ? 'forward' : direction;
+    const value = sealedBody({ uid, at, direction: given, body });
+    claims.push({ purpose: 'body', what: 'what the action does', value, seal: seals.body });
+  }
+  const isUndoneByRevert = run.operation === 'Revert' && direction === 'undo';
+  if (run.operation === 'Revert') {
+    // A hook around the undoing finds its clusters itself.
+    const step = isUndoneByRevert ? { at, clusterId } : { at: placeOf(at) };
+    const value = sealedStep({ uid, direction, forward, outputs, ...step });
+    claims.push({ purpose: 'undo', what: 'the step of the revert', value, seal: seals.step });
+  }
+  if (at.cluster !== undefined && !isUndoneByRevert) {
+    const target = { cluster: at.cluster, clusterId: clusterId ?? '' };
+    const value = sealedCluster({ uid, at, target });
+    claims.push({ purpose: 'cluster', what: `cluster "${at.cluster}"`, value, seal: seals.cluster });
+  }
+  if ('made' in task) {
+    const trace = traceOf(task.made) ?? {};
+    const value = sealedEffect({ uid, at, trace });
+    if (!isTraceless(trace))
+      claims.push({ purpose: 'effect', what: 'what is to be removed', value, seal: task.madeSeal });
+  }
+  return claims;
+}
+
+/** Whether workers vouch for all that an undo inside the run goes by. */
+async function checkEffects({ run, at, forward, seals }: ActionTask, check: SealCheck): Promise<Vouched> {
+  const claimed = traceOf(forward?.outputs) ?? {};
+  const vouched = new Set<string>();
+  for (const { seal, trace = claimed } of seals?.effects ?? []) {
+    const found = await check('effect', sealedEffect({ uid: run.uid, at, trace }), seal);
+    if (found.kind === 'unknownKey') return found;
+    if (found.kind === 'sealed') for (const mark of marksOf(trace)) vouched.add(mark);
+  }
+  return marksOf(claimed).every((mark) => vouched.has(mark)) ? VOUCHED : refused('what is to be undone');
+}
+
+/** Each single thing that was left behind, as a text. */
+const marksOf = ({ jobRef, created = [], priorRef }: EffectTrace): string[] =>
+  [
+    ...created.map((one) => ['created', one]),
+    ...(jobRef === undefined ? [] : [['job', jobRef]]),
+    ...(priorRef === undefined ? [] : [['prior', priorRef]]),
+  ].map(canonicalJson);
+
+/**
+ * Whether a task is about the action that it carries: names and types decide who carries it out, and what it is known by.
+ * To be asked once the body is there, which may come from the snapshot.
+ */
+export function checkAction({ name, type, direction }: ActionTask, { action }: ActionBody): Vouched {
+  const rollback = direction === 'undo' ? rollbackOf(action) : undefined;
+  return name === action.name && type === (rollback ?? action).type
+    ? VOUCHED
+    : refused(`an action "${name}" of type ${type} at its place`);
+}
+
+/**
+ * The task as it is to be carried out: the hooks around what a run rolls back run in mode Rollback, which the identity of
+ * the run does not say.
+ */
+export function inItsMode<T extends ActionTask>(task: T, caller: string | undefined): T {
+  const { run, at, direction } = task;
+  const isHook =
+    run.operation === 'Execute' &&
+    direction === 'forward' &&
+    run.workflowId !== undefined &&
+    caller === rollbackWorkflowId(run.workflowId, at.stage);
+  return isHook ? { ...task, run: { ...run, mode: 'Rollback' } } : task;
+}
+
+/** Why nothing is done for now, or at all; stable reasons. */
+export interface Refusal {
+  reason: 'NotSealed' | 'SealKeyUnknown';
+  message: string;
+  /** Whether trying again cannot help. */
+  final: boolean;
+}
+
+/** A verdict in words for a person; undefined where somebody vouches. */
+export function explain(
+  verdict: Vouched,
+  { namespace, name }: Pick<RunIdentity, 'namespace' | 'name'>,
+): Refusal | undefined {
+  const run = `run ${namespace}/${name}`;
+  switch (verdict.kind) {
+    case 'vouched':
+      return undefined;
+    case 'unknownKey':
+      return {
+        reason: 'SealKeyUnknown',
+        message: `${run} is sealed under key "${verdict.keyId}", which is not in the ring of this program; put the key back into the ring, or cancel the run`,
+        final: false,
+      };
+    case 'unsealed':
+      return {
+        reason: 'NotSealed',
+        message: `${run} was begun without seals: by an earlier release, or by somebody who may start workflows in Temporal. If it is yours, let it go on with DROVER_ACCEPT_UNSEALED_UNTIL (24 h at most); else cancel it`,
+        final: false,
+      };
+    case 'refused':
+      return {
+        reason: 'NotSealed',
+        message: `nobody vouches for ${verdict.what} in ${run}, so nothing was done; look who may start workflows and change them in Temporal`,
+        final: true,
+      };
+  }
+}

@@ -1,0 +1,130 @@
+import { workflowInfo } from '@temporalio/workflow';
+import { dependencies, isGraph } from '../../api/core/graph.js';
+import { addedByClusters, MAX_ACTIONS } from '../../api/plan/snapshot/parts.js';
+import { isTerminalItem } from '../../api/core/phase.js';
+import { between } from '../../api/plan/progress.js';
+import type { StageInput } from '../../api/plan/snapshot/run.js';
+import type { StageStatus } from '../../api/plan/types.js';
+import { stageViewsOf } from '../../api/plan/snapshot/views.js';
+import { stageWorkflowId, WORKFLOW_TYPES } from './contract.js';
+import type { RunInput } from './contract.js';
+import type { RunContext } from './run-context.js';
+import { isMeantSkip, now } from './workflow-runner.js';
+import type { StopCause } from './workflow-runner.js';
+
+/** Starts stages in list order, or as a graph when any has a dependency, until each has ended or is skipped. */
+export async function runStages(context: RunContext): Promise<void> {
+  const { input, stages, forward } = context;
+  const graph = isGraph(input.stages);
+  const needs = graph
+    ? dependencies(input.stages)
+    : input.stages.map((_, index) => (index === 0 ? [] : [index - 1]));
+  const limit = graph ? input.maxConcurrentStages : 1;
+  const running = new Map<number, Promise<void>>();
+
+  const verdict = (index: number): 'start' | 'wait' | StopCause => {
+    if (forward.consideredCancelled) {
+      return { reason: 'Cancelled', message: 'the run was cancelled before the stage' };
+    }
+    if (stopsPlan(input, stages))
+      return { reason: 'PlanStopped', message: 'the plan stopped at a failed stage' };
+    for (const need of needs[index] ?? []) {
+      const dependency = stages[need];
+      if (dependency === undefined || !isTerminalItem(dependency.phase)) return 'wait';
+      // In list order with Continue, an earlier failure is no dependency.
+      if (!graph) continue;
+      if (
+        dependency.phase === 'Failed' ||
+        (dependency.phase === 'Skipped' && !isMeantSkip(dependency.reason))
+      ) {
+        return { reason: 'DependencyFailed', message: `stage "${dependency.name}" did not succeed` };
+      }
+    }
+    return running.size < limit ? 'start' : 'wait';
+  };
+
+  for (;;) {
+    let skipped = false;
+    for (const index of stages.keys()) {
+      if (stages[index]?.phase !== 'Pending') continue;
+      const decision = verdict(index);
+      if (decision === 'wait') continue;
+      if (decision === 'start') {
+        running.set(
+          index,
+          runStage(context, index).finally(() => running.delete(index)),
+        );
+      } else {
+        context.skip(index, decision);
+        skipped = true;
+      }
+    }
+    // Dependants that stand earlier in the list are decided in another pass.
+    if (skipped) continue;
+    if (running.size === 0) return;
+    await Promise.race(running.values());
+  }
+}
+
+async function runStage(context: RunContext, index: number): Promise<void> {
+  const { input, stages } = context;
+  const stage = input.stages[index];
+  const status = stages[index];
+  if (stage === undefined || status === undefined) throw new Error(`no stage ${index}`);
+  const startTime = now();
+  Object.assign(status, { phase: 'Running', startTime });
+  const outcome = await context.forward.run(() =>
+    context.runChild({
+      type: WORKFLOW_TYPES.stage,
+      workflowId: stageWorkflowId(workflowInfo().workflowId, index),
+      index,
+      input: {
+        run: input.run,
+        stage,
+        ...stageViewsOf(stage, stages),
+        pauseOnFailure: input.onFailure === 'Pause',
+        ...(hasClusters(stage) && {
+          clustersLeft: MAX_ACTIONS - countActions(input.stages) - addedByClusters(stages),
+        }),
+        mirror: context.mirrorOptions(),
+        bounds: input.bounds,
+      },
+    }),
+  );
+  if ('interrupted' in outcome) {
+    const completionTime = now();
+    const ended: StageStatus = {
+      ...status,
+      phase: 'Failed',
+      reason: context.isCancelled() ? 'Cancelled' : 'StageTerminated',
+      message: outcome.interrupted,
+      completionTime,
+      duration: between(startTime, completionTime),
+    };
+    context.settle(index, ended, 'interrupted', outcome.settled);
+    return;
+  }
+  const ended = outcome.status;
+  if (outcome.vouchers !== undefined) context.vouchers.set(index, outcome.vouchers);
+  context.settle(
+    index,
+    ended.phase === 'Skipped' ? ended : { ...ended, order: context.nextOrder() },
+    outcome.told === true ? 'told' : undefined,
+  );
+}
+
+const hasClusters = ({ workflows }: StageInput): boolean =>
+  workflows.some(({ actions }) => actions.some(({ perCluster }) => perCluster !== undefined));
+
+const countActions = (stages: readonly StageInput[]): number =>
+  stages.reduce(
+    (sum, { workflows }) => sum + workflows.reduce((inner, { actions }) => inner + actions.length, 0),
+    0,
+  );
+
+/** Whether a stage has failed whose policy does not let the plan go on. */
+export function stopsPlan(input: RunInput, stages: readonly StageStatus[]): boolean {
+  return stages.some(
+    (stage, index) => stage.phase === 'Failed' && input.stages[index]?.failurePolicy !== 'Continue',
+  );
+}
