@@ -46,6 +46,7 @@ import { createWorkflowKind } from './plan/kinds/dr-workflow.js';
 import { createNestedPlans } from './plan/nested/nested-plans.js';
 import { createNudge } from './plan/nested/nudge.js';
 import { createAuthority } from './plan/review/authority.js';
+import { createRules } from './plan/review/rules.js';
 import { setUpWebhook } from './webhook/setup.js';
 import type { AdmissionWebhook } from './webhook/webhook.js';
 
@@ -423,7 +424,12 @@ export async function startBridge(options: BridgeOptions): Promise<Bridge> {
   const admitting = synced.then(async () => {
     await gate.whenOpen();
     if (abort.signal.aborted) return;
-    webhook = await setUpWebhook(config, deps, { workflows: workflowKind, plans: planKind }, metrics);
+    webhook = await setUpWebhook(config, {
+      kube,
+      log,
+      rules: () => createRules(deps, { workflows: workflowKind, plans: planKind }),
+      metrics,
+    });
   });
   admitting.catch((error: unknown) => {
     log.error({ err: error }, 'cannot start the admission webhook');

@@ -6,8 +6,8 @@ import type { KubeClient } from '../../kube/client.js';
 import type { KubeObject } from '../../kube/object.js';
 import type { Leftover } from './clean-up.js';
 import type { ActionTask, CaptureOutcome, TargetsOutcome } from '../../workflows/plan/contract.js';
-import type { Refusal } from '../actions/objects/object-action.js';
-import type { ObjectTask } from '../actions/objects/object-effect.js';
+import type { Refusal } from './refusal.js';
+import type { ObjectTask } from './object-task.js';
 import type { PriorStore } from './prior-store.js';
 
 /** What one attempt of an action has to work with. */
@@ -93,6 +93,15 @@ export type RoundAfter = 'Unclear' | 'Refused' | 'Settled';
 
 /** Reason of a `settle` that goes on as long as pods do: the bound on that is the handler's. */
 export const PODS_REMAIN = 'PodsRemain';
+
+/**
+ * What became of pods: they are gone or terminal, are still waited for, or their time is over. `places` name what may
+ * still run, `said` all of it in words.
+ */
+export type PodsEnd =
+  | { kind: 'quiet' }
+  | { kind: 'waiting'; said: string }
+  | { kind: 'unconfirmed'; places: string[]; said: string };
 
 /** How an attempt ended. The frame around it decides whether there is another one. */
 export type AttemptResult =

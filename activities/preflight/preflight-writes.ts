@@ -14,7 +14,7 @@ import type { Attempt } from '../core/handler.js';
 import { withMarks } from '../core/marks.js';
 import { readPrior } from '../actions/objects/object-capture.js';
 import { patchBody } from '../actions/objects/object-body.js';
-import type { ObjectTask } from '../actions/objects/object-effect.js';
+import type { ObjectTask } from '../core/object-task.js';
 import { isSameKey } from '../core/objects.js';
 import { listed } from '../actions/objects/ownership.js';
 import { refuseSize } from '../core/prior-store.js';

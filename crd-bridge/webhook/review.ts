@@ -48,6 +48,9 @@ export type Verdict =
   | { allowed: true; warnings: string[]; patch?: JsonPatch }
   | { allowed: false; code: number; reason: string; message: string; causes: Cause[]; warnings: string[] };
 
+/** Decides about a request that came in at a path of the server; undefined when there is no such path. */
+export type Rules = (path: string, request: ReviewRequest) => Promise<Verdict> | Verdict | undefined;
+
 /** Operations of a JSON patch. */
 export type JsonPatch = (
   { op: 'add' | 'replace'; path: string; value: unknown } | { op: 'remove'; path: string }

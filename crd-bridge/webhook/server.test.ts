@@ -9,7 +9,7 @@ import { createAuthority } from '../plan/review/authority.js';
 import { renew } from './certificates.js';
 import type { Material } from './certificates.js';
 import { verdictOn } from './review.js';
-import type { Rules } from '../plan/review/rules.js';
+import type { Rules } from './review.js';
 import { serveReviews } from './server.js';
 import type { WebhookServer } from './server.js';
 import { stamp } from '../plan/review/stamp.js';

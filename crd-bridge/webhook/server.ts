@@ -5,7 +5,7 @@ import type { Histogram } from 'prom-client';
 import { KINDS_REVIEWED } from './configuration.js';
 import type { Log } from '../core/log.js';
 import { answer, readReview } from './review.js';
-import type { Rules } from '../plan/review/rules.js';
+import type { Rules } from './review.js';
 import { createSlots } from './slots.js';
 
 /** What a server is made of. */

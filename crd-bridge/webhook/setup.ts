@@ -1,15 +1,13 @@
+import type { Log } from '../core/log.js';
 import type { KubeClient } from '../../kube/client.js';
 import { ownNamespace } from '../../kube/own-namespace.js';
 import type { BridgeConfig } from '../config.js';
 import type { BridgeMetrics } from '../core/metrics.js';
-import type { DrDeps } from '../plan/types.js';
-import type { PlanKind } from '../plan/kinds/dr-plan.js';
-import type { WorkflowKind } from '../plan/kinds/dr-workflow.js';
 import { certificateFiles, ownCertificates } from './certificate-source.js';
 import type { CertificateSource } from './certificate-source.js';
 import type { Reach } from './configuration.js';
 import { foreignRegistration, ownRegistration } from './registration.js';
-import { createRules } from '../plan/review/rules.js';
+import type { Rules } from './review.js';
 import { startWebhook } from './webhook.js';
 import type { AdmissionWebhook } from './webhook.js';
 
@@ -20,17 +18,16 @@ const LONGEST_SETTLE_MS = 5000;
 /**
  * Starts the webhook that the configuration asks for.
  *
+ * @param parts.rules made only where there is a webhook
  * @returns undefined when it asks for none
  */
 export async function setUpWebhook(
   config: BridgeConfig,
-  dr: DrDeps,
-  kinds: { workflows: WorkflowKind; plans: PlanKind },
-  metrics: BridgeMetrics,
+  parts: { kube: KubeClient; log: Log; rules: () => Rules; metrics: BridgeMetrics },
 ): Promise<AdmissionWebhook | undefined> {
   const port = config['webhook-port'];
   if (port === undefined) return undefined;
-  const { kube, log } = dr;
+  const { kube, log, metrics } = parts;
   const namespace = await ownNamespace(config.namespace);
   const reach = reachOf(config, namespace);
   const servingMs = config['webhook-certificate-life'];
@@ -39,7 +36,7 @@ export async function setUpWebhook(
     server: {
       host: config['webhook-host'],
       port,
-      rules: createRules(dr, kinds),
+      rules: parts.rules(),
       log,
       reviews: metrics.reviews,
     },

@@ -1,6 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { isAlreadyExists, isRetryable } from '../../kube/error.js';
-import { KubeError } from '../../kube/error.js';
+import { isAlreadyExists, isRetryable, KubeError } from '../../kube/error.js';
 
 const LONGEST_MS = 180_000;
 

@@ -4,7 +4,7 @@ import type { OverrideFault, OverrideObject } from '../../../api/plan/actions/ov
 import { KubeError } from '../../../kube/error.js';
 import { readOverrideSources } from '../../../kube/override-sources.js';
 import type { Attempt } from '../../core/handler.js';
-import type { Refusal } from '../objects/object-action.js';
+import type { Refusal } from '../../core/refusal.js';
 
 /** What was found: a reason not to write it, or doubts to tell. */
 export type OverrideEffect = { ok: true; notes: string[] } | ({ ok: false } & Refusal);

@@ -1,7 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { KubeError } from '../../../kube/error.js';
 import { awaitPods, fateOf, graceOf } from './job-pods.js';
-import type { PodsEnd, PodsWait, StopCause } from './job-pods.js';
+import type { PodsWait, StopCause } from './job-pods.js';
+import type { PodsEnd } from '../../core/handler.js';
 import type { Pod } from './job-state.js';
 
 const pod = (name: string, phase: string, deletedSecondsAgo?: number): Pod => ({

@@ -1,4 +1,5 @@
 /** Whether what a Job has started has really stopped: its pods outlive it (plan semantics, §3 Job). */
+import type { PodsEnd } from '../../core/handler.js';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { formatDuration } from '../../../api/core/duration.js';
 import { isRetryable, KubeError } from '../../../kube/error.js';
@@ -12,15 +13,6 @@ const DEFAULT_GRACE_SECONDS = 30;
 /** Where nobody has said otherwise. */
 export const STOP_WAIT_MS = 300_000;
 const MOST_NAMED = 20;
-
-/**
- * What became of pods: they are gone or terminal, are still waited for, or their time is over. `places` name what may
- * still run, `said` all of it in words.
- */
-export type PodsEnd =
-  | { kind: 'quiet' }
-  | { kind: 'waiting'; said: string }
-  | { kind: 'unconfirmed'; places: string[]; said: string };
 
 /** What one look has found; `none`: no pod at all, not even one that has ended. */
 type Look = Exclude<PodsEnd, { kind: 'quiet' }> | { kind: 'quiet'; none: boolean };

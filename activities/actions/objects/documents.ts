@@ -7,8 +7,8 @@ import type { ResourceType } from '../../../kube/discovery.js';
 import { KubeError } from '../../../kube/error.js';
 import { describeKey } from '../../../kube/object.js';
 import type { KubeObject } from '../../../kube/object.js';
-import type { Refusal } from './object-action.js';
-import type { ObjectOperation } from './object-effect.js';
+import type { Refusal } from '../../core/refusal.js';
+import type { ObjectOperation } from '../../core/object-task.js';
 
 /** Most objects of one action: as many as its outputs may list. */
 const MAX_OBJECTS = 256;

@@ -13,7 +13,7 @@ import { describeTaken, takenAway } from './managed-fields.js';
 import { aboutObject } from './object-errors.js';
 import { lossMessage, takenMessage, validationOf } from './object-effect.js';
 import { patchBody, replacement } from './object-body.js';
-import type { ObjectTask } from './object-effect.js';
+import type { ObjectTask } from '../../core/object-task.js';
 import { describeConflicts, ownershipConflicts, withOthers } from './ownership.js';
 
 /** What was found about one object, or about an action as a whole. */

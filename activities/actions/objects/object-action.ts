@@ -10,7 +10,9 @@ import type { KubeObject, ObjectKey } from '../../../kube/object.js';
 import type { CaptureOutcome } from '../../../workflows/plan/contract.js';
 import type { Attempt, AttemptResult } from '../../core/handler.js';
 import { isMarkedBy } from '../../core/marks.js';
-import type { EffectBounds, ObjectEffect, ObjectTask } from './object-effect.js';
+import type { Refusal } from '../../core/refusal.js';
+import type { EffectBounds, ObjectEffect } from './object-effect.js';
+import type { ObjectTask } from '../../core/object-task.js';
 import { readPrior } from './object-capture.js';
 import { afterError } from './object-errors.js';
 import { deleteCreated, restoreObject } from './object-undo.js';
@@ -23,12 +25,6 @@ export type ObjectHandlerOptions = EffectBounds;
 
 /** Longest wait for finalizers, unless the installation sets another (plan semantics, §5 Bounds). */
 export const FINALIZER_WAIT_MS = 300_000;
-
-/** Something wrong with what is written; nothing was done. */
-export interface Refusal {
-  reason: string;
-  message: string;
-}
 
 /** How outputs are laid out. */
 export type OutputsOf = (references: ObjectReference[], created: ObjectReference[]) => ActionOutputs;

@@ -3,7 +3,7 @@ import { keyOf } from '../../../kube/client.js';
 import type { KubeObject } from '../../../kube/object.js';
 import type { Attempt } from '../../core/handler.js';
 import { isAppliedBy } from './managed-fields.js';
-import type { ObjectTask } from './object-effect.js';
+import type { ObjectTask } from '../../core/object-task.js';
 import { lookUp } from '../../core/objects.js';
 import type { PriorDocument } from '../../core/prior-store.js';
 

@@ -5,6 +5,7 @@
 import { ANNOTATIONS, LABELS } from '../../../api/core/group.js';
 import { describeLosses, KEEP_THE_REST, lostItems } from '../../../api/core/named-lists.js';
 import type { LostItems } from '../../../api/core/named-lists.js';
+import type { ObjectTask } from '../../core/object-task.js';
 import type { ObjectReference } from '../../../api/plan/types.js';
 import type { FieldValidation } from '../../../kube/client.js';
 import { isAlreadyExists, isConflict, isNotFound } from '../../../kube/error.js';
@@ -18,25 +19,6 @@ import { patchBody, replacement, withoutManagedFields, withPin } from './object-
 import { deleteObject, replacedMessage } from '../../core/object-delete.js';
 import { referenceTo } from '../../core/objects.js';
 import { describeConflicts, ownershipConflicts, withOthers } from './ownership.js';
-import type { PriorDocument } from '../../core/prior-store.js';
-
-/** What is done with an object. */
-export type ObjectOperation = 'Create' | 'Apply' | 'Patch' | 'Replace' | 'Delete';
-
-/** One object and what to do with it. */
-export interface ObjectTask {
-  operation: ObjectOperation;
-  /** As it was rendered, with its namespace; without our marks. */
-  object: KubeObject;
-  /** Apply: false makes a conflict of ownership an error. */
-  force?: boolean | undefined;
-  /** Patch: how lists are merged; default `merge`, which replaces them. */
-  patchType?: 'merge' | 'strategic' | undefined;
-  /** What is done about fields that the kind does not have; default Strict: refused. */
-  fieldValidation?: FieldValidation | undefined;
-  /** Recorded before the effect, where there is something to restore. */
-  prior?: PriorDocument | undefined;
-}
 
 /** How it ended. `KubeError`s are thrown. */
 export type ObjectEffect =

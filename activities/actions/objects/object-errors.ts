@@ -7,7 +7,7 @@ import type { KubeObject } from '../../../kube/object.js';
 import type { Attempt, AttemptResult } from '../../core/handler.js';
 import { StaleAttempt } from '../../core/handler.js';
 import { fromKubeError, isSchemaFault } from '../../core/kube-errors.js';
-import type { ObjectTask } from './object-effect.js';
+import type { ObjectTask } from '../../core/object-task.js';
 
 /** What an exception in the middle means. Without a trace of an effect it is left to the frame. */
 export function afterError(

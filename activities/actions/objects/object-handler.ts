@@ -12,9 +12,11 @@ import {
   settleUndo,
   undoAll,
 } from './object-action.js';
-import type { OutputsOf, Performed, Refusal } from './object-action.js';
+import type { OutputsOf, Performed } from './object-action.js';
+import type { Refusal } from '../../core/refusal.js';
 import { carryOut } from './object-effect.js';
-import type { EffectBounds, ObjectEffect, ObjectTask } from './object-effect.js';
+import type { EffectBounds, ObjectEffect } from './object-effect.js';
+import type { ObjectTask } from '../../core/object-task.js';
 
 /** What an action is to do, rendered; or what is wrong with it. */
 export type Rendered<Plan extends ObjectPlan> = Plan | ({ ok: false } & Refusal);

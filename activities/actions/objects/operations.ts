@@ -1,8 +1,8 @@
 import { OPERATIONS_BY_TYPE } from '../../../api/plan/actions/action-defaults.js';
 import { renderString } from '../../../api/plan/template/render.js';
 import type { RenderScope } from '../../../api/plan/template/render.js';
-import type { Refusal } from './object-action.js';
-import type { ObjectOperation } from './object-effect.js';
+import type { Refusal } from '../../core/refusal.js';
+import type { ObjectOperation } from '../../core/object-task.js';
 
 /** The operation of an action, rendered; absent means Create (seed). Names are read exactly as they are written. */
 export function operationOf(

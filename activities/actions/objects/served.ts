@@ -6,7 +6,8 @@ import { describeKey } from '../../../kube/object.js';
 import type { KubeObject } from '../../../kube/object.js';
 import { isDefinition, isKindNotFound } from './documents.js';
 import type { Attempt } from '../../core/handler.js';
-import type { ObjectEffect, ObjectTask } from './object-effect.js';
+import type { ObjectEffect } from './object-effect.js';
+import type { ObjectTask } from '../../core/object-task.js';
 import { lookUp } from '../../core/objects.js';
 
 /** Longest wait; it takes the API server less than a second, or several with more than one of them. */

@@ -9,12 +9,9 @@ import { reviewExecutionDeletion, reviewPlanDeletion, reviewWorkflowDeletion } f
 import { reviewExecution } from './executions.js';
 import { createLookups } from './lookups.js';
 import { allowed } from '../../webhook/review.js';
-import type { ReviewRequest, Verdict } from '../../webhook/review.js';
+import type { ReviewRequest, Rules, Verdict } from '../../webhook/review.js';
 import { stamp } from './stamp.js';
 import { createAuthority } from './authority.js';
-
-/** Decides about a request that came in at a path of the server; undefined when there is no such path. */
-export type Rules = (path: string, request: ReviewRequest) => Promise<Verdict> | Verdict | undefined;
 
 /** The rules of all kinds, over the bridge's own caches and checks. */
 export function createRules(dr: DrDeps, kinds: { workflows: WorkflowKind; plans: PlanKind }): Rules {
