@@ -2,48 +2,78 @@ import js from '@eslint/js';
 import { createNodeResolver, importX } from 'eslint-plugin-import-x';
 import tseslint from 'typescript-eslint';
 
+/** What the programs of a system agree on with its workflows. */
+const CONTRACTS = ['workflows/plan/contract.ts'];
+/** What is sealed and how it is verified is for those who hold keys. */
+const SEALS = ['workflows/plan/sealed.ts'];
+
 /** Every top-level folder is a room; these are the only imports between rooms. */
 const ROOMS = {
   api: [],
-  // The keys of seals lie in a Secret and, for the embedded default, in a file.
-  kube: ['api/core/seal.ts'],
-  local: ['api/core/seal.ts'],
-  workflows: ['api'],
-  activities: ['api', 'kube', 'workflows/plan/contract.ts', 'workflows/plan/sealed.ts'],
+  kube: ['api/core'],
   // What the programs share that is no Kubernetes: logging, probes, encryption.
   runtime: [],
+  local: ['api/core'],
+  workflows: ['api'],
+  activities: ['api', 'kube', ...CONTRACTS, ...SEALS],
   worker: ['api', 'kube', 'runtime', 'workflows', 'activities'],
+  'client/runs': ['api', 'kube', 'runtime', ...CONTRACTS],
   // The command line brings up the embedded default too, and tries plans by the code that carries them out.
-  client: [
+  'client/cli': [
     'api',
     'kube',
     'runtime',
     'local',
-    'workflows/plan/contract.ts',
-    'activities/preflight/preflight.ts',
+    'client/runs',
+    'activities/preflight',
     'activities/core/egress.ts',
+    ...CONTRACTS,
   ],
   'crd-bridge': [
     'api',
     'kube',
     'runtime',
-    'client',
-    'workflows/plan/contract.ts',
-    'workflows/plan/sealed.ts',
+    'client/runs',
+    ...CONTRACTS,
+    ...SEALS,
     'workflows/plan/run-digest.ts',
   ],
 };
 
-const zones = Object.entries(ROOMS).map(([room, allowed]) => ({
-  target: `./${room}`,
-  from: '.',
-  except: [`./${room}`, './node_modules', ...allowed.map((path) => `./${path}`)],
-  message: `${room}/ may import only ${[`${room}/`, ...allowed].join(', ')}.`,
-}));
+/** Inside a room: what every system shares may import nothing of any of them. */
+const CORES = {
+  'api/core': [],
+  'activities/core': [],
+  'client/cli/core': [],
+  'crd-bridge/core': [],
+  'crd-bridge/webhook': ['crd-bridge/core', 'crd-bridge/config.ts'],
+};
+
+const zone = (target, allowed, from = '.') => ({
+  target: `./${target}`,
+  from,
+  except: [target, ...allowed].map((path) => `./${path.slice(from === '.' ? 0 : from.length - 1)}`),
+  message: `${target}/ may import only ${[`${target}/`, ...allowed].join(', ')}.`,
+});
+
+const roomZones = Object.entries(ROOMS).map(([room, allowed]) => zone(room, [...allowed, 'node_modules']));
+const zones = [
+  ...roomZones,
+  ...Object.entries(CORES).map(([core, allowed]) =>
+    zone(core, allowed, `./${core.slice(0, core.lastIndexOf('/'))}`),
+  ),
+];
 
 /** What may run in Temporal's sandbox: no schemas, no YAML, no Node, no clients. */
-const SANDBOX_IMPORTS =
-  '^(?!\\./[a-z0-9/-]+\\.js$|\\.\\./contract\\.js$|\\.\\./api/(approval|types|run|group|phase|graph|hooks|undo|duration|progress|nesting|json|sha256|views|shared-views|parts|lean-outputs|default-retry)\\.js$|@temporalio/(workflow|common)$)';
+const SANDBOX_API = [
+  'core/(duration|graph|group|json|phase|sha256)',
+  'plan/(progress|types)',
+  'plan/actions/(approval|default-retry)',
+  'plan/order/(hooks|nesting)',
+  'plan/snapshot/(parts|run|views)',
+  'plan/undo/(lean-outputs|shared-views|undo)',
+];
+const SANDBOX_IMPORTS = `^(?!\\.\\.?/([a-z]+/)?[a-z0-9-]+\\.js$|\\.\\./\\.\\./api/(${SANDBOX_API.join('|')})\\.js$|@temporalio/(workflow|common)$)`;
 
 export default tseslint.config(
   { ignores: ['dist/', 'node_modules/', '.drover/', 'coverage/'] },
@@ -90,13 +120,13 @@ export default tseslint.config(
   },
   {
     // The inferred schema types are the point of these files.
-    files: ['api/schema/**/*.ts'],
+    files: ['api/plan/schema/**/*.ts'],
     rules: { '@typescript-eslint/explicit-module-boundary-types': 'off' },
   },
   {
     // What is sealed and how it is verified is for those who hold keys.
     files: ['workflows/**/*.ts'],
-    ignores: ['**/*.test.ts', 'workflows/plan/sealed.ts'],
+    ignores: ['**/*.test.ts', ...SEALS],
     rules: {
       'no-restricted-imports': [
         'error',
@@ -109,6 +139,13 @@ export default tseslint.config(
           ],
         },
       ],
+    },
+  },
+  {
+    // What a core does may be shown with a system in it.
+    files: ['**/*.test.ts'],
+    rules: {
+      'import-x/no-restricted-paths': ['error', { basePath: import.meta.dirname, zones: roomZones }],
     },
   },
   {
