@@ -58,3 +58,6 @@ export function matchesHost(name: string, host: string): boolean {
     ? host.endsWith(name.slice(1)) && host.length > name.length - 1
     : host === name;
 }
+
+/** Resolves a host name to all its addresses. */
+export type Resolve = (host: string) => Promise<{ address: string; family: number }[]>;

@@ -1,11 +1,10 @@
 import { createHash } from 'node:crypto';
 import type { ActionOutputs, ObjectReference } from '../../api/plan/types.js';
 import { describeKey } from '../../kube/object.js';
-import type { ObjectKey } from '../../kube/object.js';
 import type { CleanupOutcome, CleanupTask } from '../../workflows/plan/contract.js';
 import { HELPER_TIMEOUT_MS, inherited, notBegun, pulseOf, readError } from './attempt.js';
 import { PODS_REMAIN } from './handler.js';
-import type { Attempt, AttemptResult, Handler, PodsEnd } from './handler.js';
+import type { Attempt, AttemptResult, Handler, Leftover } from './handler.js';
 import { deleteObject } from './object-delete.js';
 import { keyIn } from './objects.js';
 import { prepare } from './prepare.js';
@@ -14,14 +13,6 @@ import { resumeSeries } from './series.js';
 
 /** Longest wait until a hook's object is gone (plan semantics, §5 Bounds). */
 const GONE_MS = 120_000;
-
-/** An object to delete. */
-export interface Leftover {
-  key: ObjectKey;
-  uid?: string | undefined;
-  /** Waits for what outlives it: the pods of a Job that had not ended. */
-  outlived?: () => Promise<PodsEnd>;
-}
 
 type Done = Extract<CleanupOutcome, { kind: 'done' }>;
 

@@ -8,7 +8,7 @@ import type { LookupFunction, Socket } from 'node:net';
 import ipaddr from 'ipaddr.js';
 import { buildConnector } from 'undici';
 import { hostOf, matchesHost, normalHost, portOf, readAddress } from './addresses.js';
-import type { Address } from './addresses.js';
+import type { Address, Resolve } from './addresses.js';
 import { createPlaces } from './places.js';
 import type { Place } from './places.js';
 
@@ -58,9 +58,6 @@ export interface ConnectorOptions {
 export class EgressRefused extends Error {
   override readonly name = 'EgressRefused';
 }
-
-/** Resolves a host name to all its addresses. */
-export type Resolve = (host: string) => Promise<{ address: string; family: number }[]>;
 
 type Cidr = [Address, number];
 

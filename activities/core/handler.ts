@@ -3,12 +3,11 @@ import type { Policy } from '../../api/plan/policy.js';
 import type { RenderScope } from '../../api/plan/template/render.js';
 import type { Action, ActionOutputs } from '../../api/plan/types.js';
 import type { KubeClient } from '../../kube/client.js';
-import type { KubeObject } from '../../kube/object.js';
-import type { Leftover } from './clean-up.js';
+import type { KubeObject, ObjectKey } from '../../kube/object.js';
 import type { ActionTask, CaptureOutcome, TargetsOutcome } from '../../workflows/plan/contract.js';
 import type { Refusal } from './refusal.js';
 import type { ObjectTask } from './object-task.js';
-import type { PriorStore } from './prior-store.js';
+import type { PriorStore } from './prior.js';
 
 /** What one attempt of an action has to work with. */
 export interface Attempt {
@@ -102,6 +101,14 @@ export type PodsEnd =
   | { kind: 'quiet' }
   | { kind: 'waiting'; said: string }
   | { kind: 'unconfirmed'; places: string[]; said: string };
+
+/** An object to delete. */
+export interface Leftover {
+  key: ObjectKey;
+  uid?: string | undefined;
+  /** Waits for what outlives it: the pods of a Job that had not ended. */
+  outlived?: () => Promise<PodsEnd>;
+}
 
 /** How an attempt ended. The frame around it decides whether there is another one. */
 export type AttemptResult =

@@ -1,6 +1,6 @@
 import type { FieldValidation } from '../../kube/client.js';
 import type { KubeObject } from '../../kube/object.js';
-import type { PriorDocument } from './prior-store.js';
+import type { PriorDocument } from './prior.js';
 
 /** What is done with an object. */
 export type ObjectOperation = 'Create' | 'Apply' | 'Patch' | 'Replace' | 'Delete';

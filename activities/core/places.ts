@@ -6,8 +6,7 @@ import { networkInterfaces } from 'node:os';
 import { LRUCache } from 'lru-cache';
 import ipaddr from 'ipaddr.js';
 import { hostOf, isTranslatedUnknown, matchesHost, normalHost, portOf, readAddress } from './addresses.js';
-import type { Address } from './addresses.js';
-import type { Resolve } from './egress.js';
+import type { Address, Resolve } from './addresses.js';
 
 /** An endpoint. */
 export interface Place {

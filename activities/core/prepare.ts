@@ -25,7 +25,7 @@ import type { Policies } from './policies.js';
 import { cutMessage } from './series.js';
 import { SnapshotError } from './snapshots.js';
 import type { SnapshotStore } from './snapshots.js';
-import type { PriorStore } from './prior-store.js';
+import type { PriorStore } from './prior.js';
 import { NotVouched } from './vouching.js';
 import type { Vouching } from './vouching.js';
 

@@ -12,7 +12,7 @@ import { createEgressPolicy } from '../../activities/core/egress.js';
 import { createActivities } from '../../activities/index.js';
 import type { ActionInput, Retry } from '../../api/plan/snapshot/run.js';
 import type { HTTPAction } from '../../api/plan/types.js';
-import type { Series } from '../../workflows/plan/action.js';
+import type { Series } from '../../workflows/plan/series.js';
 import { taskQueues } from '../../workflows/plan/contract.js';
 import type { ActionOutcome } from '../../workflows/plan/contract.js';
 import type { oneAction } from '../support/one-action.js';

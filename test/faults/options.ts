@@ -5,8 +5,8 @@ import { OUTSIDE_ACTS } from './outside.js';
 import type { OutsideAct } from './outside.js';
 import { ORDINARY_KINDS } from './plans.js';
 import type { JourneyKind } from './plans.js';
-import { SET_PIECES } from './set-pieces.js';
-import type { SetPiece } from './set-pieces.js';
+import { SET_PIECES } from './set-piece.js';
+import type { SetPiece } from './set-piece.js';
 
 /** One cell of the table, or one act from outside. */
 export type Only = { boundary: Boundary; role: Role } | { act: OutsideAct };

@@ -1,7 +1,6 @@
 /** One session: a system, plans in flight, faults, verdict. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { startEndpoint } from './endpoint.js';
-import type { Endpoint } from './endpoint.js';
 import { insistOnCreating } from './insist.js';
 import { travel } from './journeys.js';
 import { watchObjects } from './objects.js';
@@ -18,8 +17,10 @@ import { createRandom } from './random.js';
 import type { Random } from './random.js';
 import { isLong, nameOf, schedule } from './schedule.js';
 import type { Fault } from './schedule.js';
-import { play, SET_PIECES } from './set-pieces.js';
-import type { SetPiece } from './set-pieces.js';
+import { SET_PIECES } from './set-piece.js';
+import { play } from './set-pieces.js';
+import type { SetPiece } from './set-piece.js';
+import type { Stage } from './stage.js';
 import { createStriker } from './striker.js';
 import type { Striker, Struck } from './striker.js';
 import { checkSecrecyOfAll, createTenant } from './tenant.js';
@@ -40,17 +41,6 @@ export interface Verdict {
 const ENOUGH_VIOLATIONS = 20;
 /** Kinds for what every run passes: short ones pass it more often. */
 const COMMON: readonly JourneyKind[] = ['short', 'short', 'switch', 'rollback'];
-
-/** What the set pieces and the session share. */
-export interface Stage {
-  plant: Plant;
-  endpoint: Endpoint;
-  objects: Objects;
-  outside: OutsideTargets;
-  striker: Striker;
-  random: Random;
-  log: (line: string) => void;
-}
 
 /** Runs a session in a data directory of its own. */
 export async function runSession(

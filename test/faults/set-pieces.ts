@@ -21,12 +21,10 @@ import { eventually, insist, insistOnCreating } from './insist.js';
 import { checkEffects, checkPlan, checkRun, DR } from './oracle.js';
 import type { Report } from './oracle.js';
 import { startSecondCluster } from './second-cluster.js';
-import type { Stage } from './session.js';
+import type { SetPiece } from './set-piece.js';
+import type { Stage } from './stage.js';
 import { definitionOf } from './plans.js';
 import type { JourneyKind } from './plans.js';
-
-export const SET_PIECES = ['foreign-temporal', 'empty-temporal', 'two-clusters'] as const;
-export type SetPiece = (typeof SET_PIECES)[number];
 
 const NAMESPACE = 'faults';
 const END_MS = 300_000;

@@ -5,7 +5,8 @@
 import { createHash } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
 import { createPriorStore } from '../../activities/core/prior-store.js';
-import type { PriorDocument, PriorOwner, PriorStore } from '../../activities/core/prior-store.js';
+import type { PriorOwner } from '../../activities/core/prior-secret.js';
+import type { PriorDocument, PriorStore } from '../../activities/core/prior.js';
 import { API_VERSION } from '../../api/core/group.js';
 import { canonicalJson } from '../../api/core/json.js';
 import { priorSecretName } from '../../api/plan/naming.js';

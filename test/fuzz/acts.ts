@@ -3,7 +3,7 @@
  * of each is worked out from the rules of reverts as they are written (plan semantics, §5 Revert), not from the code.
  */
 import type { Dice } from './dice.js';
-import type { Fields } from './model.js';
+import type { Fields } from './fields.js';
 
 /** How a run ends. */
 export type Ending =

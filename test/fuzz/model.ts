@@ -4,10 +4,8 @@
  */
 import type { Act } from './acts.js';
 import { legalActs } from './acts.js';
+import type { Fields, Json } from './fields.js';
 import type { Dice } from './dice.js';
-
-export type Json = null | boolean | number | string | Json[] | { [key: string]: Json };
-export type Fields = Record<string, Json>;
 
 /** Objects that are created one after the other, and what somebody does with them. */
 export interface Story {

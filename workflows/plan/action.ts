@@ -10,34 +10,17 @@ import {
 import { isDefaultRetry } from '../../api/plan/actions/default-retry.js';
 import { wholeOutputs } from '../../api/plan/undo/lean-outputs.js';
 import type { ActionInput } from '../../api/plan/snapshot/run.js';
-import type { ActionOutputs, ActionType } from '../../api/plan/types.js';
-import type { Approvals } from './approvals.js';
+import type { ActionType } from '../../api/plan/types.js';
 import { ACTIVITY_BY_TYPE, isStepType, UNSETTLED } from './contract.js';
-import type { ActionOutcome, ActionTask, CleanupOutcome, PriorRef, RunBounds } from './contract.js';
+import type { ActionOutcome, ActionTask, CleanupOutcome, PriorRef } from './contract.js';
 import { innermost } from './failure.js';
-import type { Nudges } from './nested-plan.js';
 import { actionActivities, helperActivities, settleTask, withStop } from './options.js';
 import { prepareEffect } from './preparation.js';
+import type { Series } from './series.js';
 import { carryOutStep } from './step.js';
 
 /** A cancel does not wait for the end of a wait any more; runs begun before 0.2 do. */
 const WAIT_LETS_GO = 'wait-lets-go';
-
-/** What one series of attempts is made of. */
-export interface Series {
-  input: ActionInput;
-  /** The task without what `capture` records. */
-  task: ActionTask;
-  bounds: RunBounds;
-  /** Bound on all attempts of an undo, in milliseconds. */
-  totalMs?: number;
-  /** Shows what a step waits for while it does. */
-  say?: (message: string, outputs?: ActionOutputs) => void;
-  /** Hears answers to approvals; absent in an undo. */
-  approvals?: Approvals;
-  /** Hears of changes of nested executions. */
-  nudges?: Nudges;
-}
 
 /** What a task has from the action that it carries out. */
 export const taskPart = ({

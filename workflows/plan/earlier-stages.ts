@@ -1,5 +1,5 @@
 import { CancellationScope, getExternalWorkflowHandle, sleep, workflowInfo } from '@temporalio/workflow';
-import { lookSignal } from './nested-plan.js';
+import { lookSignal } from './nudges.js';
 
 /** A stage of before a reset is given so long to end, and looked at so often. */
 const END = { forMs: 600_000, everyMs: 1_000 };

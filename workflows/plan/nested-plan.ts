@@ -3,47 +3,16 @@ import {
   ActivityFailure,
   CancellationScope,
   condition,
-  defineSignal,
   isCancellation,
   proxyActivities,
-  setHandler,
   sleep,
 } from '@temporalio/workflow';
 import { formatDuration } from '../../api/core/duration.js';
 import type { StepInput } from '../../api/plan/snapshot/run.js';
-import type { Series } from './action.js';
-import { SIGNALS, taskQueues } from './contract.js';
+import { taskQueues } from './contract.js';
 import type { ActionOutcome, BridgeActivities, NestedOutcome, NestedRef, NestedState } from './contract.js';
 import { innermost } from './failure.js';
-
-/** Says that an execution which a nested plan runs in has changed. */
-export const lookSignal = defineSignal(SIGNALS.look);
-
-/** What a stage was told about its nested executions. */
-export interface Nudges {
-  /** How often it was told to look. */
-  count: () => number;
-  /** Whether a cancel is meant for rollbacks too. */
-  forced: () => boolean;
-  /** Says so. */
-  force: () => void;
-}
-
-/** Listens for changes of nested executions. They are hints only: who misses one looks again a while later. */
-export function createNudges(): Nudges {
-  const state = { count: 0, forced: false };
-  setHandler(lookSignal, () => {
-    state.count += 1;
-  });
-  return {
-    count: () => state.count,
-    forced: () => state.forced,
-    force: () => {
-      state.forced = true;
-      state.count += 1;
-    },
-  };
-}
+import type { Series } from './series.js';
 
 /** Looks become rarer with time, so that a run of many days stays below the limits of a history. */
 const LOOK = { leastMs: 2_000, mostMs: 900_000 };

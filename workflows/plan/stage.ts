@@ -13,7 +13,7 @@ import { stageWorkflowId, taskQueues } from './contract.js';
 import type { StageResult, StageRunInput, WorkerActivities } from './contract.js';
 import { startMirror } from './mirror.js';
 import { createApprovals } from './approvals.js';
-import { createNudges } from './nested-plan.js';
+import { createNudges } from './nudges.js';
 import { listenForNotes } from './notes.js';
 import { checkChildOrigin } from './origin.js';
 import { createPauses } from './pause.js';

@@ -2,7 +2,7 @@ import { ActivityFailure, CancellationScope, CancelledFailure, sleep } from '@te
 import { formatDuration } from '../../api/core/duration.js';
 import type { StepInput } from '../../api/plan/snapshot/run.js';
 import { positionOf } from '../../api/plan/undo/undo.js';
-import type { Series } from './action.js';
+import type { Series } from './series.js';
 import type { ActionOutcome, Decision } from './contract.js';
 import { innermost } from './failure.js';
 import { carryOutPlan } from './nested-plan.js';

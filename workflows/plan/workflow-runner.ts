@@ -9,7 +9,7 @@ import { executeAction, taskPart } from './action.js';
 import type { Approvals } from './approvals.js';
 import { runClusterBatch } from './cluster-batch.js';
 import type { ActionOutcome, ActionTask, RunBounds, RunIdentity } from './contract.js';
-import type { Nudges } from './nested-plan.js';
+import type { Nudges } from './nudges.js';
 import type { Vouchers } from './vouchers.js';
 
 /** What a use of a workflow runs in. */

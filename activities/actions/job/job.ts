@@ -1,9 +1,8 @@
 import { ANNOTATIONS, LABELS } from '../../../api/core/group.js';
 import { isAlreadyExists, isRetryable, KubeError } from '../../../kube/error.js';
 import { hookId } from '../../core/clean-up.js';
-import type { Leftover } from '../../core/clean-up.js';
+import type { Leftover, Attempt, AttemptResult, Handler, Writes } from '../../core/handler.js';
 import { mustStop } from '../../core/handler.js';
-import type { Attempt, AttemptResult, Handler, Writes } from '../../core/handler.js';
 import { conclude, outputsOf, show } from './job-conclude.js';
 import { jobsOfPods } from './job-find.js';
 import { endOf, keyOfJob } from './job-state.js';

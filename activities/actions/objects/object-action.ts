@@ -18,7 +18,8 @@ import { afterError } from './object-errors.js';
 import { deleteCreated, restoreObject } from './object-undo.js';
 import type { UndoContext, UndoEffect } from './object-undo.js';
 import { isSameKey, keyIn, lookUp, referenceTo, withoutServerFields } from '../../core/objects.js';
-import type { AfterDocument, PriorOwner, PriorState } from '../../core/prior-store.js';
+import type { PriorOwner } from '../../core/prior-secret.js';
+import type { AfterDocument, PriorState } from '../../core/prior.js';
 
 /** What handlers of objects are made with. */
 export type ObjectHandlerOptions = EffectBounds;

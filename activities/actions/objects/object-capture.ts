@@ -5,7 +5,7 @@ import type { Attempt } from '../../core/handler.js';
 import { isAppliedBy } from './managed-fields.js';
 import type { ObjectTask } from '../../core/object-task.js';
 import { lookUp } from '../../core/objects.js';
-import type { PriorDocument } from '../../core/prior-store.js';
+import type { PriorDocument } from '../../core/prior.js';
 
 /** What would be recorded of the objects of tasks, as they are now. */
 export async function readPrior(

@@ -14,7 +14,7 @@ import { deleteObject, replacedMessage } from '../../core/object-delete.js';
 import type { Deletion } from '../../core/object-delete.js';
 import { waitUntilGone } from '../../core/object-wait.js';
 import { isWithin, lookUp, withoutServerFields } from '../../core/objects.js';
-import type { AfterDocument } from '../../core/prior-store.js';
+import type { AfterDocument } from '../../core/prior.js';
 import { isMergeable, jsonPatchOf, mergePatchOf, planRestore } from './restore.js';
 import type { RestoreConflict } from './restore.js';
 import { intended, writtenFields } from './written-fields.js';

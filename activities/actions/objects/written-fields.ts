@@ -3,7 +3,7 @@ import { isObject } from '../../../api/core/json.js';
 import type { KubeObject } from '../../../kube/object.js';
 import { recordedFields } from './managed-fields.js';
 import { patchBody } from './object-body.js';
-import type { PriorDocument } from '../../core/prior-store.js';
+import type { PriorDocument } from '../../core/prior.js';
 import { applyMergePatch, joinMasks, maskOf } from './restore.js';
 import type { Mask } from './restore.js';
 
