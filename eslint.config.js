@@ -1,53 +1,7 @@
 import js from '@eslint/js';
 import { createNodeResolver, importX } from 'eslint-plugin-import-x';
 import tseslint from 'typescript-eslint';
-
-/** What the programs of a system agree on with its workflows. */
-const CONTRACTS = ['workflows/plan/contract.ts'];
-/** What is sealed and how it is verified is for those who hold keys. */
-const SEALS = ['workflows/plan/sealed.ts'];
-
-/** Every top-level folder is a room; these are the only imports between rooms. */
-const ROOMS = {
-  api: [],
-  kube: ['api/core'],
-  // What the programs share that is no Kubernetes: logging, probes, encryption.
-  runtime: [],
-  local: ['api/core'],
-  workflows: ['api'],
-  activities: ['api', 'kube', ...CONTRACTS, ...SEALS],
-  worker: ['api', 'kube', 'runtime', 'workflows', 'activities'],
-  'client/runs': ['api', 'kube', 'runtime', ...CONTRACTS],
-  // The command line brings up the embedded default too, and tries plans by the code that carries them out.
-  'client/cli': [
-    'api',
-    'kube',
-    'runtime',
-    'local',
-    'client/runs',
-    'activities/preflight',
-    'activities/core/egress.ts',
-    ...CONTRACTS,
-  ],
-  'crd-bridge': [
-    'api',
-    'kube',
-    'runtime',
-    'client/runs',
-    ...CONTRACTS,
-    ...SEALS,
-    'workflows/plan/run-digest.ts',
-  ],
-};
-
-/** Inside a room: what every system shares may import nothing of any of them. */
-const CORES = {
-  'api/core': [],
-  'activities/core': [],
-  'client/cli/core': [],
-  'crd-bridge/core': [],
-  'crd-bridge/webhook': ['crd-bridge/core', 'crd-bridge/config.ts'],
-};
+import { CORES, ROOMS, SEALS } from './house.js';
 
 const zone = (target, allowed, from = '.') => ({
   target: `./${target}`,
