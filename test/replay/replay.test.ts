@@ -1,6 +1,7 @@
 /**
- * Workflow code must replay the histories of runs that are under way when it is deployed. With DROVER_RECORD=1 the
- * histories are recorded instead.
+ * Workflow code must replay the histories of runs that are under way when it is deployed: those of every release, which
+ * are kept for ever in a folder of its version. With DROVER_RECORD=1 those of the version in package.json are recorded
+ * anew first.
  */
 import { mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
@@ -12,6 +13,7 @@ import { startScriptedWorker } from '../support/scripted.js';
 import { recordHistories } from './scenarios.js';
 
 const folder = fileURLToPath(new URL('histories', import.meta.url));
+const manifest = fileURLToPath(new URL('../../package.json', import.meta.url));
 const codePath = fileURLToPath(new URL('../../dist/workflow-bundle.js', import.meta.url));
 
 interface RecordedHistory {
@@ -19,6 +21,7 @@ interface RecordedHistory {
 }
 
 it('replays every recorded history', async () => {
+  const { version } = JSON.parse(await readFile(manifest, 'utf8')) as { version: string };
   if (process.env.DROVER_RECORD === '1') {
     const scripted = await startScriptedWorker(inject('temporal'), inject('temporalNamespace'));
     const cli = inject('endpoints').temporalCli ?? 'temporal';
@@ -39,12 +42,20 @@ it('replays every recorded history', async () => {
       return stdout === '' ? undefined : stdout;
     });
     await scripted.close();
-    await rm(folder, { recursive: true, force: true });
-    await mkdir(folder);
-    await Promise.all([...files].map(([name, json]) => writeFile(`${folder}/${name}`, json)));
+    const own = `${folder}/${version}`;
+    await rm(own, { recursive: true, force: true });
+    await mkdir(own, { recursive: true });
+    await Promise.all([...files].map(([name, json]) => writeFile(`${own}/${name}`, json)));
   }
-  const names = (await readdir(folder)).filter((name) => name.endsWith('.json'));
-  expect(names.length).toBeGreaterThan(10);
+  const releases = await readdir(folder);
+  expect(releases, 'this version has no histories yet; record them with DROVER_RECORD=1').toContain(version);
+  const found = await Promise.all(
+    releases.map(async (release) =>
+      (await readdir(`${folder}/${release}`)).map((name) => `${release}/${name}`),
+    ),
+  );
+  const names = found.flat().filter((name) => name.endsWith('.json'));
+  expect(names.length).toBeGreaterThan(10 * releases.length);
   // Children's ids are made from the run's own, so a history replays only under the id it was recorded with.
   const histories = await Promise.all(
     names.map(async (name) => {

@@ -1,6 +1,6 @@
 /**
- * Runs whose histories are kept: one of each shape that a workflow of ours can take. `recordHistories` makes them anew
- * after a change that is meant to break replay; until a release has run anywhere that is every change.
+ * Runs whose histories are kept: one of each shape that a workflow of ours can take. They are recorded for the version that
+ * is to be released; those of a release that has run anywhere are never recorded again.
  */
 import { planUndo } from '../../api/plan/undo/undo.js';
 import { action, stages, untilCancelled, workflow, until } from '../support/scripted.js';
