@@ -1,14 +1,15 @@
 /**
  * All checks, in order, each with its own time limit: `npm test`. Plain JavaScript, because it also builds the rest.
- * `npm test -- NAME…` runs only the steps of these names. Ends with the tests that failed, by name, and a line
+ * `npm test -- NAME…` runs only the steps of these names; `npm test -- --changed [COMMIT]` looks at the files that differ
+ * from a commit (HEAD) and runs the unit tests that these reach. Ends with the tests that failed, by name, and a line
  * "N passed, N failed".
  *
  * An integration test that fails gets one second try, its file alone on a fresh stack: real servers on a busy machine
  * miss a time limit now and then. One that then passes is counted as passed and named as unsteady, so that it is seen
  * and mended.
  */
-import { spawn } from 'node:child_process';
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { execFileSync, spawn } from 'node:child_process';
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, relative } from 'node:path';
 
@@ -63,6 +64,34 @@ const STEPS = [
     tests: true,
   },
 ];
+
+/** The inner loop: what a change of some files can have broken, without servers. */
+function stepsForChanges(commit) {
+  const git = (...args) => execFileSync('git', args, { encoding: 'utf8' }).split('\n');
+  const files = [
+    ...new Set([...git('diff', '--name-only', commit), ...git('ls-files', '--others', '--exclude-standard')]),
+  ].filter((file) => file !== '' && existsSync(file));
+  const code = files.filter((file) => /\.[jt]s$/.test(file));
+  const [types] = STEPS.filter(({ name }) => name === 'types');
+  const [unit] = STEPS.filter(({ name }) => name === 'unit');
+  return [
+    ...(files.length > 0
+      ? [
+          {
+            name: 'format',
+            command: ['prettier', '--check', '--log-level', 'warn', '--ignore-unknown', ...files],
+            limit: MINUTE,
+          },
+        ]
+      : []),
+    types,
+    ...(code.length > 0 ? [{ name: 'lint', command: ['eslint', ...code], limit: 10 * MINUTE }] : []),
+    {
+      ...unit,
+      command: [...vitest('unit', 'vitest.config.ts'), '--changed', commit, '--passWithNoTests'],
+    },
+  ];
+}
 
 /** Runs one command with its output on the terminal; resolves to whether it ended well in time. */
 function run({ name, command: [program, ...args], limit }) {
@@ -157,8 +186,10 @@ async function verify(step) {
   };
 }
 
-const wanted = process.argv.slice(2);
-const unknown = wanted.filter((name) => !STEPS.some((step) => step.name === name));
+const [first, commit = 'HEAD', ...rest] = process.argv.slice(2);
+const isChanged = first === '--changed';
+const wanted = isChanged ? rest : process.argv.slice(2);
+const unknown = wanted.filter((name) => isChanged || !STEPS.some((step) => step.name === name));
 if (unknown.length > 0) {
   console.error(`no step "${unknown.join('", "')}"; steps are: ${STEPS.map((step) => step.name).join(', ')}`);
   process.exit(2);
@@ -167,7 +198,8 @@ if (unknown.length > 0) {
 const total = { passed: 0, failed: 0 };
 const lines = [];
 const findings = [];
-for (const step of STEPS.filter(({ name }) => wanted.length === 0 || wanted.includes(name))) {
+const steps = isChanged ? stepsForChanges(commit) : STEPS;
+for (const step of steps.filter(({ name }) => wanted.length === 0 || wanted.includes(name))) {
   const begun = Date.now();
   console.log(`\n── ${step.name}`);
   const result = await verify(step);
