@@ -33,5 +33,17 @@ describe('a question', () => {
   it('is answered with no unless somebody says yes', async () => {
     expect((await asked('\r', false)).answer).toBe(false);
     expect((await asked('n\r', false)).answer).toBe(false);
+    expect((await asked('yellow\r', false)).answer).toBe(false);
+    expect((await asked('Yes\r', false)).answer).toBe(true);
+  });
+
+  it('is answered with no where the input ends', async () => {
+    const input = new PassThrough();
+    const asking = ask('Start?', createStyle({ color: false, unicode: true }), {
+      input,
+      output: new PassThrough(),
+    });
+    input.end();
+    expect(await asking).toBe(false);
   });
 });

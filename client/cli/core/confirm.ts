@@ -1,4 +1,4 @@
-import type { confirm } from '@inquirer/prompts';
+import { createInterface } from 'node:readline';
 import { CliError } from './cli-error.js';
 import { EXIT } from './exit-codes.js';
 import type { Style } from './render/style.js';
@@ -37,26 +37,31 @@ export async function confirmIntent(terminal: Terminal, intent: Intent, yes: boo
   if (!answer) throw new CliError('not confirmed; nothing was changed', { exitCode: EXIT.notConfirmed });
 }
 
-/** Where a question is asked; default: the terminal of the process. */
-type Streams = NonNullable<Parameters<typeof confirm>[1]>;
-
-/** Asks a question with yes and no. An interrupted one is answered with no. */
-export async function ask(question: string, style: Style, streams: Streams): Promise<boolean> {
-  const prompts = await import('@inquirer/prompts');
-  try {
-    return await prompts.confirm({ message: question, default: false, theme: themeOf(style) }, streams);
-  } catch (error) {
-    if (!(error instanceof Error) || error.name !== 'ExitPromptError') throw error;
-    return false;
-  }
+/** Where a question is asked. */
+interface Streams {
+  /** Default: standard input. */
+  input?: NodeJS.ReadableStream;
+  output: NodeJS.WritableStream;
 }
 
-/** The library's own theme decides about colours by itself, and knows no `--no-color`. */
-const themeOf = (style: Style) => ({
-  prefix: { idle: style.active('?'), done: style.sign('Succeeded') },
-  style: {
-    answer: style.active,
-    message: style.bold,
-    defaultAnswer: (text: string) => style.dim(`(${text})`),
-  },
-});
+/** Asks a question with yes and no. One that is interrupted, or that nobody is there to answer, is answered with no. */
+export async function ask(question: string, style: Style, streams: Streams): Promise<boolean> {
+  const { input = process.stdin, output } = streams;
+  const lines = createInterface({ input, output });
+  lines.once('SIGINT', () => {
+    output.write('\n');
+    lines.close();
+  });
+  try {
+    return await new Promise<boolean>((resolve) => {
+      lines.once('close', () => {
+        resolve(false);
+      });
+      lines.question(`${style.active('?')} ${style.bold(question)} ${style.dim('(y/N)')} `, (answer) => {
+        resolve(/^y(es)?$/i.test(answer.trim()));
+      });
+    });
+  } finally {
+    lines.close();
+  }
+}
