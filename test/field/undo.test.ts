@@ -111,6 +111,8 @@ it.each<[string, () => Kind, number]>([
       steps += told.results.filter((result) => result.kind === 'succeeded').length;
       const fault = faultOf(told);
       if (fault !== undefined) throw new Error(`${fault}\n${JSON.stringify(story)}`);
+      // Services take addresses, and there are only some hundred of them.
+      await bench.kube.delete({ ...kind.identity, namespace: bench.namespace, name });
     }),
     { numRuns: Number(asked ?? cases), seed: Number(seed) },
   );
