@@ -2,7 +2,8 @@ import { describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
 import { z } from 'zod';
 import { generatedFiles } from './generate.js';
-import { kindSchema, KINDS } from './generate/crd.js';
+import { KINDS } from '../api/kinds.js';
+import { kindSchema } from './generate/crd.js';
 import { structuralSchema } from './generate/structural.js';
 import type { StructuralSchema } from './generate/structural.js';
 

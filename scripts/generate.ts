@@ -6,12 +6,12 @@
 import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { dirname, resolve } from 'node:path';
 import { stringify } from 'yaml';
-import { GROUP } from '../api/core/group.js';
+import { KINDS } from '../api/kinds.js';
 import { webhookConfigurations } from '../crd-bridge/webhook/configuration.js';
 import { CONTRACT, CONTRACT_TABLE, contractTable } from './contract-table.js';
 import { testTitles } from './contract/titles.js';
 import { FIELD_PAGE, fieldPage } from './field-page.js';
-import { crd, KINDS, pluralOf } from './generate/crd.js';
+import { crd } from './generate/crd.js';
 import { reference } from './generate/reference.js';
 
 /** `kubectl apply` keeps the whole object in an annotation of at most 256 KiB. */
@@ -23,7 +23,7 @@ export function generatedFiles(): Map<string, string> {
   const files = new Map<string, string>();
   for (const row of KINDS) {
     const text = HEADER + stringify(crd(row), { lineWidth: 0, aliasDuplicateObjects: false });
-    const path = `deploy/crds/${GROUP}_${pluralOf(row.kind)}.yaml`;
+    const path = `deploy/crds/${row.group}_${row.plural}.yaml`;
     if (text.length > CRD_LIMIT_BYTES) {
       throw new Error(`${path} has ${text.length} bytes; kubectl apply needs less than ${CRD_LIMIT_BYTES}`);
     }

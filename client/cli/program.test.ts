@@ -41,7 +41,7 @@ describe('the command line', () => {
     await expect(setUp().run('get', '-o', 'xml')).rejects.toThrow(/json, yaml/);
     await expect(setUp().run('run', 'x', '--run-mode', 'Fast')).rejects.toThrow(/Planned, Emergency, Drill/);
     await expect(setUp().run('get', 'pods')).rejects.toThrow(
-      '"pods" is none of plans, executions, workflows',
+      '"pods" is none of workflows, plans, executions, policies',
     );
     await expect(setUp().run('cancel', 'plan/web')).rejects.toThrow('does not name an execution');
   });

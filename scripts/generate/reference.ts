@@ -1,6 +1,6 @@
 import { API_VERSION } from '../../api/core/group.js';
-import { kindSchema, pluralOf } from './crd.js';
-import type { KindRow } from './crd.js';
+import { kindSchema } from './crd.js';
+import type { KindDescriptor } from '../../api/core/kind-descriptor.js';
 import type { StructuralSchema } from './structural.js';
 
 /** A named object of the reference: one heading with one table. */
@@ -10,7 +10,7 @@ interface Section {
 }
 
 /** The reference of all fields, in Markdown: one section a kind, one table an object. */
-export function reference(rows: readonly KindRow[]): string {
+export function reference(rows: readonly KindDescriptor[]): string {
   const book = new Book();
   const parts = rows.map((row) => kindPart(row, book));
   return [
@@ -45,7 +45,7 @@ class Book {
   }
 }
 
-function kindPart(row: KindRow, book: Book): string {
+function kindPart(row: KindDescriptor, book: Book): string {
   const schema = kindSchema(row);
   const queue: Section[] = [];
   for (const field of ['spec', 'status']) {
@@ -57,7 +57,7 @@ function kindPart(row: KindRow, book: Book): string {
   const lines = [
     `## ${row.kind}`,
     '',
-    `${row.description} \`kubectl get ${row.shortName}\` (\`${pluralOf(row.kind)}\`).`,
+    `${row.description} \`kubectl get ${row.shortName}\` (\`${row.plural}\`).`,
     '',
     `| Field | Type | Required | Default | Meaning |`,
     `| --- | --- | --- | --- | --- |`,

@@ -1,39 +1,54 @@
-import { API_VERSION, type Kind, PLURALS } from '../../../api/core/group.js';
+import { API_VERSION } from '../../../api/core/group.js';
+import { isCalled } from '../../../api/core/kind-descriptor.js';
+import { DR_KINDS } from '../../../api/plan/kinds.js';
+import type { DRPolicy } from '../../../api/plan/schema/policy.js';
 import type { DRPlan, DRPlanExecution, DRWorkflow } from '../../../api/plan/types.js';
 import type { KubeClient } from '../../../kube/client.js';
+import type { ObjectKey } from '../../../kube/object.js';
 import { CliError } from './cli-error.js';
 import { nearNames } from '../../../api/core/near.js';
 
-/** Types of the three kinds, by name. */
+/** Types of the kinds, by name. */
 export interface ObjectOf {
   DRPlan: DRPlan;
   DRPlanExecution: DRPlanExecution;
   DRWorkflow: DRWorkflow;
+  DRPolicy: DRPolicy;
 }
 
-/** What a person calls a kind. */
-export const KIND_WORDS: Record<Kind, string> = {
-  DRPlan: 'plan',
-  DRPlanExecution: 'execution',
-  DRWorkflow: 'workflow',
+/** A kind of ours. */
+export type Kind = keyof ObjectOf;
+
+/** All of them. */
+export const KINDS: readonly Kind[] = DR_KINDS.map(({ kind }) => kind);
+
+const descriptorOf = (kind: Kind): (typeof DR_KINDS)[number] => {
+  const found = DR_KINDS.find((one) => one.kind === kind);
+  if (found === undefined) throw new Error(`no kind ${kind}`);
+  return found;
 };
 
-/** Names of a kind that the command line takes: singular, plural, short name, resource name. */
-const ALIASES: Record<Kind, readonly string[]> = {
-  DRPlan: ['plan', 'plans', 'drp', 'drplan', PLURALS.DRPlan],
-  DRPlanExecution: ['execution', 'executions', 'exec', 'drpx', 'drplanexecution', PLURALS.DRPlanExecution],
-  DRWorkflow: ['workflow', 'workflows', 'drwf', 'drworkflow', PLURALS.DRWorkflow],
-};
+/** What a person calls one of a kind, and several. */
+export const wordOf = (kind: Kind): string => descriptorOf(kind).word;
+export const wordsOf = (kind: Kind): string => descriptorOf(kind).words;
 
 /** The kind that a word of the command line means. */
 export function kindOf(word: string): Kind | undefined {
-  const wanted = word.toLowerCase();
-  return (Object.keys(ALIASES) as Kind[]).find((kind) => ALIASES[kind].includes(wanted));
+  // Short for the one that is typed most.
+  if (word.toLowerCase() === 'exec') return 'DRPlanExecution';
+  return DR_KINDS.find((kind) => isCalled(kind, word))?.kind;
 }
 
-/** Key of an object of ours. */
-export const keyFor = (kind: Kind, namespace: string, name: string) =>
-  ({ apiVersion: API_VERSION, kind, namespace, name }) as const;
+/** Whether objects of a kind are in namespaces. */
+export const isNamespaced = (kind: Kind): boolean => descriptorOf(kind).scope === 'Namespaced';
+
+/** Key of an object of ours; the namespace counts where the kind has them. */
+export const keyFor = (kind: Kind, namespace: string, name: string): ObjectKey => ({
+  apiVersion: API_VERSION,
+  kind,
+  ...(isNamespaced(kind) && { namespace }),
+  name,
+});
 
 /** All objects of a kind, in a namespace or (undefined) in all. */
 export async function listObjects<K extends Kind>(
@@ -49,7 +64,7 @@ export async function listObjects<K extends Kind>(
       { apiVersion: API_VERSION, kind },
       {
         limit: PAGE,
-        ...(namespace !== undefined && { namespace }),
+        ...(namespace !== undefined && isNamespaced(kind) && { namespace }),
         ...(next !== undefined && { continue: next }),
       },
     );
@@ -83,16 +98,16 @@ export async function notFound(
   kinds: readonly Kind[],
   { namespace, name, say }: { namespace: string; name: string; say: (command: string) => string },
 ): Promise<CliError> {
-  const words = kinds.map((kind) => KIND_WORDS[kind]).join(' or ');
-  const message = `there is no ${words} "${name}" in namespace ${namespace}`;
+  const words = kinds.map(wordOf).join(' or ');
+  const message = `there is no ${words} "${name}"${kinds.some(isNamespaced) ? ` in namespace ${namespace}` : ''}`;
   const lists = await Promise.all(kinds.map((kind) => listObjects(kube, kind, undefined)));
   const all = lists.flat();
   const here = all
-    .filter(({ metadata }) => metadata.namespace === namespace)
+    .filter(({ metadata }) => metadata.namespace === undefined || metadata.namespace === namespace)
     .map(({ metadata }) => metadata.name);
   const elsewhere = all
     .filter(({ metadata }) => metadata.name === name)
-    .map(({ metadata }) => metadata.namespace);
+    .flatMap(({ metadata }) => metadata.namespace ?? []);
   const near = nearNames(name, [...new Set(here)]);
   const hints: string[] = [];
   if (near.length > 0) hints.push(`did you mean ${near.map((other) => `"${other}"`).join(', ')}?`);
@@ -102,8 +117,10 @@ export async function notFound(
   if (hints.length === 0) {
     hints.push(
       here.length === 0
-        ? `namespace ${namespace} has none at all; choose another one with -n NAMESPACE`
-        : `see what is there: ${say(`get ${KIND_WORDS[kinds[0]!]}s`)}`,
+        ? kinds.some(isNamespaced)
+          ? `namespace ${namespace} has none at all; choose another one with -n NAMESPACE`
+          : 'there is none at all'
+        : `see what is there: ${say(`get ${wordsOf(kinds[0]!)}`)}`,
     );
   }
   return new CliError(message, { hints });

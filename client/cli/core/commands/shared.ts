@@ -1,9 +1,9 @@
 import { type Command, Option } from 'commander';
-import type { Kind } from '../../../../api/core/group.js';
 import { usageError } from '../cli-error.js';
 import type { CommandContext } from '../context.js';
 import { OUTPUT_FORMATS } from '../output.js';
-import { KIND_WORDS, kindOf } from '../resources.js';
+import { kindOf, wordOf } from '../resources.js';
+import type { Kind } from '../resources.js';
 
 /** Runs the work of a command with its context and keeps the exit code it gives. */
 export type Perform = (command: Command, work: (context: CommandContext) => Promise<number>) => Promise<void>;
@@ -40,7 +40,7 @@ export function nameOf(text: string, kinds: readonly Kind[]): { kind?: Kind; nam
   if (slash === -1) return { name: text };
   const kind = kindOf(text.slice(0, slash));
   if (kind === undefined || !kinds.includes(kind)) {
-    const words = kinds.map((wanted) => KIND_WORDS[wanted]);
+    const words = kinds.map(wordOf);
     throw usageError(
       `"${text}" does not name ${words.map((word) => `a ${word}`.replace('a e', 'an e')).join(' or ')}`,
       `give a name, or ${words.map((word) => `${word}/NAME`).join(' or ')}; a namespace goes after -n`,

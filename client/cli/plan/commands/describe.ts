@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import type { Kind } from '../../../../api/core/group.js';
+import type { DRPolicy } from '../../../../api/plan/schema/policy.js';
 import { isTerminalExecution } from '../../../../api/core/phase.js';
 import type { DRPlan, DRPlanExecution, DRWorkflow } from '../../../../api/plan/types.js';
 import type { KubeClient } from '../../../../kube/client.js';
@@ -9,21 +9,24 @@ import { EXIT } from '../../core/exit-codes.js';
 import { asList, type OutputFormat, printValue, withoutManagedFields } from '../../core/output.js';
 import { type DescribeOptions, describeExecution } from '../render/describe-execution.js';
 import { describePlan, describeWorkflow } from '../render/describe-plan.js';
-import { keyFor, notFound, type ObjectOf } from '../../core/resources.js';
+import { keyFor, KINDS, notFound } from '../../core/resources.js';
+import type { Kind, ObjectOf } from '../../core/resources.js';
+import { describePolicy } from '../render/describe-policy.js';
 import { openTemporal, temporalTarget, workflowIdOf } from '../../core/temporal.js';
 import { addExamples, nameOf, outputOption, type Perform } from '../../core/commands/shared.js';
 
-const KINDS = ['DRPlanExecution', 'DRPlan', 'DRWorkflow'] as const;
+/** Kinds that a name alone may mean; who reads them need not be let read policies. */
+const NAMED: readonly Kind[] = ['DRPlanExecution', 'DRPlan', 'DRWorkflow'];
 
 /** `drover describe NAME`. */
 export function addDescribe(program: Command, perform: Perform): void {
   const command = program
     .command('describe')
-    .summary('show a run, a plan or a workflow as a tree')
+    .summary('show a run, a plan, a workflow or a policy')
     .description(
-      'Shows an execution, a plan or a workflow: its state, and its stages, workflows and actions as a tree with phases, durations, reasons and messages. A name that several kinds have shows them all; KIND/NAME picks one.',
+      'Shows an execution, a plan or a workflow: its state, and its stages, workflows and actions as a tree with phases, durations, reasons and messages. A name that several kinds have shows them all; KIND/NAME picks one, and policy/NAME shows a policy.',
     )
-    .argument('<name>', 'NAME, execution/NAME, plan/NAME or workflow/NAME')
+    .argument('<name>', 'NAME, execution/NAME, plan/NAME, workflow/NAME or policy/NAME')
     .addOption(outputOption())
     .action((name: string, options: { output?: OutputFormat }, self: Command) =>
       perform(self, (context) => describe(context, name, options.output)),
@@ -42,7 +45,7 @@ async function describe(
   const { kind, name } = nameOf(text, KINDS);
   const cluster = await context.openCluster();
   const { kube, namespace } = cluster;
-  const kinds = kind === undefined ? KINDS : [kind];
+  const kinds = kind === undefined ? NAMED : [kind];
   const objects = (
     await Promise.all(kinds.map((each) => kube.get<ObjectOf[Kind]>(keyFor(each, namespace, name))))
   ).filter((object) => object !== undefined);
@@ -88,6 +91,8 @@ async function describeObject(
     }
     case 'DRWorkflow':
       return describeWorkflow(object as DRWorkflow, options);
+    case 'DRPolicy':
+      return describePolicy(object as DRPolicy, options);
   }
 }
 

@@ -1,5 +1,4 @@
 import type { Command } from 'commander';
-import type { Kind } from '../../../../api/core/group.js';
 import { usageError } from '../../core/cli-error.js';
 import type { CommandContext } from '../../core/context.js';
 import { EXIT } from '../../core/exit-codes.js';
@@ -7,7 +6,8 @@ import { asList, type OutputFormat, printValue, withoutManagedFields } from '../
 import { rowsOf } from '../render/rows.js';
 import { table } from '../../core/render/table.js';
 import { cut, visibleWidth } from '../../core/render/text.js';
-import { KIND_WORDS, kindOf, listObjects, type ObjectOf } from '../../core/resources.js';
+import { isNamespaced, kindOf, KINDS, listObjects, wordsOf } from '../../core/resources.js';
+import type { Kind, ObjectOf } from '../../core/resources.js';
 import { addExamples, outputOption, type Perform } from '../../core/commands/shared.js';
 
 interface GetOptions {
@@ -16,13 +16,15 @@ interface GetOptions {
   output?: OutputFormat;
 }
 
-/** `drover get [plans|executions|workflows]`. */
+/** `drover get [plans|executions|workflows|policies]`. */
 export function addGet(program: Command, perform: Perform): void {
   const command = program
     .command('get')
     .summary('list plans, executions and workflows')
-    .description('Lists executions (newest first), plans or workflows; without a kind all three.')
-    .argument('[kind]', 'plans, executions or workflows')
+    .description(
+      'Lists executions (newest first), plans, workflows or policies; without a kind the first three. Policies have no namespace.',
+    )
+    .argument('[kind]', 'plans, executions, workflows or policies')
     .option('--plan <name>', 'executions of this plan only')
     .option('-A, --all-namespaces', 'look in all namespaces')
     .addOption(outputOption())
@@ -54,8 +56,9 @@ async function get(context: CommandContext, word: string | undefined, options: G
   }
   const shown = groups.filter((group) => group.objects.length > 0);
   if (shown.length === 0) {
-    const words = kinds.map((kind) => `${KIND_WORDS[kind]}s`).join(', ');
-    terminal.note(`no ${words} in ${namespace === undefined ? 'any namespace' : `namespace ${namespace}`}`);
+    const words = kinds.map(wordsOf).join(', ');
+    const where = namespace === undefined ? 'any namespace' : `namespace ${namespace}`;
+    terminal.note(kinds.some(isNamespaced) ? `no ${words} in ${where}` : `no ${words}`);
     return EXIT.ok;
   }
   shown.forEach(({ kind, objects }, index) => {
@@ -63,7 +66,7 @@ async function get(context: CommandContext, word: string | undefined, options: G
     const { header, rows } = rowsOf(kind, objects, {
       style: terminal.outStyle,
       now: context.now(),
-      withNamespace: namespace === undefined,
+      withNamespace: namespace === undefined && isNamespaced(kind),
     });
     for (const line of table(...fitted(header, rows, terminal.width))) terminal.out(line);
   });
@@ -77,7 +80,7 @@ function kindsOf(word: string | undefined, options: GetOptions): Kind[] {
   const kind = kindOf(word);
   if (kind === undefined) {
     throw usageError(
-      `"${word}" is none of plans, executions, workflows`,
+      `"${word}" is none of ${KINDS.map(wordsOf).join(', ')}`,
       'to look at one object: describe NAME',
     );
   }
@@ -96,7 +99,7 @@ function arrange(kind: Kind, objects: ObjectOf[Kind][], options: GetOptions): Ob
     .sort((a, b) => created(b) - created(a));
 }
 
-const placeOf = ({ metadata }: ObjectOf[Kind]): string => `${metadata.namespace}/${metadata.name}`;
+const placeOf = ({ metadata }: ObjectOf[Kind]): string => `${metadata.namespace ?? ''}/${metadata.name}`;
 const created = ({ metadata }: ObjectOf[Kind]): number => Date.parse(metadata.creationTimestamp ?? '') || 0;
 
 /** Cuts the messages, which stand last, so that a row stays one line on a terminal. */

@@ -16,7 +16,7 @@ import { surroundingsIn } from '../manifests/surroundings.js';
 import { asList, type OutputFormat, printValue } from '../../core/output.js';
 import { cut, oneLine } from '../../core/render/text.js';
 import type { Style } from '../../core/render/style.js';
-import { KIND_WORDS, listObjects } from '../../core/resources.js';
+import { listObjects, wordOf } from '../../core/resources.js';
 import { addExamples, outputOption, type Perform } from '../../core/commands/shared.js';
 
 interface ImportOptions {
@@ -173,7 +173,7 @@ function describe({ source, findings }: ImportedObject, style: Style): string[] 
     note: style.dim,
   };
   const where = `${oneLine(source.source.file)}:${source.source.locate('').line}`;
-  const title = `${KIND_WORDS[source.kind]} ${cut(oneLine(`${source.namespace}/${source.name}`), 200)}`;
+  const title = `${wordOf(source.kind)} ${cut(oneLine(`${source.namespace}/${source.name}`), 200)}`;
   return [
     `${style.bold(title)} ${style.dim(where)}`,
     ...findings.map(

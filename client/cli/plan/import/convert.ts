@@ -2,7 +2,7 @@ import { ANNOTATIONS, API_VERSION } from '../../../../api/core/group.js';
 import { isObject } from '../../../../api/core/json.js';
 import { checkObjects, type DrObject, type Surroundings } from '../manifests/check.js';
 import { segmentsOf } from '../manifests/locate.js';
-import type { Edit, Finding, ImportChoices, RuleInput } from './finding.js';
+import type { Edit, Finding, ImportChoices, RuleInput, RuleOutput } from './finding.js';
 import { importExecution } from './rules-execution.js';
 import { importPlan } from './rules-plan.js';
 import { importWorkflow } from './rules-workflow.js';
@@ -17,7 +17,15 @@ export interface ImportedObject {
   converted: Record<string, unknown> | undefined;
 }
 
-const RULES = { DRWorkflow: importWorkflow, DRPlan: importPlan, DRPlanExecution: importExecution };
+/** The original has no policies: one is what it says. */
+const importPolicy = (): RuleOutput => ({ findings: [], edits: [] });
+
+const RULES = {
+  DRWorkflow: importWorkflow,
+  DRPlan: importPlan,
+  DRPlanExecution: importExecution,
+  DRPolicy: importPolicy,
+};
 
 /**
  * Compares objects of the original controller with what they would mean here, and converts them: only what must change

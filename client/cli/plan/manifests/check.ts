@@ -1,5 +1,5 @@
 import { compileRun } from '../../../../api/plan/snapshot/compile.js';
-import { API_VERSION, GROUP, type Kind, PLURALS } from '../../../../api/core/group.js';
+import { API_VERSION, GROUP } from '../../../../api/core/group.js';
 import { isObject } from '../../../../api/core/json.js';
 import { nearNames } from '../../../../api/core/near.js';
 import { modeWarnings } from '../../../../api/plan/order/mode-warnings.js';
@@ -13,10 +13,13 @@ import {
   unknownFields,
   validateNewExecutionSpec,
   validatePlan,
+  validatePolicySpec,
   validateWorkflow,
   writtenOverrides,
 } from '../../../../api/plan/validate/index.js';
 import { checkName } from '../../../../api/plan/validate/names.js';
+import { isNamespaced, KINDS } from '../../core/resources.js';
+import type { Kind } from '../../core/resources.js';
 import type { Position } from './locate.js';
 import type { SourcesOf } from './override-sources.js';
 import type { ManifestObject } from './parse.js';
@@ -28,13 +31,13 @@ export interface LocatedProblem extends Problem, Position {
   file: string;
 }
 
-/** One of the three kinds in a file. */
+/** An object of ours in a file. */
 export interface DrObject {
   kind: Kind;
   namespace: string;
   name: string;
   source: ManifestObject;
-  /** With the namespace it would get. */
+  /** With the namespace it would get, where its kind has them. */
   object: Record<string, unknown> & { metadata: Record<string, unknown> };
 }
 
@@ -71,7 +74,7 @@ export const NO_SURROUNDINGS: Surroundings = {
 };
 
 /**
- * Picks the objects of the three kinds, and counts the others by kind. A kind that this group does not have is a fault:
+ * Picks the objects of our kinds, and counts the others by kind. A kind that this group does not have is a fault:
  * the API server refuses such an object, and left out it would look as if it had been checked.
  */
 export function pickObjects(
@@ -83,11 +86,11 @@ export function pickObjects(
   const others = new Map<string, number>();
   for (const source of sources) {
     const { kind, apiVersion } = source.value;
-    const isOurs = typeof kind === 'string' && Object.hasOwn(PLURALS, kind);
+    const known = KINDS.find((one) => one === kind);
     // One of our kinds in another group is most likely a mistake; a foreign group has its own meaning.
     const foreign =
       typeof apiVersion === 'string' && apiVersion.includes('/') && !apiVersion.startsWith(`${GROUP}/`);
-    if (!isOurs && typeof apiVersion === 'string' && apiVersion.startsWith(`${GROUP}/`)) {
+    if (known === undefined && typeof apiVersion === 'string' && apiVersion.startsWith(`${GROUP}/`)) {
       faults.push({
         file: source.file,
         ...source.locate('kind'),
@@ -96,29 +99,28 @@ export function pickObjects(
       });
       continue;
     }
-    if (!isOurs || foreign) {
+    if (known === undefined || foreign) {
       const name = typeof kind === 'string' && kind !== '' ? kind : 'without a kind';
       others.set(name, (others.get(name) ?? 0) + 1);
       continue;
     }
     const metadata = isObject(source.value.metadata) ? source.value.metadata : {};
-    const namespace = textOr(metadata.namespace, defaultNamespace);
+    const namespace = isNamespaced(known) ? textOr(metadata.namespace, defaultNamespace) : '';
     objects.push({
-      kind: kind as Kind,
+      kind: known,
       namespace,
       name: textOr(metadata.name, textOr(metadata.generateName, '')),
       source,
-      object: { ...source.value, metadata: { ...metadata, namespace } },
+      object: { ...source.value, metadata: { ...metadata, ...(namespace !== '' && { namespace }) } },
     });
   }
   return { objects, others, faults };
 }
 
 function unknownKind(kind: unknown): string {
-  const kinds = Object.keys(PLURALS);
-  if (typeof kind !== 'string' || kind === '') return `kind is missing; ${GROUP} has ${kinds.join(', ')}`;
-  const [near] = nearNames(kind, kinds, 1);
-  const hint = near === undefined ? `it has ${kinds.join(', ')}` : `did you mean ${near}?`;
+  if (typeof kind !== 'string' || kind === '') return `kind is missing; ${GROUP} has ${KINDS.join(', ')}`;
+  const [near] = nearNames(kind, KINDS, 1);
+  const hint = near === undefined ? `it has ${KINDS.join(', ')}` : `did you mean ${near}?`;
   return `kind ${JSON.stringify(kind.slice(0, 100))} is none of ${GROUP}; ${hint}`;
 }
 
@@ -208,6 +210,8 @@ export function checkObjects(objects: readonly DrObject[], around: Surroundings)
           ...(isWrong ? [] : checkStart(object as unknown as DRPlanExecution, namespace)),
         ];
       }
+      case 'DRPolicy':
+        return validatePolicySpec(object);
     }
   }
 

@@ -204,6 +204,26 @@ spec:
     expect([...others]).toEqual([['ConfigMap', 2]]);
   });
 
+  it('that are policies are checked like the others, and have no namespace', () => {
+    const text = [
+      'apiVersion: dr.bkbcs.tencent.com/v1alpha1',
+      'kind: DRPolicy',
+      'metadata: { name: shops }',
+      'spec:',
+      '  namespaces: [shop-*]',
+      '  allow: [Rbac]',
+      '  hostes: [gslb.example.com]',
+    ].join('\n');
+    const { objects, faults } = pickObjects(parseManifests({ file: 'f', text }).objects, 'dr');
+    expect(faults).toEqual([]);
+    expect(objects[0]).toMatchObject({ kind: 'DRPolicy', namespace: '', name: 'shops' });
+    const [checked] = checkObjects(objects, NO_SURROUNDINGS);
+    expect(checked?.problems.map(({ severity, path, line }) => [severity, path, line])).toEqual([
+      ['error', 'spec.allow[0]', 6],
+      ['warning', 'spec.hostes', 7],
+    ]);
+  });
+
   it('of this group that no kind of it has are faults, with the kind that was meant', () => {
     const text = 'apiVersion: dr.bkbcs.tencent.com/v1alpha1\nkind: DRWorkFlow\nmetadata: { name: a }\n';
     const { objects, others, faults } = pickObjects(parseManifests({ file: 'f', text }).objects, 'dr');

@@ -1,6 +1,6 @@
-import type { Kind } from '../../../../api/core/group.js';
+import type { DRPolicy } from '../../../../api/plan/schema/policy.js';
 import type { DRPlan, DRPlanExecution, DRWorkflow } from '../../../../api/plan/types.js';
-import type { ObjectOf } from '../../core/resources.js';
+import type { Kind, ObjectOf } from '../../core/resources.js';
 import { lastEnded } from './last-ended.js';
 import { progressCell } from './run-progress.js';
 import type { Style } from '../../core/render/style.js';
@@ -58,6 +58,19 @@ const workflows: Columns<DRWorkflow> = {
   ],
 };
 
+const policies: Columns<DRPolicy> = {
+  header: ['NAME', 'NAMESPACES', 'ACCOUNTS', 'KINDS', 'HOSTS', 'ALLOW', 'AGE'],
+  row: ({ metadata, spec }, { now }) => [
+    metadata.name,
+    spec.namespaces?.join(',') ?? 'all',
+    spec.serviceAccounts?.join(',') ?? 'any',
+    spec.kinds === undefined ? 'any' : String(spec.kinds.length),
+    spec.hosts?.join(',') ?? 'any',
+    spec.allow?.join(',') ?? '',
+    age(metadata.creationTimestamp, now),
+  ],
+};
+
 function problemOf(status: (DRPlan | DRWorkflow)['status']): string {
   const ready = status?.conditions?.find(({ type }) => type === 'Ready');
   return ready === undefined || ready.status === 'True' ? '' : oneLine(`${ready.reason}: ${ready.message}`);
@@ -67,6 +80,7 @@ const COLUMNS: { [K in Kind]: Columns<ObjectOf[K]> } = {
   DRPlan: plans,
   DRPlanExecution: executions,
   DRWorkflow: workflows,
+  DRPolicy: policies,
 };
 
 /** Header and rows of a table of one kind; with namespaces in front when several are shown. */

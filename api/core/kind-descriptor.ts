@@ -1,0 +1,38 @@
+import type { z } from 'zod';
+
+/** A column of `kubectl get`. */
+export interface PrinterColumn {
+  name: string;
+  type: 'string' | 'date';
+  jsonPath: string;
+  description: string;
+  /** 1 = only with `-o wide`. */
+  priority?: 1;
+}
+
+/** All that is said once about a kind: definitions, the reference and the command line are made from it. */
+export interface KindDescriptor {
+  group: string;
+  version: string;
+  kind: string;
+  /** Resource name. */
+  plural: string;
+  /** As kubectl takes it. */
+  shortName: string;
+  /** What a person calls one of it. */
+  word: string;
+  /** What a person calls several. */
+  words: string;
+  description: string;
+  scope: 'Namespaced' | 'Cluster';
+  spec: z.ZodType;
+  /** Absent: the kind has none. */
+  status?: z.ZodType;
+  columns: readonly PrinterColumn[];
+  /** Paths that field selectors may use. */
+  selectable: readonly string[];
+}
+
+/** Whether a word of the command line means a kind: what a person calls it, its kind, resource or short name. */
+export const isCalled = (kind: KindDescriptor, word: string): boolean =>
+  [kind.word, kind.words, kind.kind.toLowerCase(), kind.plural, kind.shortName].includes(word.toLowerCase());

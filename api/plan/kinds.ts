@@ -1,0 +1,185 @@
+import { GROUP, PLURALS, POLICY_PLURAL, VERSION } from '../core/group.js';
+import type { KindDescriptor, PrinterColumn } from '../core/kind-descriptor.js';
+import { executionSpecSchema, executionStatusSchema } from './schema/execution.js';
+import { planSpecSchema, planStatusSchema } from './schema/plan.js';
+import { policySpecSchema } from './schema/policy.js';
+import { workflowSpecSchema, workflowStatusSchema } from './schema/workflow.js';
+
+const ready = (field: string): string => `.status.conditions[?(@.type=="Ready")].${field}`;
+const AGE: PrinterColumn = {
+  name: 'Age',
+  type: 'date',
+  jsonPath: '.metadata.creationTimestamp',
+  description: 'Time since creation',
+};
+
+/** The kinds of DR plans. */
+export const DR_KINDS = [
+  {
+    group: GROUP,
+    version: VERSION,
+    kind: 'DRWorkflow',
+    plural: PLURALS.DRWorkflow,
+    word: 'workflow',
+    words: 'workflows',
+    scope: 'Namespaced',
+    shortName: 'drwf',
+    description: 'A reusable list of disaster-recovery actions.',
+    spec: workflowSpecSchema,
+    status: workflowStatusSchema,
+    columns: [
+      { name: 'Phase', type: 'string', jsonPath: '.status.phase', description: 'Ready or Invalid' },
+      { name: 'Reason', type: 'string', jsonPath: ready('reason'), description: 'Why' },
+      AGE,
+      {
+        name: 'Message',
+        type: 'string',
+        jsonPath: ready('message'),
+        description: 'What was found',
+        priority: 1,
+      },
+    ],
+    selectable: ['.status.phase'],
+  },
+  {
+    group: GROUP,
+    version: VERSION,
+    kind: 'DRPlan',
+    plural: PLURALS.DRPlan,
+    word: 'plan',
+    words: 'plans',
+    scope: 'Namespaced',
+    shortName: 'drp',
+    description: 'A disaster-recovery plan: stages of workflows, with their order and parameters.',
+    spec: planSpecSchema,
+    status: planStatusSchema,
+    columns: [
+      { name: 'Phase', type: 'string', jsonPath: '.status.phase', description: 'Ready, Executed or Invalid' },
+      { name: 'Reason', type: 'string', jsonPath: ready('reason'), description: 'Why' },
+      {
+        name: 'Running',
+        type: 'string',
+        jsonPath: '.status.currentExecution.name',
+        description: 'Execution that runs',
+      },
+      {
+        name: 'Last',
+        type: 'string',
+        jsonPath: '.status.lastExecutionRef',
+        description: 'Last successful execution',
+      },
+      {
+        name: 'Last-Time',
+        type: 'date',
+        jsonPath: '.status.lastExecutionTime',
+        description: 'End of the last successful execution',
+      },
+      AGE,
+      {
+        name: 'Account',
+        type: 'string',
+        jsonPath: '.spec.serviceAccountName',
+        description: 'ServiceAccount of the actions',
+        priority: 1,
+      },
+      {
+        name: 'Message',
+        type: 'string',
+        jsonPath: ready('message'),
+        description: 'What was found',
+        priority: 1,
+      },
+    ],
+    selectable: ['.status.phase'],
+  },
+  {
+    group: GROUP,
+    version: VERSION,
+    kind: 'DRPlanExecution',
+    plural: PLURALS.DRPlanExecution,
+    word: 'execution',
+    words: 'executions',
+    scope: 'Namespaced',
+    shortName: 'drpx',
+    description: 'One run of a DRPlan, or the revert of one.',
+    spec: executionSpecSchema,
+    status: executionStatusSchema,
+    columns: [
+      { name: 'Plan', type: 'string', jsonPath: '.spec.planRef', description: 'The plan' },
+      {
+        name: 'Operation',
+        type: 'string',
+        jsonPath: '.spec.operationType',
+        description: 'Execute or Revert',
+      },
+      {
+        name: 'Phase',
+        type: 'string',
+        jsonPath: '.status.phase',
+        description: 'Pending, Running, Succeeded, Failed or Cancelled',
+      },
+      {
+        name: 'Progress',
+        type: 'string',
+        jsonPath: '.status.summary.progress',
+        description: 'Ended actions of all',
+      },
+      { name: 'Reason', type: 'string', jsonPath: '.status.reason', description: 'Reason of the end' },
+      { name: 'Started', type: 'date', jsonPath: '.status.startTime', description: 'Start of the run' },
+      { name: 'Duration', type: 'string', jsonPath: '.status.duration', description: 'Time it took' },
+      AGE,
+      {
+        name: 'Target',
+        type: 'string',
+        jsonPath: '.spec.revertExecutionRef',
+        description: 'Execution that is undone',
+        priority: 1,
+      },
+      {
+        name: 'Reverted-By',
+        type: 'string',
+        jsonPath: '.status.revertedBy.name',
+        description: 'Execution that undid this one',
+        priority: 1,
+      },
+      {
+        name: 'Workflow-ID',
+        type: 'string',
+        jsonPath: '.status.temporal.workflowId',
+        description: 'Id of the run in Temporal',
+        priority: 1,
+      },
+      {
+        name: 'Message',
+        type: 'string',
+        jsonPath: '.status.message',
+        description: 'What happened',
+        priority: 1,
+      },
+    ],
+    selectable: ['.spec.planRef', '.status.phase'],
+  },
+  {
+    group: GROUP,
+    version: VERSION,
+    kind: 'DRPolicy',
+    plural: POLICY_PLURAL,
+    word: 'policy',
+    words: 'policies',
+    scope: 'Cluster',
+    shortName: 'drpol',
+    description: 'What the plans of namespaces may do. Has no namespace itself.',
+    spec: policySpecSchema,
+    columns: [
+      {
+        name: 'Namespaces',
+        type: 'string',
+        jsonPath: '.spec.namespaces',
+        description: 'Namespaces of plans',
+      },
+      { name: 'Allow', type: 'string', jsonPath: '.spec.allow', description: 'Escalations that are allowed' },
+      AGE,
+    ],
+    selectable: [],
+  },
+] as const satisfies readonly KindDescriptor[];
