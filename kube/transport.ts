@@ -54,7 +54,7 @@ const KEEP_ALIVE_MS = 80_000;
 const READINESS_TIMEOUT_MS = 5000;
 /** A server takes less than this from listening to knowing its roles. */
 const SILENCE_DOUBTED_MS = 60_000;
-/** A server that would not say for a minute whether it is ready is taken for one that never says, for so long. */
+/** A server that has not said for a minute whether it is ready is treated as one that never says, for this long. */
 const SILENCE_KNOWN_MS = 600_000;
 /** Reason of a 404 that is not about an object. */
 const UNKNOWN_PATH = 'UnknownPath';

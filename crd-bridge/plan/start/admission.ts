@@ -377,7 +377,7 @@ export function createAdmission(deps: DrDeps): ExecutionAdmission {
     const isStamped =
       annotations?.[ANNOTATIONS.stamp] === identity.uid || annotations?.[ANNOTATIONS.admission] !== undefined;
     const sent = isStamped && !FOREIGN.has(refusal.reason) ? await cancelRun() : 'notRunning';
-    // It was started after all, and ends by itself as what it is to become here.
+    // The run did start; it will write its own terminal status.
     if (sent === 'accepted' && phase === 'Cancelled') return;
     // The plan first: an execution that has ended holds nothing.
     if (refusal.reason === ABANDONED) await plans.abandon(execution, identity, { phase, completionTime: at });

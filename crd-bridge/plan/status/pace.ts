@@ -5,8 +5,8 @@ import type { CachedExecution } from '../types.js';
 
 /** No run waits longer than that to be told, however many are live. */
 const MOST_MS = 5_000;
-/** Below this many live runs, every change is mirrored as it comes. */
-const FREELY = 30;
+/** Below this many live runs, every change is mirrored at once. */
+const UNTHROTTLED_RUNS = 30;
 /** Below this many, a run that is watched by a person tells its first change at once. */
 const FEW = 10;
 /** A run that is over by then costs no step of its own; it is what an eye takes for at once. */
@@ -37,7 +37,7 @@ export function createPace(
     else live.delete(uid);
   });
   return () => {
-    const share = Math.max(0, live.size - FREELY) / settings.stepsPerSecond;
+    const share = Math.max(0, live.size - UNTHROTTLED_RUNS) / settings.stepsPerSecond;
     const intervalMs = Math.min(Math.round(share * 1000), MOST_MS);
     if (live.size <= FEW) return { beginMs: Math.min(settings.beginMs, FEW_BEGIN_MS), intervalMs: 0 };
     return {
