@@ -8,4 +8,4 @@ for (const encrypted of [false, true]) {
   console.log(`workflow bundle${encrypted ? ', encrypted' : ''}: ${(bytes / 1024).toFixed(0)} KiB`);
 }
 // The compiler leaves a file as it is whose text would be the same; `drover` tells by this one whether to build again.
-utimesSync(join(packageRoot(), 'dist', 'client', 'main.js'), new Date(), new Date());
+utimesSync(join(packageRoot(), 'dist', 'client', 'cli', 'main.js'), new Date(), new Date());
