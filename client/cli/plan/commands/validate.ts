@@ -28,9 +28,9 @@ const MAX_LINE = 600;
 export function addValidate(program: Command, perform: Perform): void {
   const command = program
     .command('validate')
-    .summary('check files of plans, workflows and executions')
+    .summary('check files of plans, workflows, executions and policies')
     .description(
-      'Checks YAML or JSON files as admission would, without a cluster: workflows, plans against the workflows in the files, executions against their plans. Each problem is told with file, line and column. Ends with 1 when there are errors.',
+      'Checks YAML or JSON files as admission would, without a cluster: workflows, plans against the workflows in the files, executions against their plans, policies. Each problem is told with file, line and column. Ends with 1 when there are errors.',
     )
     .argument('[file...]', 'files, folders, or - for standard input')
     .option('-f, --file <path>', 'the same, as kubectl takes it; more than once for several', collect)
@@ -138,7 +138,13 @@ function describeOthers(others: ReadonlyMap<string, number>): string {
 function summaryOf(checked: readonly CheckedObject[], errors: number, warnings: number): string {
   const count = (number: number, word: string): string => `${number} ${word}${number === 1 ? '' : 's'}`;
   const of = (kind: string): number => checked.filter((object) => object.kind === kind).length;
-  const what = `${count(of('DRWorkflow'), 'workflow')}, ${count(of('DRPlan'), 'plan')}, ${count(of('DRPlanExecution'), 'execution')}`;
+  const policies = of('DRPolicy');
+  const what = [
+    count(of('DRWorkflow'), 'workflow'),
+    count(of('DRPlan'), 'plan'),
+    count(of('DRPlanExecution'), 'execution'),
+    ...(policies > 0 ? [policies === 1 ? '1 policy' : `${policies} policies`] : []),
+  ].join(', ');
   if (checked.length === 0 && errors === 0)
     return 'there is no workflow, plan or execution in what was given';
   return `${what}: ${count(errors, 'error')}, ${count(warnings, 'warning')}`;
