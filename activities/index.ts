@@ -84,12 +84,12 @@ export function createActivities(deps: ActivityDeps): WorkerActivities {
   };
   const waiting = steadyHeartbeats(WAIT_HEARTBEAT_MS);
   const handlerOf = (type: ActionType): Handler => {
-    // A task that somebody has made up may say anything.
+    // A forged task may name any type.
     if (isStepType(type) || !Object.hasOwn(handlers, type))
       throw new Error(`no activity carries out ${String(type)}`);
     return handlers[type];
   };
-  // What is done is up to the task alone: by which name it was called is for the Web UI.
+  // The task alone decides what is done; the activity's name is for the Web UI.
   const act = async (task: ActionTask): Promise<ActionOutcome> =>
     lean(task, await runAction(task, handlerOf(task.type), frame));
   return {
@@ -113,7 +113,7 @@ export function createActivities(deps: ActivityDeps): WorkerActivities {
   };
 }
 
-/** An outcome as it travels to a workflow that takes it so. */
+/** An outcome in lean form, where the workflow accepts that. */
 const lean = (task: ActionTask, outcome: ActionOutcome): ActionOutcome =>
   task.lean !== true || outcome.phase === 'Skipped' || outcome.outputs === undefined
     ? outcome

@@ -4,7 +4,7 @@ import ipaddr from 'ipaddr.js';
 /** An address of either family. */
 export type Address = ipaddr.IPv4 | ipaddr.IPv6;
 
-/** Networks may translate addresses of this one as they like (RFC 8215): what one of them means is not known here. */
+/** Networks may translate addresses in this block as they like (RFC 8215): what one of them means is not known here. */
 const LOCAL_NAT64 = ipaddr.parseCIDR('64:ff9b:1::/48');
 
 /** An address as text, decimal, octal and hexadecimal spellings and zones included; undefined for a name. */
@@ -35,7 +35,7 @@ function unwrap(address: Address): Address {
   }
 }
 
-/** Whether networks on the way may make any other address of it. */
+/** Whether networks on the way may translate it into any other address. */
 export const isTranslatedUnknown = (address: Address): boolean =>
   address.kind() === 'ipv6' && (address.match(LOCAL_NAT64) || address.range() === 'teredo');
 

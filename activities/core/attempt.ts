@@ -149,9 +149,9 @@ async function prepareEffect<T extends { kind: string }>(
 }
 
 /**
- * How an activity without an effect ends that has not come to its purpose.
+ * How an activity without an effect ends when it did not achieve its purpose.
  *
- * @param cut what is said when it was interrupted
+ * @param cut message when it was interrupted
  * @throws ApplicationFailure when it has to be tried again
  */
 export function notBegun(result: AttemptResult, pulse: Pulse, cut: string): NotBegun {
@@ -209,7 +209,7 @@ async function attempt(
   }
 }
 
-/** What cannot be looked at may have happened: nothing that is in the way of settling says that there was no effect. */
+/** What cannot be looked at may have happened: a failure to settle never means that there was no effect. */
 const notFoundOut = (result: AttemptResult): AttemptResult =>
   result.kind === 'failed'
     ? {
@@ -219,7 +219,7 @@ const notFoundOut = (result: AttemptResult): AttemptResult =>
       }
     : result;
 
-/** Policies are kept for seconds: what they refuse is tried once more by what they say now. */
+/** Policies are cached for seconds: what they refuse is tried once more with policies read anew. */
 async function byFreshPolicies<T extends { kind: string; reason?: string; effect?: string }>(
   { policies }: AttemptDeps,
   work: () => Promise<T>,
@@ -233,7 +233,7 @@ async function byFreshPolicies<T extends { kind: string; reason?: string; effect
 
 /** What an exception in an attempt means; one that was overtaken is tried again. */
 export function readError(error: unknown, task: ActionTask, pulse: Pulse, deps: AttemptDeps): AttemptResult {
-  // Taken up again by whoever is current, without being counted.
+  // The current attempt goes on with it; this one is not counted.
   if (error instanceof StaleAttempt) throw tryAgain('StaleAttempt', error.message, 1);
   if (error instanceof NotYetVouched) {
     if (activityInfo().attempt === 1) deps.notes.send({ at: task.at, message: error.message });

@@ -1,10 +1,10 @@
 import { startTimer } from '../../kube/long-timer.js';
 
 /**
- * A signal that aborts together with another one, or after so many milliseconds.
+ * A signal that aborts together with another one, or after `ms` milliseconds.
  *
- * `AbortSignal.any` with `AbortSignal.timeout` would do, were it not that Node 20 may collect both as garbage before the
- * time is up: then nothing ever aborts.
+ * `AbortSignal.any` with `AbortSignal.timeout` would do, but Node 20 may collect both as garbage before the time is up:
+ * then nothing ever aborts.
  */
 export function boundedSignal(signal: AbortSignal, ms: number): AbortSignal {
   const controller = new AbortController();

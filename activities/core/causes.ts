@@ -1,6 +1,6 @@
 /**
- * An error and its causes, outermost first. What tells an error apart, its class or its code, may stand in any of them:
- * clients of the network wrap what they were given, and put codes of their own over it.
+ * An error and its causes, outermost first. What identifies an error, its class or its code, may be in any of them:
+ * network clients wrap the errors they get, and give them codes of their own.
  */
 export function causesOf(error: unknown): unknown[] {
   const chain: unknown[] = [];

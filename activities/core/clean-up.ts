@@ -30,7 +30,7 @@ export async function cleanUpAction(
   const pulse = pulseOf(series, HELPER_TIMEOUT_MS, deps);
   let result: AttemptResult | Done;
   try {
-    // Whether its condition holds has been seen by who asks for the rest.
+    // The hook's condition is evaluated only before it: afterwards, the caller knows that it held.
     const method = task.moment === 'before' ? 'capture' : 'settle';
     const prepared = await prepare(task, method, pulse, inherited(series), deps);
     result = 'attempt' in prepared ? await cleanUp(task, prepared.attempt, handler) : prepared;

@@ -34,7 +34,7 @@ export interface EgressPolicy {
   refuseHost(host: string, port: number): string | undefined;
   /**
    * A connector for one request. It fails with {@link EgressRefused} when the host resolves to an address that is not
-   * allowed, and tells `onConnect` once bytes can flow.
+   * allowed, and calls `onConnect` once bytes can flow.
    */
   connector(options: ConnectorOptions): buildConnector.connector;
   /**

@@ -84,9 +84,9 @@ export class StaleAttempt extends Error {
 }
 
 /**
- * What a failed attempt tells of the effect that its key stands for. `Unclear`: it may be there, or still come about.
- * `Refused`: not by this attempt, which cannot know of those before it. `Settled`: it was looked for by its key and has
- * come to its end, whichever attempt began it.
+ * What a failed attempt says about the effect that its key stands for. `Unclear`: it may be there, or still come about.
+ * `Refused`: this attempt did not cause it, and cannot know of those before. `Settled`: it was looked for by its key
+ * and has come to its end, whichever attempt began it.
  */
 export type RoundAfter = 'Unclear' | 'Refused' | 'Settled';
 

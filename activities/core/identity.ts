@@ -9,7 +9,7 @@ const CONFIRMED_MS = 600_000;
 const MOST_ACCOUNTS = 1000;
 
 /**
- * Says what keeps an impersonation from being what it seems; undefined when requests of the client are taken for the
+ * Returns why an impersonation has no effect; undefined when the API server takes requests of the client for the
  * user's.
  *
  * @throws KubeError when the API server refuses the impersonation, or does not answer
@@ -21,8 +21,8 @@ export type ConfirmIdentity = (
 ) => Promise<string | undefined>;
 
 /**
- * Asks the API server whom it takes a client for, once in ten minutes for each account. What lies between, a proxy or a
- * gateway, may drop the headers of an impersonation; then every action would act with the worker's own rights.
+ * Asks the API server whom it takes a client for, once in ten minutes for each account. A proxy or a gateway in between
+ * may drop the headers of an impersonation; then every action would act with the worker's own rights.
  */
 export function createIdentityCheck(): ConfirmIdentity {
   const confirmed = new LRUCache<string, true>({ max: MOST_ACCOUNTS, ttl: CONFIRMED_MS });
@@ -38,10 +38,10 @@ export function createIdentityCheck(): ConfirmIdentity {
 }
 
 /**
- * A client that makes sure of its identity before its first request. What makes no request needs no answer: an HTTP action
- * goes on while the API server is away.
+ * A client that makes sure of its identity before its first request. What makes no request needs no answer: an HTTP
+ * action goes on while the API server is away.
  *
- * Requests throw KubeError `ImpersonationLost` when it is not whom it was made for.
+ * Requests throw KubeError `ImpersonationLost` when the API server takes it for anybody but that user.
  */
 export function confirmed(
   kube: KubeClient,
@@ -83,7 +83,7 @@ async function whoIs(kube: KubeClient, user: string, signal: AbortSignal): Promi
     });
     return review.status?.userInfo?.username;
   } catch (error) {
-    // Where nobody may ask who they are, the refusal itself says whom it was meant for.
+    // Where the user may not ask who they are, the refusal itself names the user.
     if (
       error instanceof KubeError &&
       error.code === 403 &&

@@ -67,7 +67,7 @@ function explainSchemaFault({ code, message }: KubeError): string {
   return /of type string|expected string/.test(message) ? `${message}; ${NO_TEXT_HINT}` : message;
 }
 
-/** How whoever acts on another cluster is called. */
+/** What messages call the identity that acts on another cluster. */
 export const KUBECONFIG_USER = 'the user of the kubeconfig';
 
 function explain(error: KubeError, identity: string): string {

@@ -52,7 +52,7 @@ export async function deleteObject(
       const existed = await kube.delete(key, { uid, propagationPolicy: 'Background', signal });
       if (!existed) return { kind: 'deleted' };
     } catch (error) {
-      // The uid did not hold any more: somebody deleted and created it between the two calls.
+      // The uid no longer matched: somebody deleted and created the object between the two calls.
       const now = isConflict(error) ? await kube.get(key, { signal }) : undefined;
       if (!isConflict(error) || now?.metadata.uid === uid) throw error;
       return { kind: 'absent', ...(now !== undefined && { replacedBy: now }) };

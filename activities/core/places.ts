@@ -1,6 +1,6 @@
 /**
  * Endpoints by what they are rather than by how they are written: a name, any of its addresses, and, for this machine,
- * every address it has. Only so can a rule about an endpoint not be got around by another spelling of it.
+ * every address it has. Otherwise another spelling of an endpoint would get around a rule about it.
  */
 import { networkInterfaces } from 'node:os';
 import { LRUCache } from 'lru-cache';
@@ -17,7 +17,7 @@ export interface Place {
   what: string;
 }
 
-/** Knows its endpoints again. */
+/** Recognises its endpoints. */
 export interface Places {
   /**
    * Which of the endpoints this is, or undefined.
@@ -35,13 +35,15 @@ export const THIS_MACHINE = '127.0.0.1';
 
 /** Names are looked up again after this time. */
 const FRESH_MS = 5000;
-/** What a name has resolved to counts on for this time: many names answer with a part of their addresses each time. */
+/**
+ * An address that a name has resolved to still counts for this long: many names return only some of theirs each time.
+ */
 const REMEMBERED_MS = 10 * 60_000;
 const MAX_REMEMBERED = 4096;
 /** A name service that does not answer must not hold a failover up. */
 const PATIENCE_MS = 1000;
 
-/** Places that are known again by name and by address. */
+/** Places that are recognised by name and by address. */
 export function createPlaces(places: readonly Place[], resolve: Resolve): Places {
   const named = places.map((place) => ({ place, name: normalHost(place.host) }));
   const fixed = named.flatMap(({ place, name }) => {

@@ -9,12 +9,13 @@ import type { KubeObject, ObjectKey } from '../../kube/object.js';
 /** The policies for namespaces, as they are now. */
 export interface Policies {
   /**
-   * While the API server does not answer, what it said last holds: a failover must not wait for it only to be told the same.
+   * While the API server does not answer, the policies read last still hold: a failover must not wait only to read the
+   * same ones again.
    *
    * @throws KubeError when they could not be read at all: then nothing is done
    */
   of(namespace: string): Promise<Policy>;
-  /** Reads them anew the next time: nobody is refused by what may have been changed since. */
+  /** Reads them anew the next time: nothing is refused by policies that may have changed since. */
   forget(): void;
 }
 

@@ -140,7 +140,7 @@ export async function prepare(
   return { attempt };
 }
 
-/** What an attempt may say in all, and how soon after the last word: each is part of a history. */
+/** Most messages of one attempt, and the least time between two: each one adds to a history. */
 const MOST_WORDS = 20;
 const WORDS_APART_MS = 2_000;
 

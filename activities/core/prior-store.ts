@@ -1,7 +1,7 @@
 /**
  * Keeps the state of objects before an action in a Secret owned by the execution: a revert needs no history, and what
- * is secret stays in a Secret (plan semantics, §3 prior state, §5). Whoever may make Secrets must not say by one of theirs
- * what an undo restores: the name is one that nobody can guess, and what is kept is sealed.
+ * is secret stays in a Secret (plan semantics, §3 prior state, §5). Whoever may make Secrets must not decide with one
+ * what an undo restores: nobody can guess the name, and the content is sealed.
  */
 import { canonicalJson } from '../../api/core/json.js';
 import { priorSecretName } from '../../api/plan/naming.js';
@@ -43,7 +43,7 @@ export function createPriorStore({ kube, sealer }: { kube: KubeClient; sealer: S
     return [`${base}-${newest}`, ...older.map((digits) => `${base}-${digits}`)];
   };
 
-  /** What a worker has recorded under a name: that, why it is not to be believed, or nothing. */
+  /** What a worker has recorded under a name, why it cannot be trusted, or undefined. */
   async function recorded(owner: PriorOwner, name: string): Promise<Kept | PriorProblem | undefined> {
     const found = await read(owner, name);
     if (found === undefined) return undefined;
@@ -179,7 +179,7 @@ const AFTER_SUFFIX = '-after';
 
 const kept = (): Promise<never> => Promise.reject(new Error('nothing is recorded in a trial'));
 
-/** For who only tries what an action would do: nothing is recorded. */
+/** For preflight, which only tries what an action would do: nothing is recorded. */
 export const NO_PRIOR_STORE: PriorStore = { record: kept, find: kept, addAfter: kept };
 
 /** The name without the digits that nobody can guess: what an earlier release has kept is there. */

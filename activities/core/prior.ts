@@ -34,7 +34,9 @@ export interface PriorState {
 /** Why prior state is not available. */
 export type PriorProblem = { ok: false; reason: string; message: string };
 
-/** Reads and writes prior state. Every method throws `NotYetVouched` where only a key that the ring lacks could tell. */
+/**
+ * Reads and writes prior state. Every method throws `NotYetVouched` where only a key that the ring lacks could decide.
+ */
 export interface PriorStore {
   /**
    * Records once: what a worker has recorded already is the truth and is left as it is.

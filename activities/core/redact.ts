@@ -52,7 +52,7 @@ const HTML: Record<string, string> = {
   "'": '&#39;',
 };
 
-/** The whole, and what is always the same of it when it begins at any byte of something longer. */
+/** The base64 of the bytes, and the part of it that stays the same wherever they begin in something longer. */
 function base64FormsOf(bytes: Buffer): string[] {
   const pieces = [0, 1, 2].map((before) => {
     const text = Buffer.concat([Buffer.alloc(before), bytes]).toString('base64');

@@ -31,10 +31,9 @@ type Failed = Extract<AttemptResult, { kind: 'failed' }>;
 
 /**
  * Reads a key of a Secret. A line end at its very end is dropped: files put into a Secret usually have one.
- *
- * @param what what the value is for, for messages: "which header x comes from"
  * A Secret may limit where its values are sent, by the annotation `…/allowed-hosts`: names and `*.domain`, by commas.
  *
+ * @param what what the value is for, for messages: "which header x comes from"
  * @returns the value, or the failure `SecretNotFound` or `SecretHostRefused`
  * @throws KubeError when the Secret cannot be read
  */

@@ -27,9 +27,9 @@ interface Progress {
   memo?: Memo;
 }
 
-/** A wait that is shorter is over before it could be read. */
+/** A shorter wait is not shown: it is over before anybody could read it. */
 const TOLD_WAIT_MS = 1_000;
-/** A series that goes on for longer is told no more: each note is part of a history. */
+/** After this many failures, waits are no longer shown: each note adds to a history. */
 const TOLD_FAILURES = 100;
 /** An attempt given up for a shutdown or a pause is taken up again at once. */
 const AT_ONCE_MS = 1;
@@ -89,7 +89,7 @@ export function resumeSeries(task: ActionTask, notes: Notes): Series {
     };
   };
   const cancelled = (result: Result<'retry' | 'interrupted'>): ActionOutcome => {
-    // What an earlier attempt has left behind and this one has not come to see is found by whoever settles.
+    // What an earlier attempt has left behind and this one has not seen is found by `settle`.
     const mayBeLeft = result.outputs === undefined && (lost || (progress.effect ?? 'None') !== 'None');
     if (mayBeLeft) throw new CancelledFailure(result.message ?? 'cancelled while it ran');
     return failed(
@@ -146,7 +146,7 @@ export function resumeSeries(task: ActionTask, notes: Notes): Series {
     throw giveUp(result.reason, result.message, delay);
   }
 
-  /** Between two attempts nobody else knows what was the matter, and when it goes on. */
+  /** Between two attempts, nothing else shows what went wrong, and when it goes on. */
   function tellWait(message: string, delay: number): void {
     const { failures } = progress;
     if (delay < TOLD_WAIT_MS || failures > TOLD_FAILURES) return;

@@ -9,7 +9,7 @@ export function withoutControls(text: string): string {
   return text.replace(/[\x00-\x08\x0b-\x1f\x7f-\x9f]/g, '');
 }
 
-/** At most so many characters, never half of one. */
+/** Cuts a text to at most this many characters, never in the middle of one. */
 export function cutText(text: string, characters: number, end = ''): string {
   // Two code units hold any character, so the first cut leaves enough and the second removes a half one.
   const all = [...text.slice(0, (characters + 1) * 2)];

@@ -3,7 +3,7 @@ import { NotVouched, NotYetVouched, tryVouchedAgain } from './vouching.js';
 import type { Vouching } from './vouching.js';
 
 /**
- * Whether an answer that a stage was sent is one that the bridge has sent: whoever reaches only Temporal approves nothing.
+ * Whether an answer that a stage received comes from the bridge: whoever reaches only Temporal cannot approve anything.
  *
  * @throws ApplicationFailure while nobody vouches for the run or the answer, and that may change
  */

@@ -35,7 +35,10 @@ export class NotVouched extends Error {
   override readonly name = 'NotVouched';
 }
 
-/** Tells what is vouched for, and vouches. Every check must be called inside an activity: Temporal states whose it is. */
+/**
+ * Checks what is vouched for, and vouches. Every check must be called inside an activity: Temporal states which
+ * workflow it belongs to.
+ */
 export interface Vouching {
   /**
    * The task as it is to be carried out.

@@ -158,7 +158,7 @@ async function findTooLarge(tasks: readonly ObjectTask[], attempt: Attempt): Pro
     const { reason, message } = refuseSize(await readPrior(tasks, attempt)) ?? {};
     return reason === undefined || message === undefined ? undefined : { level: 'problem', reason, message };
   } catch (error) {
-    // What cannot be read was told of already.
+    // What cannot be read has been reported already.
     if (attempt.signal.aborted || !(error instanceof KubeError)) throw error;
     return undefined;
   }
@@ -174,7 +174,7 @@ export function checksFields({ major = '', minor = '' }: { major?: string; minor
   return one > CHECKS_FIELDS.major || (one === CHECKS_FIELDS.major && two >= CHECKS_FIELDS.minor);
 }
 
-/** That the API server takes no notice of strict field validation; said once of each. */
+/** Warns that an API server ignores strict field validation, once for each server. */
 export async function warnUnchecked(
   tasks: readonly ObjectTask[],
   { kube, signal }: { kube: KubeClient; signal: AbortSignal },
@@ -195,7 +195,7 @@ export async function warnUnchecked(
     const message = `the API server ${kube.server} is ${version.gitVersion ?? 'older than v1.25'}, which does not check fields: one that is misspelt in a Create, Patch or Replace is dropped without a word; v1.25 and later refuse it`;
     return { level: 'warning', reason: 'NotChecked', message };
   } catch (error) {
-    // Some close this to accounts; it is no more than a hint.
+    // Some API servers do not let accounts read this; it is only a hint.
     if (signal.aborted || !(error instanceof KubeError)) throw error;
     return undefined;
   }

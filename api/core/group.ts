@@ -5,8 +5,8 @@ export const VERSION = 'v1alpha1';
 /** `apiVersion` of every object of ours. */
 export const API_VERSION = `${GROUP}/${VERSION}`;
 /**
- * Field manager of all writes that are no action's own: status, the command line, what an undo puts back. Releases before
- * field managers per action applied under it as well; now nothing does, so that it takes no field away.
+ * Field manager of all writes that are no action's own: status, the command line, what an undo puts back. Releases
+ * without a field manager per action also applied under it; now nothing does, so it takes no field away.
  */
 export const FIELD_MANAGER = 'drover';
 
@@ -86,7 +86,7 @@ export const ANNOTATIONS = {
   used: `${GROUP}/used`,
 } as const;
 
-/** The uid stamp that admission gives to what arrives with marks that only an execution of before can have. */
+/** The uid stamp that admission gives to an object that arrives with marks only an earlier execution can have. */
 export const COPY_STAMP = 'copy';
 
 /** Finalizers. */

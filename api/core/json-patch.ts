@@ -30,7 +30,7 @@ export type Patched =
 
 type Outcome = 'done' | 'added' | 'missing' | 'test' | 'index';
 
-/** Applies operations in order to a copy. Operations that are not valid are passed over: they are told elsewhere. */
+/** Applies operations in order to a copy. Invalid operations are passed over: they are reported elsewhere. */
 export function applyJsonPatch(document: unknown, operations: readonly unknown[]): Patched {
   const holder = { root: structuredClone(document) };
   const added: PatchPlace[] = [];
@@ -92,7 +92,7 @@ function walk(from: unknown, names: readonly string[]): unknown {
   return at;
 }
 
-/** How far a path leads into a document, and what is there: a key or place that it has, and of which it has no further. */
+/** The longest start of a path that leads to a value in a document, and that value. */
 export function nearest(document: unknown, path: string): { path: string; value: unknown } {
   const names = path.split('/').slice(1);
   for (let length = names.length; length > 0; length -= 1) {

@@ -22,12 +22,12 @@ export function namedLists(patch: unknown, path = ''): ReplacedList[] {
   return Object.entries(patch).flatMap(([key, value]) => namedLists(value, memberPath(path, key)));
 }
 
-/** What of a list is gone. */
+/** What a list has lost. */
 export interface LostItems {
   path: string;
   /** Names of items that are not there any more. */
   items: string[];
-  /** Fields that items that are still there have no more, by the items' names. */
+  /** Fields that the remaining items have lost, by the items' names. */
   fields: { item: string; fields: string[] }[];
 }
 

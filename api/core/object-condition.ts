@@ -23,7 +23,8 @@ export function checkObjectCondition(expression: string): string | undefined {
 }
 
 /**
- * Evaluates a condition on an object. Fields that are not there yet make it not hold, as does a result that is not true.
+ * Evaluates a condition on an object. With a field that is not there yet, or a result that is not true, it does not
+ * hold.
  *
  * @param object null while it does not exist
  */

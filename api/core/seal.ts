@@ -1,7 +1,7 @@
 /**
- * Seals: what bridge and worker vouch for when it passes through hands that are trusted to remember and not to authorise,
- * such as Temporal's, or lies where others may write (architecture, §7). A seal is an HMAC-SHA256 over a purpose and the
- * canonical JSON of a value, under a key of a ring that only bridge and worker hold.
+ * Seals: what bridge and worker vouch for when it passes through hands that are trusted to store it but not to
+ * authorise it, such as Temporal's, or lies where others may write (architecture, §7). A seal is an HMAC-SHA256 over a
+ * purpose and the canonical JSON of a value, under a key of a ring that only bridge and worker hold.
  */
 import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto';
 import { canonicalJson } from './json.js';
@@ -52,14 +52,14 @@ export type SealKeys = readonly [SealKey, ...SealKey[]];
 /** Keys that may be rotated while programs run. */
 export interface SealRing {
   current(): SealKeys;
-  /** Reads the keys anew from where they are kept; what is there already where that fails. */
+  /** Reads the keys anew from where they are kept; returns the present ones if that fails. */
   again(): Promise<SealKeys>;
 }
 
 /** What a seal is worth. */
 export type SealVerdict =
   | { kind: 'sealed' }
-  /** Made under a key that the ring lacks: it may have one that is newer, so this is tried again and shown. */
+  /** Made under a key that the ring lacks: the key may be newer than the ring, so this is tried again and shown. */
   | { kind: 'unknownKey'; keyId: string }
   /** Absent, of another purpose or of another value: final. */
   | { kind: 'wrong' };
@@ -68,11 +68,11 @@ export type SealVerdict =
 export interface Sealer {
   /** The seal of a value: `<key id>.<43 characters>`. */
   seal: (purpose: SealPurpose, value: unknown) => string;
-  /** What a seal is worth for a value. Looks for a key that it does not know once more where the keys are kept. */
+  /** What a seal is worth for a value. For a key that it does not know, it reads the ring anew once. */
   verify: (purpose: SealPurpose, value: unknown, seal: unknown) => Promise<SealVerdict>;
   /**
-   * Sixteen hexadecimal digits that only who holds the ring can work out from a value: by the newest key first, then by
-   * the older ones, by which what was named earlier is found.
+   * Sixteen hexadecimal digits that only a holder of the ring can work out from a value: with the newest key first,
+   * then with each older one, to find what was named earlier.
    */
   digits: (value: unknown) => [string, ...string[]];
   /** Id of the key that signs now. */

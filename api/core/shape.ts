@@ -1,7 +1,7 @@
 /** What fields a kind has, as a cluster's OpenAPI says. */
 import { isObject } from './json.js';
 
-/** The form of a value: what is not said is not known, and anything may stand there. */
+/** The form of a value. What is absent here is not known, and anything may stand there. */
 export interface Shape {
   /** Of a map: the fields that it may have. */
   fields?: Map<string, Shape>;
@@ -84,7 +84,7 @@ export function shapesIn(schemas: Record<string, unknown>, apiVersion: string): 
   return kinds;
 }
 
-/** A place where a value has not the form of its kind. */
+/** A place where a value does not have the form of its kind. */
 export type ShapeFault =
   | { kind: 'unknown'; path: (string | number)[]; known: string[] }
   | { kind: 'type'; path: (string | number)[]; wanted: NonNullable<Shape['type']>; value: unknown };
@@ -96,7 +96,7 @@ const MAX_FAULTS = 20;
 const OF_EVERY_OBJECT: ReadonlySet<string> = new Set(['apiVersion', 'kind', 'metadata']);
 
 /**
- * Where a value has not the form that its kind has. Null fits anywhere.
+ * The places where a value does not have the form of its kind. Null fits anywhere.
  *
  * @param options.isOpen whether a value is not known yet, so that nothing is said about it
  * @param options.isStrategic keys that begin with `$` are directives of a strategic merge patch

@@ -71,7 +71,7 @@ export function runWorkflowId(execution: {
   return `dr/${execution.cluster}/${execution.namespace}/${name}/${execution.uid.slice(0, 8)}`;
 }
 
-/** Longest name of a Subscription: of a longer one Clusternet does not gather the state of its feeds. */
+/** Longest name of a Subscription: for a longer one, Clusternet does not gather the state of its feeds. */
 const SUBSCRIPTION_NAME_MAX = 57;
 
 /**

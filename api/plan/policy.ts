@@ -3,7 +3,7 @@ import { findEscalation } from './escalation.js';
 import { isObject } from '../core/json.js';
 import type { DRPolicySpec, Escalation, KindRule } from './schema/policy.js';
 
-/** The policies for one namespace. Each question is answered with why not, or undefined. */
+/** The policies for one namespace. Each method returns why something is refused, or undefined. */
 export interface Policy {
   /** Whether an action may write an object; `operation` absent: some step of what was allowed, such as an undo. */
   refuseObject(object: Record<string, unknown>, operation?: string): string | undefined;
@@ -18,8 +18,8 @@ export interface Policy {
 const ASK = 'an administrator can allow it in a DRPolicy for the namespace';
 
 /**
- * Puts the policies for a namespace together. A list limits as soon as one policy has it, and what several allow adds up,
- * as with a NetworkPolicy. Without any policy everything is allowed that the account may do, but for escalations.
+ * Puts the policies for a namespace together. A list limits as soon as one policy has it, and what several allow adds
+ * up, as with a NetworkPolicy. Without any policy, everything that the account may do is allowed, except escalations.
  *
  * @param isOpen whether a value is not known yet, so that nothing is said about it
  */

@@ -164,7 +164,7 @@ function close<T extends ActionStatus | ClusterActionStatus | WorkflowExecutionS
   item: T,
   closing: Closing,
 ): T {
-  // What a revert has nothing to do with is Skipped from its start on, before there is a time to be had.
+  // An item that a revert leaves alone is Skipped from the start, when there is no time to set yet.
   if (isTerminalItem(item.phase)) {
     return item.completionTime === undefined ? { ...item, completionTime: closing.at } : item;
   }

@@ -19,10 +19,10 @@ import { prepareEffect } from './preparation.js';
 import type { Series } from './series.js';
 import { carryOutStep } from './step.js';
 
-/** A cancel does not wait for the end of a wait any more; runs begun before 0.2 do. */
+/** A cancel no longer waits for the end of a wait; in runs begun before 0.2 it does. */
 const WAIT_LETS_GO = 'wait-lets-go';
 
-/** What a task has from the action that it carries out. */
+/** The part of a task that comes from its action. */
 export const taskPart = ({
   name,
   type,
@@ -45,9 +45,9 @@ export const taskPart = ({
 });
 
 /**
- * Carries one action out: records prior state where the action changes what is there, attempts the effect, and settles
- * what ended without an outcome. Always ends with an outcome; a cancel of the current scope ends as Failed,
- * `Cancelled`. Nothing is started in a scope that is cancelled already.
+ * Carries out one action: records prior state where the action changes existing objects, attempts the effect, and
+ * settles an attempt that ended without an outcome. Always returns an outcome; a cancel of the current scope gives
+ * Failed, `Cancelled`. Starts nothing in a scope that is already cancelled.
  */
 export async function executeAction(series: Series): Promise<ActionOutcome> {
   const { step, optional, cleanup } = series.input;
@@ -66,7 +66,7 @@ export async function executeAction(series: Series): Promise<ActionOutcome> {
   return { phase: 'Skipped', reason: 'NotDelivered', message, round, retryCount };
 }
 
-/** What was in the way of an action, and may still run, stands with what the action itself has left. */
+/** Adds what was in the way of an action, and may still run, to what the action itself reports as unconfirmed. */
 function alsoUnconfirmed(outcome: ActionOutcome, places: readonly string[]): ActionOutcome {
   if (outcome.phase === 'Skipped') return outcome;
   const { outputs } = outcome;
@@ -76,7 +76,7 @@ function alsoUnconfirmed(outcome: ActionOutcome, places: readonly string[]): Act
   };
 }
 
-/** Deletes what is in the way of a hook; or how the action ends without having begun. */
+/** Deletes what is in the way of a hook, or returns how the action ends without having begun. */
 function makeRoom({ task, bounds }: Series): ReturnType<typeof prepareEffect<CleanupOutcome>> {
   return prepareEffect(
     task,
@@ -93,7 +93,7 @@ function makeRoom({ task, bounds }: Series): ReturnType<typeof prepareEffect<Cle
   );
 }
 
-/** Deletes what a hook has created, where its end asks for that. How it ended stays what it is. */
+/** Deletes what a hook has created, where its outcome calls for that. The outcome keeps its phase. */
 async function removeMade({ input, task, bounds }: Series, outcome: ActionOutcome): Promise<ActionOutcome> {
   if (outcome.phase === 'Skipped') return outcome;
   const { onSuccess, onFailure } = input.cleanup ?? {};
@@ -144,7 +144,7 @@ async function carryOut(series: Series): Promise<ActionOutcome> {
   }
 }
 
-/** A wait changes nothing: there is nothing to find out about one that was let go. */
+/** A wait changes nothing, so an abandoned one needs no settling. */
 const abandonWait = ({ round }: ActionTask): ActionOutcome => ({
   phase: 'Failed',
   reason: 'Cancelled',
@@ -217,7 +217,7 @@ const isUnsettled = ({ cause }: Error): boolean =>
 
 const isTimeout = (error: Error): boolean => error.cause instanceof TimeoutFailure;
 
-/** An outcome of an activity with all that its outputs leave out on their way here. */
+/** An activity's outcome with the output fields restored that were left out in transit. */
 export function whole(outcome: ActionOutcome): ActionOutcome {
   if (outcome.phase === 'Skipped' || outcome.outputs === undefined) return outcome;
   const { same, outputs, ...rest } = outcome;

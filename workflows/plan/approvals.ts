@@ -14,7 +14,7 @@ import type { ActionOutputs } from '../../api/plan/types.js';
 import { SIGNALS } from './contract.js';
 import type { ActionOutcome, Decision, VouchTask, WorkerActivities } from './contract.js';
 
-/** Histories without it are of releases that took every answer for one of the bridge's. */
+/** Histories without it come from releases that took every answer for one sent by the bridge. */
 const SEALED_ANSWERS = 'sealed-answers';
 
 /** A person's answer to an approval of the stage. */
@@ -52,8 +52,8 @@ interface Waiting {
 }
 
 /**
- * Listens for answers. One that comes while its approval does not wait is never heard later: an answer is for the question
- * that was asked when it was given. Only what the bridge has sent counts (architecture, §7).
+ * Listens for answers. One that comes while its approval is not waiting never counts later: an answer is for the
+ * question that was asked when it was given. Only answers sent by the bridge count (architecture, §7).
  */
 export function createApprovals({ run, stage }: Pick<VouchTask, 'run' | 'stage'>): Approvals {
   const requester = run.requestedBy;
@@ -80,7 +80,7 @@ export function createApprovals({ run, stage }: Pick<VouchTask, 'run' | 'stage'>
       take(answer, approval);
       return;
     }
-    // The bridge sends an answer until it knows that it has arrived; what is forged must not keep the true one from it.
+    // The bridge repeats an answer until it knows that it has arrived; a forged one must not block the genuine one.
     const key = `${answer.id} ${answer.seal ?? ''}`;
     if (seen.has(key)) return;
     seen.add(key);
@@ -101,7 +101,7 @@ export function createApprovals({ run, stage }: Pick<VouchTask, 'run' | 'stage'>
         answers: [],
       };
       let refused: string | undefined;
-      // Status keeps what it is given: each picture is a new one.
+      // Status keeps the object it is given, so each call passes a new one.
       const show = (): void =>
         say?.(describe(state, refused), { approval: { ...state, answers: [...state.answers] } });
       waiting.set(at, {

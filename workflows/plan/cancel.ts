@@ -17,8 +17,8 @@ export interface Cancellation {
 }
 
 /**
- * Listens for a cancel by signal and by Temporal's own cancel request. Both end in the same place and any number of
- * them has the effect of one. Call it before the first await, when everything that `onCancel` touches is there.
+ * Listens for a cancel by signal and by Temporal's own cancel request. Both take the same path, and any number of them
+ * has the effect of one. Call it before the first await, once everything that `onCancel` touches exists.
  *
  * @param root the workflow's root scope: the only one that Temporal's cancel request reaches.
  * @param onCancel called on the first request, and again when a later one is the first to force.

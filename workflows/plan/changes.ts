@@ -2,13 +2,13 @@ import type { StageStatus } from '../../api/plan/types.js';
 import type { StageUpdate, WorkflowChange } from './contract.js';
 
 /**
- * What of a stage has changed since it was last told. A step carries only that: whole statuses would fill a history
+ * The changes of a stage since its last update. A step carries only these: with whole statuses, a history would grow
  * with the square of the number of actions.
  */
 export interface Changes {
   /** Something of a workflow changed; with an action, that action too. */
   mark: (workflow: number, action?: number) => void;
-  /** What to tell now. Nothing is lost by taking it: a step is retried until it is in status. */
+  /** What to send now. Taking it loses nothing: a step is retried until it is in status. */
   take: () => StageUpdate;
 }
 

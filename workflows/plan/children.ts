@@ -34,7 +34,7 @@ export interface ChildrenSetup {
   stages: readonly StageStatus[];
   /** A cancel reached a child only. */
   onCancelled: (record: CancelRecord) => void;
-  /** A child has last been asked for this. */
+  /** The pace that the bridge last asked of a child. */
   onPace: (pace: MirrorPace) => void;
 }
 
@@ -114,8 +114,8 @@ export function createChildren(setup: ChildrenSetup): Pick<RunContext, 'runChild
 }
 
 /**
- * Starts a child whose id may be taken: when somebody has reset the run, the stage of before goes on to its end. It is
- * waited for, so that nothing acts twice at once; a cancel meanwhile reaches it too.
+ * Starts a child whose id may be taken: after a reset of the run, the earlier stage goes on to its end. It is waited
+ * for, so that the two never act at once; a cancel meanwhile reaches it too.
  */
 async function startFree<T>(workflowId: string, start: () => Promise<T>): Promise<T> {
   let taken: WorkflowExecutionAlreadyStartedError | undefined;

@@ -1,8 +1,8 @@
 /**
- * Actions that are carried out in each of their clusters by itself. Actions per cluster that follow each other make a
- * batch: a cluster goes through them in order, whatever the others are at, and what comes after the batch waits for all
- * clusters. Which clusters there are is found out once, before the first of them is touched; each part is an activity of
- * its own, so that nothing that has ended is ever repeated.
+ * Actions that are carried out in each of their clusters separately. Consecutive actions per cluster make a batch: a
+ * cluster goes through them in order, independently of the others, and what comes after the batch waits for all
+ * clusters. The clusters are found once, before the first of them is touched; each part is an activity of its own, so
+ * that nothing that has ended is ever repeated.
  */
 import { CancellationScope } from '@temporalio/workflow';
 import { MAX_ACTIONS } from '../../api/plan/snapshot/parts.js';
@@ -21,7 +21,7 @@ import { helperActivities } from './options.js';
 import { prepareEffect } from './preparation.js';
 import type { Vouchers } from './vouchers.js';
 
-/** Clusters that are worked on at once, unless an action says fewer: what waits holds a place in a worker. */
+/** Most clusters worked on at once, unless an action sets fewer: each part that waits holds a slot in a worker. */
 const MAX_CLUSTERS_AT_ONCE = 100;
 
 /** Why something is not started. */
@@ -48,7 +48,7 @@ export interface Batch {
   actions: BatchAction[];
   bounds: RunBounds;
   vouchers: Vouchers;
-  /** How many more actions the run may come to by clusters that are found out. */
+  /** How many more actions the clusters yet to be found may add to the run. */
   clustersLeft: () => number;
   /** Whether one failed cluster keeps others from starting. */
   failFast: boolean;
@@ -127,8 +127,8 @@ export async function runClusterBatch(batch: Batch): Promise<void> {
 }
 
 /**
- * Undoes an action in each cluster that it was carried out in, by its custom rollback or by the automatic inverse. Every
- * cluster is tried: each is a site of its own, and what was undone once is only looked at the next time.
+ * Undoes an action in each cluster that it was carried out in, by its custom rollback or by the automatic inverse.
+ * Every cluster is tried: each is a site of its own, and what is already undone is only checked the next time.
  */
 export async function undoInClusters(undo: {
   input: ActionInput;
@@ -181,7 +181,7 @@ export async function undoInClusters(undo: {
   return concludeClusters(status.clusterStatuses, task.round, {});
 }
 
-/** Finds the clusters of an action, or how it ends without any. One that is tried again keeps those that it had. */
+/** Finds the clusters of an action, or how it ends without any. An action that is tried again keeps its clusters. */
 async function resolve(
   action: BatchAction,
   { bounds, vouchers, clustersLeft }: Batch,
@@ -241,7 +241,7 @@ async function runPart(action: BatchAction, status: ClusterActionStatus, batch: 
   apply(status, outcome);
   if (outcome.phase === 'Failed' && outcome.reason === 'Cancelled')
     status.reason = batch.interruption().reason;
-  // A cluster that was taken out before its turn has nothing to be done in.
+  // Nothing is left to do in a cluster that was removed before its turn.
   if (outcome.phase === 'Failed' && outcome.reason === 'ClusterGone' && status.effect === 'None') {
     status.phase = 'Skipped';
   }
@@ -253,7 +253,7 @@ function partOf(task: ActionTask, part: ClusterTarget | ClusterActionStatus, rou
   return { ...task, at: { ...task.at, cluster: part.cluster }, clusterId, round };
 }
 
-/** The Web UI tells the parts of an action by this. */
+/** The Web UI tells the parts of an action apart by this name. */
 const named = (input: ActionInput, { cluster }: ClusterActionStatus): ActionInput => ({
   ...input,
   name: `${input.name} @ ${cluster}`,
@@ -387,7 +387,7 @@ function concludeClusters(
 /** Clusters that are named in the message of an action. */
 const NAMED = 3;
 const MESSAGE_LIMIT = 2000;
-/** There may be as many as there are clusters. */
+/** Shorter: there may be one for each cluster. */
 const CLUSTER_MESSAGE_LIMIT = 400;
 const cutText = (text: string, limit: number): string =>
   text.length <= limit ? text : `${text.slice(0, limit - 1)}…`;

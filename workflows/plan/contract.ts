@@ -57,7 +57,7 @@ export interface TaskQueues {
   worker: string;
   /** Waits for objects, which may last for days: they have slots of their own. */
   waits: string;
-  /** What a run must never wait for behind other actions: recording, settling, deciding, undoing. */
+  /** Work that must never queue behind other actions: recording, settling, deciding, undoing. */
   urgent: string;
   /** What the bridge does for runs. */
   bridge: string;
@@ -114,11 +114,13 @@ export interface RunIdentity {
   nesting?: Nesting;
   snapshot: SnapshotRef;
   /**
-   * Workflow id of the run: nothing acts for it in another workflow. Absent, as what follows, in runs that were begun by a
-   * release without seals.
+   * Workflow id of the run: only it, its stages and their rollbacks act for the run. This and the fields below are
+   * absent in runs that a release without seals began.
    */
   workflowId?: string;
-  /** SHA-256 of the run's input but this identity, hex: no other stages, order or deadline count. */
+  /**
+   * SHA-256 of the run's input without this identity and the actions' bodies, hex: it fixes stages, order and deadline.
+   */
   inputDigest?: string;
   /** A failure is rolled back: only then does an Execute undo anything. */
   rollsBack?: true;
@@ -128,7 +130,7 @@ export interface RunIdentity {
 
 /** How often progress is mirrored. */
 export interface MirrorOptions {
-  /** How long a change waits for company: a stage that ends sooner is mirrored once. */
+  /** How long a change waits for further ones: a stage that ends sooner is mirrored once. */
   debounceMs: number;
   /** Least time between two mirrors of one workflow. */
   intervalMs: number;
@@ -136,7 +138,7 @@ export interface MirrorOptions {
   pace?: MirrorPace;
 }
 
-/** How slowly the bridge asks to be told for now, by how many runs are live: the answer to every mirror. */
+/** How slow the bridge wants mirrors to be for now, given the number of live runs: its answer to every mirror. */
 export interface MirrorPace {
   /** Least time from the start of a workflow to its first mirror, in milliseconds. */
   beginMs: number;
@@ -190,8 +192,8 @@ export interface StageRunInput {
   /** Whether a failure that would stop the plan waits for a person. */
   pauseOnFailure: boolean;
   /**
-   * How many more actions the run may come to by the clusters that the stage finds out; stages at the same time see the
-   * same number. Absent in runs that an earlier release began: any number.
+   * How many more actions the clusters that the stage finds may add to the run; concurrent stages see the same number.
+   * Absent in runs that an earlier release began: any number.
    */
   clustersLeft?: number;
   mirror: MirrorOptions;
@@ -207,7 +209,7 @@ export interface StageResult {
   cancelled?: CancelRecord;
   /** What the bridge has last asked it for. */
   pace?: MirrorPace;
-  /** In a run that rolls back: what the worker vouches for of what the stage has done. */
+  /** In a run that rolls back: the workers' vouchers for what the stage has done. */
   vouchers?: StageVouchers;
 }
 
@@ -215,7 +217,7 @@ export interface StageResult {
 export interface StageRollbackInput {
   run: RunIdentity;
   undo: UndoStageInput;
-  /** Inside a run that rolls back: what workers vouch for of what the stage has done. */
+  /** Inside a run that rolls back: the workers' vouchers for what the stage has done. */
   vouchers?: StageVouchers;
   mirror: MirrorOptions;
   bounds: RunBounds;
@@ -241,11 +243,13 @@ export interface ActionTask {
   /** Phases that its `when` asks for, by action name. */
   phases: Record<string, string>;
   /**
-   * Phases of all actions of the workflow, by position, where `when` goes through them and they are too many to be named
-   * (see `packPhases`): names are in the snapshot.
+   * Phases of all actions of the workflow, by position, where `when` iterates over them and they are too many to send
+   * by name (see `packPhases`): names are in the snapshot.
    */
   packedPhases?: string;
-  /** The outcome may say its objects once (see `leanOutputs`): a workflow of an earlier release does not take it so. */
+  /**
+   * The outcome may name its objects only once (see `leanOutputs`): a workflow of an earlier release cannot read that.
+   */
   lean?: true;
   /** What `capture` recorded. */
   prior?: PriorRef;
@@ -265,16 +269,16 @@ export const UNSETTLED = 'TimeoutUnsettled';
 export interface StopBounds {
   /** How long past the end of their grace its pods are waited for, in milliseconds. */
   waitMs: number;
-  /** Attempts to settle in a row that may fail before it is given up. To wait for pods is no failure. */
+  /** Consecutive attempts to settle that may fail before settling is given up. Waiting for pods is no failure. */
   tries: number;
   /** To settle: why. For messages alone. */
   because?: SettleCause;
 }
 
-/** Why a task is settled. `interrupted`: it ended without an answer. `stageEnded`: so did its stage, from outside. */
+/** Why a task is settled. `interrupted`: it ended without an answer. `stageEnded`: its stage was ended from outside. */
 export type SettleCause = 'cancelled' | 'timedOut' | 'interrupted' | 'stageEnded';
 
-/** What bridge and worker vouch for of a task, beside its run: what each covers says `workflows/plan/sealed.ts`. */
+/** Seals of a task by bridge and worker, besides that of its run; `workflows/plan/sealed.ts` says what each covers. */
 export interface TaskSeals {
   /** Of `body`, by the bridge. */
   body?: string;
@@ -282,14 +286,14 @@ export interface TaskSeals {
   step?: string;
   /** Of `at.cluster` and `clusterId`, by the worker that found them. */
   cluster?: string;
-  /** Of what an undo inside the run goes by, by the workers that did it. */
+  /** Of what an undo inside the run relies on, by the workers that did what is undone. */
   effects?: EffectVoucher[];
 }
 
 /** A worker's word for what an action has left behind. */
 export interface EffectVoucher {
   seal: string;
-  /** What it is of, where that is not all that is known of the action. */
+  /** What the seal covers, where that is not all that is known of the action. */
   trace?: EffectTrace;
 }
 
@@ -342,7 +346,7 @@ export type ActionOutcome =
       outputs?: ActionOutputs;
       /** Fields that the outputs leave out on their way here (see `leanOutputs`). */
       same?: SameOutput[];
-      /** Of what the outputs say was left behind. */
+      /** Seal of what the outputs say was left behind. */
       seal?: string;
       round: number;
       retryCount: number;
@@ -372,7 +376,7 @@ export type CaptureOutcome =
 export interface CleanupTask extends ActionTask {
   /** `before`: what is in the way of what the action creates. `after`: what it has created. */
   moment: 'before' | 'after';
-  /** After: what the action has put out. */
+  /** After: the action's outputs. */
   made?: ActionOutputs;
   /** The worker's seal of what that says was left behind. */
   madeSeal?: string;
@@ -397,7 +401,7 @@ export type Decision =
       approvers: ApprovalAction['approvers'];
       quorum: number;
       excludeRequester: boolean;
-      /** Absent: it is waited for as long as it takes. */
+      /** Absent: there is no limit. */
       timeoutMs?: number;
       defaultOutcome: 'Reject' | 'Approve';
     }
@@ -495,7 +499,7 @@ export interface StageUpdate {
   begun?: { workflow: number; action: number }[];
   /** `status` is without workflows: these are all that changed since the speaker's last update. */
   changes?: WorkflowChange[];
-  /** `status` is without workflows: status shows them as they are, the stage's own updates have told all. */
+  /** `status` is without workflows: the stage's own updates have already written them all. */
   told?: true;
 }
 
@@ -533,7 +537,7 @@ export interface MirrorUpdate {
 /** The last word of a run. */
 export interface FinishUpdate {
   run: RunIdentity;
-  /** Id of this run in Temporal: another one than was started when somebody has reset it. */
+  /** Id of this run in Temporal: after a reset it is not the one that was started. */
   runId?: string;
   sequence: number;
   phase: 'Succeeded' | 'Failed' | 'Cancelled';
@@ -562,9 +566,9 @@ export type NestedRef = NonNullable<ActionOutputs['planExecutionRef']>;
 /** A look at a nested plan, which also does whatever has to be done next. */
 export interface NestedTask {
   task: ActionTask;
-  /** What an earlier look has seen: it is not made again when it is gone. */
+  /** What an earlier look has seen: when it is gone, it is not created again. */
   known?: NestedRef;
-  /** Makes nothing new, and ends what there is. */
+  /** Creates no execution, and ends the one that exists. */
   stop?: true;
   /** With `stop`: a rollback that is under way is ended too. */
   force?: true;

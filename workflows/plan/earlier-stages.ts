@@ -1,11 +1,11 @@
 import { CancellationScope, getExternalWorkflowHandle, sleep, workflowInfo } from '@temporalio/workflow';
 import { lookSignal } from './nudges.js';
 
-/** A stage of before a reset is given so long to end, and looked at so often. */
+/** How long a stage from before a reset may take to end, and how often it is checked. */
 const END = { forMs: 600_000, everyMs: 1_000 };
 
 /**
- * Tries again and again what a stage of before a reset stands in the way of: it goes on although its run does not.
+ * Repeats an attempt that a stage from before a reset blocks: the stage goes on although its run does not.
  *
  * @param attempt resolves to undefined while the stage is there
  * @returns undefined when it has not ended within ten minutes
@@ -22,8 +22,8 @@ export async function onceEarlierStageHasEnded<T>(
 }
 
 /**
- * Ends stages of before a reset which this run has not come to: nothing may act after the last word. One that this run
- * has come to has been waited for. Does nothing in a run that was not reset.
+ * Ends stages from before a reset that this run has not reached: nothing may act after the run has ended. A stage that
+ * it has reached has been waited for. Does nothing in a run that was not reset.
  */
 export async function endEarlierStages(workflowIds: readonly string[]): Promise<void> {
   const { runId, originalExecutionRunId } = workflowInfo();
@@ -39,7 +39,7 @@ async function end(workflowId: string): Promise<void> {
     // It has ended, or never was.
     return;
   }
-  // Then it refuses a look too, which changes nothing.
+  // A stage that has ended refuses this signal, which changes nothing in one that runs.
   await onceEarlierStageHasEnded(() =>
     handle.signal(lookSignal).then(
       () => undefined,

@@ -47,7 +47,7 @@ export async function drPlanExecution(input: RunInput): Promise<RunResult> {
   let phase: RunProgress['phase'] = 'Running';
   let cancelRequest: CancelRecord | undefined;
   let order = 0;
-  /** The message says what an ended stage is waited for. */
+  /** The message shows what settling an ended stage waits for. */
   let isTold = false;
 
   return CancellationScope.nonCancellable(async () => {
@@ -169,13 +169,13 @@ export async function drPlanExecution(input: RunInput): Promise<RunResult> {
   });
 }
 
-/** A stage that is to be undone comes with its undo, and in `undoStatuses` by name only. */
+/** The status of a stage to undo comes with its undo; `undoStatuses` has only its name. */
 function initialStages({ stages, undo, undoStatuses }: RunInput): StageStatus[] {
   const planned = new Map(undo.map((stage) => [stage.index, stage.status]));
   return undoStatuses?.map((status, index) => planned.get(index) ?? status) ?? stages.map(pendingStage);
 }
 
-/** What the run is there for, from its first task to the phase that it ends in. */
+/** The work of the run, from its first task to the phase that it ends in. */
 async function carryOut(context: RunContext, startTime: string): Promise<Verdict> {
   const { input, stages } = context;
   if (Date.now() > Date.parse(input.startDeadline)) {

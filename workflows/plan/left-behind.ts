@@ -4,7 +4,9 @@ import type { ActionOutcome, ActionTask, RunBounds, RunIdentity, Settled } from 
 import { bridgeActivities } from './mirror.js';
 import { HEARTBEAT_TIMEOUT_MS, settleTask } from './options.js';
 
-/** By then an attempt that is under way somewhere has heard that nobody waits for it, or has lost touch and given up. */
+/**
+ * By then an attempt that still runs somewhere has learned that nobody waits for it, or has lost contact and given up.
+ */
 const LAST_ATTEMPT_MS = HEARTBEAT_TIMEOUT_MS + 2_000;
 /** Between two looks at a nested plan that is being ended. */
 const LOOK = { leastMs: 1_000, mostMs: 30_000 };
@@ -32,7 +34,7 @@ export function settleLeft(
   });
 }
 
-/** Of what an action did in one cluster status tells with the action as a whole. */
+/** Nothing for a part in one cluster: status covers it with the action as a whole. */
 const settledOf = ({ at }: ActionTask, outcome: ActionOutcome | undefined): Settled[] =>
   outcome === undefined || at.cluster !== undefined
     ? []
@@ -42,7 +44,7 @@ async function settle(task: ActionTask, bounds: RunBounds): Promise<ActionOutcom
   try {
     return whole(await settleTask(task, bounds, 'stageEnded'));
   } catch (error) {
-    // It stays what it is taken for without this: interrupted, of unknown effect.
+    // Without an outcome, status keeps the action as interrupted, of unknown effect.
     if (error instanceof ActivityFailure) return undefined;
     throw error;
   }

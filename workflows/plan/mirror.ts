@@ -9,7 +9,7 @@ export type MirrorContent = Omit<MirrorUpdate, 'run' | 'from' | 'sequence'>;
 export interface Mirror {
   /** Says that there is something new. */
   touch: () => void;
-  /** Sends at once, and waits: only for what must be there before the run goes on. */
+  /** Sends at once and waits: only for what must be in status before the run goes on. */
   flush: (content: MirrorContent) => Promise<void>;
   /** Stops sending. A step under way is left to end by itself. */
   close: () => void;
@@ -17,7 +17,7 @@ export interface Mirror {
   nextSequence: () => number;
   /** The options as the bridge has them now, for workflows that are started from here. */
   options: () => MirrorOptions;
-  /** Takes over what the bridge has asked a workflow for that was started from here. */
+  /** Takes over the pace that the bridge has asked of a workflow started from here. */
   follow: (pace: MirrorPace) => void;
 }
 
@@ -44,8 +44,8 @@ export interface MirrorSetup {
 }
 
 /**
- * Starts mirroring. Must be called inside a non-cancellable scope: progress is told most of all while a run is being
- * cancelled.
+ * Starts mirroring. Must be called inside a non-cancellable scope: progress must be shown above all while a run is
+ * being cancelled.
  *
  * A change waits `debounceMs`, so that changes that come together share a step; the first one waits until `beginMs`, so
  * that a stage which is over by then costs no step of its own; steps are at least `intervalMs` apart. A step is never

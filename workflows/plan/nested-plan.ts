@@ -16,7 +16,7 @@ import type { Series } from './series.js';
 
 /** Looks become rarer with time, so that a run of many days stays below the limits of a history. */
 const LOOK = { leastMs: 2_000, mostMs: 900_000 };
-/** The same while an end is waited for. */
+/** Pauses between looks once the nested plan has been asked to end. */
 const LOOK_AT_STOP = { leastMs: 1_000, mostMs: 60_000 };
 
 type Stop = 'Cancelled' | 'Timeout';
@@ -82,7 +82,7 @@ export async function carryOutPlan(
           }),
         );
       } catch (error) {
-        // Nobody had answered yet when the stop came: now it is part of the question.
+        // The stop came before this look was answered: the next look carries it.
         if (isCancellation(error) && asked !== state.stop) continue;
         if (!(error instanceof ActivityFailure)) throw error;
         clock.cancel();
@@ -109,8 +109,8 @@ export async function carryOutPlan(
 }
 
 /**
- * An inverse is no attempt of the action: a plan that was given a minute may still take the time of any undo to be undone.
- * One without a time takes as long as it takes either way.
+ * An inverse is no attempt of the action: undoing a plan with a timeout of one minute may still take as long as any
+ * undo. A plan without a timeout has no limit either way.
  */
 function timeOf(
   { input, task, bounds }: Series,

@@ -8,10 +8,10 @@ import type { AttemptNote } from './contract.js';
 export const noteSignal = defineSignal<[AttemptNote]>(SIGNALS.note);
 
 /**
- * Lays what workers say of running actions into the status of a stage, or of its rollback. A note that comes after the
- * action has ended is old, and one that cannot be read is nobody's.
+ * Writes what workers say of running actions into the status of a stage, or of its rollback. Ignores a note that comes
+ * after its action has ended, and one that cannot be read.
  *
- * @param changed told which action changed
+ * @param changed called with the action that changed
  */
 export function listenForNotes(status: StageStatus, changed: (at: ActionAddress) => void): void {
   setHandler(noteSignal, (note: Partial<AttemptNote> | undefined) => {
@@ -29,7 +29,7 @@ export function listenForNotes(status: StageStatus, changed: (at: ActionAddress)
 /** The run shows what workers say while they settle what an ended stage has left; runs begun before 0.2 show none of it. */
 const RUN_TELLS = 'run-tells-notes';
 
-/** Lays what workers say to a run, which has no actions of its own, into its message. */
+/** Shows what workers say to a run in the run's message, as it has no actions of its own. */
 export function listenForRunNotes(say: (message: string) => void): void {
   setHandler(noteSignal, (note: Partial<AttemptNote> | undefined) => {
     if (typeof note?.message === 'string' && patched(RUN_TELLS)) say(note.message);

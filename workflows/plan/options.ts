@@ -12,7 +12,7 @@ import type {
 
 /** Time that the server grants an attempt beyond its own timeout: the attempt ends itself, so that outputs survive. */
 export const SERVER_GRACE_MS = 30_000;
-/** An attempt that says nothing for so long is lost. */
+/** An attempt that gives no sign of life for this long is lost. */
 export const HEARTBEAT_TIMEOUT_MS = 8_000;
 /**
  * Attempts that may be lost (worker killed, machine gone) on top of those that the retry policy grants. The activity
@@ -24,8 +24,8 @@ export const LOST_ATTEMPTS = 50;
 const WAIT_HEARTBEAT_TIMEOUT_MS = 30_000;
 
 /**
- * Activities of one action: its timeouts, its retries, its name in the Web UI. An attempt that fails names the wait of
- * the action's retry policy itself; what stands here is for attempts that were lost, which need not wait that long.
+ * Activities of one action: its timeouts, its retries, its name in the Web UI. A failed attempt itself sets the wait
+ * that the action's retry policy gives; the interval here is for lost attempts, which need not wait that long.
  *
  * @param options.scheduleToCloseMs bound on all attempts
  * @param options.letsGo whether a cancel does not wait for the attempt to end: for a wait, which has nothing to settle
@@ -55,7 +55,7 @@ export function actionActivities(
   });
 }
 
-/** Waits never keep an action from running, nor actions an undo. */
+/** Waits never hold up an action, and actions never hold up an undo. */
 function queueOf({ run, type, direction }: ActionTask): string {
   const queues = taskQueues(run.cluster);
   if (type === 'Wait') return queues.waits;
@@ -98,8 +98,8 @@ export const withStop = (task: ActionTask, bounds: RunBounds): ActionTask =>
     : task;
 
 /**
- * Settles a task. A Job's pods may take longer to go than any number of attempts that one could name: the activity ends
- * that series itself.
+ * Settles a task. A Job's pods may take longer to go than any fixed number of attempts: the activity ends that series
+ * itself.
  *
  * @param because why, as messages say it
  */

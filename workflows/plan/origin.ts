@@ -7,10 +7,10 @@ import { digestText } from './run-digest.js';
 const NOT_SEALED = 'NotSealed';
 
 /**
- * Ends a run at once that is not the one it says it is: of another workflow id, or with an input that was changed. What it
- * says is sealed, and every activity verifies that; here it is compared with what Temporal has started.
+ * Ends a run at once that is not the one it claims to be: its workflow id is another, or its input was changed. Its
+ * claim is sealed, and every activity verifies the seal; here the claim is compared with what Temporal has started.
  *
- * @throws ApplicationFailure `NotSealed`. Runs that were begun by a release without seals say nothing, and pass
+ * @throws ApplicationFailure `NotSealed`. Runs that a release without seals began claim nothing, and pass
  */
 export function checkRunOrigin(input: RunInput): void {
   const { workflowId, inputDigest } = input.run;
@@ -23,8 +23,8 @@ export function checkRunOrigin(input: RunInput): void {
 }
 
 /**
- * Ends a stage, or its rollback, at once whose parent is not the run that it says it is part of: somebody else has started
- * it.
+ * Ends a stage, or its rollback, at once if its parent is not the run that it claims to be part of: somebody else has
+ * started it.
  *
  * @param idOf the workflow id that it has as a child of its run
  * @throws ApplicationFailure `NotSealed`

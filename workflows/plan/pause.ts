@@ -6,7 +6,7 @@ import { SIGNALS } from './contract.js';
 import type { MirrorUpdate, Resolution, RunBounds } from './contract.js';
 import { isMeantSkip } from './workflow-runner.js';
 
-/** A person's word on what is paused. */
+/** A person's decision about what is paused. */
 export const retrySignal = defineSignal<[Resolution?]>(SIGNALS.retry);
 export const skipSignal = defineSignal<[Resolution?]>(SIGNALS.skip);
 export const abortSignal = defineSignal<[Resolution?]>(SIGNALS.abort);
@@ -41,7 +41,7 @@ export interface Pauses {
 /** Listens for decisions. One decision is for everything in the stage that waits when it comes. */
 export function createPauses(setup: PauseSetup): Pauses {
   const waiting = new Map<WorkflowExecutionStatus, { message: string; ruling?: Ruling }>();
-  // Counts pauses and reminders: each is told once.
+  // Counts pauses and reminders, so that each is reported once.
   let reminder = 0;
   const rule = (kind: Ruling['kind']) => (resolution?: Resolution) => {
     for (const entry of waiting.values()) entry.ruling ??= { kind, resolution: resolution ?? {} };
@@ -65,7 +65,7 @@ export function createPauses(setup: PauseSetup): Pauses {
       while (!decided()) {
         reminder += 1;
         setup.touch();
-        // Every reminder is part of the history; after these the status alone says it.
+        // Every reminder adds to the history; after this many, only status shows the pause.
         if (reminder >= MOST_REMINDERS && patched(REMINDERS_BOUNDED)) await condition(decided);
         else await condition(decided, setup.bounds.pauseReminderMs, { summary: 'waits for a decision' });
       }

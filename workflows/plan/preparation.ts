@@ -3,11 +3,11 @@ import type { ActionOutcome, ActionTask, NotBegun } from './contract.js';
 import { innermost } from './failure.js';
 
 /**
- * Asks an activity for what has to be there before an effect: that, or how the action ends without having begun.
+ * Asks an activity for what an effect needs beforehand. Returns it, or how the action ends without having begun.
  *
- * @param words.cancelled what is said when a cancel came first
- * @param words.reason reason of an action for which it could not be had
- * @param words.problem what could not be had; the cause is put behind it
+ * @param words.cancelled message when a cancel came first
+ * @param words.reason reason of the action when it could not be obtained
+ * @param words.problem message when it could not be obtained; the cause is appended
  */
 export async function prepareEffect<T extends { kind: string }>(
   { round }: Pick<ActionTask, 'round'>,

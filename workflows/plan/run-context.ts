@@ -23,11 +23,11 @@ export interface RunContext {
   /** Cancelled only by a cancel with `force`: the rollback inside a run. */
   rollback: CancellationScope;
   isCancelled: () => boolean;
-  /** What workers vouch for of the stages that have ended, by index: a rollback inside the run goes by it. */
+  /** The workers' vouchers for stages that have ended, by index: a rollback inside the run relies on them. */
   vouchers: Map<number, StageVouchers>;
   /** Next rank in the order of completion. */
   nextOrder: () => number;
-  /** Says in one line what the run is at. */
+  /** Shows in one line what the run is doing. */
   announce: (message: string | undefined) => void;
   /**
    * Takes a stage's last word over. `interrupted`: its own detail is lost, status keeps what it shows and closes it;
@@ -64,7 +64,7 @@ export interface ChildRequest {
   input: StageRunInput | StageRollbackInput;
 }
 
-/** What a run came to, before it is told. */
+/** What a run came to, before it is written to status. */
 export interface Verdict {
   phase: RunResult['phase'];
   reason: string;

@@ -1,6 +1,6 @@
 /**
- * What the seals of a run cover, and how a task is told from a forged one (architecture, §7): the same for whoever seals
- * and whoever verifies. Keys are no matter of this file, and it is no part of workflow code.
+ * What the seals of a run cover, and how a genuine task is told from a forged one (architecture, §7): the same for
+ * whoever seals and whoever verifies. This file knows no keys, and it is no part of workflow code.
  */
 import type { ApprovalAnswer } from '../../api/plan/actions/approval.js';
 import { rollbackOf } from '../../api/plan/actions/action-defaults.js';
@@ -12,7 +12,7 @@ import type { EffectTrace } from '../../api/plan/undo/undo.js';
 import { rollbackWorkflowId, stageWorkflowId } from './contract.js';
 import type { ActionTask, CleanupTask, ClusterTarget, RunIdentity } from './contract.js';
 
-/** The place of an action, whatever cluster. */
+/** The place of an action, without its cluster. */
 const placeOf = ({ stage, workflow, action }: ActionAddress): ActionAddress => ({ stage, workflow, action });
 
 /** What the seal of a run covers: all that its identity says. */
@@ -55,7 +55,8 @@ export const sealedAnswer = (uid: string, { seal: _, ...answer }: ApprovalAnswer
 });
 
 /**
- * What the seal of an effect covers. Nested executions are none of it: whoever undoes one knows it by its owner and key.
+ * What the seal of an effect covers. It does not cover nested executions: whoever undoes one recognises it by its owner
+ * and key.
  */
 export const sealedEffect = ({
   uid,
@@ -80,16 +81,16 @@ export type SealCheck = (
 /** Whether anybody vouches for what is to be done. */
 export type Vouched =
   | { kind: 'vouched' }
-  /** The run has no seal at all: it was begun by a release without, or by nobody. */
+  /** The run has no seal at all: a release without seals began it, or somebody has made it up. */
   | { kind: 'unsealed' }
   | { kind: 'unknownKey'; keyId: string }
-  /** Final. `what` nobody vouches for, as it follows "nobody vouches for". */
+  /** Final. `what` completes the sentence "nobody vouches for …". */
   | { kind: 'refused'; what: string };
 
 const VOUCHED: Vouched = { kind: 'vouched' };
 const refused = (what: string): Vouched => ({ kind: 'refused', what });
 
-/** The workflows of a run in which something is done about a stage. */
+/** The workflows of a run that may act on a stage. */
 const workflowsOf = (runId: string, stage: number): string[] => [
   runId,
   stageWorkflowId(runId, stage),
@@ -99,7 +100,7 @@ const workflowsOf = (runId: string, stage: number): string[] => [
 /**
  * Whether a run is vouched for, and speaks from one of its own workflows.
  *
- * @param caller workflow id of the activity, as Temporal states it; undefined of one that no workflow has scheduled
+ * @param caller workflow id of the activity, as Temporal states it; undefined where no workflow has scheduled it
  * @param speakers how a workflow may speak: as the stage of this index, or else as the run itself
  */
 export async function checkRun(
@@ -127,11 +128,11 @@ interface Claim {
 }
 
 /**
- * Whether everything that a task is carried out by is vouched for: the run, the workflow that asks, the body where it is
- * sent along, the step of a revert, the cluster, and what an undo inside the run goes by. A body that is read from the
- * snapshot is covered by its digest, which is the run's.
+ * Whether everything that a task relies on is vouched for: the run, the workflow that asks, the body where it is sent
+ * along, the step of a revert, the cluster, and what an undo inside the run relies on. A body read from the snapshot is
+ * covered by the snapshot's digest, which is part of the run's identity.
  *
- * Not covered are times and retries, which are Temporal's to grant, and the values that actions hand on to each other.
+ * Times and retries, which are Temporal's to grant, and the values that actions pass to each other are not covered.
  */
 export async function checkTask(
   task: ActionTask,
@@ -142,7 +143,7 @@ export async function checkTask(
   const verdict = await checkRun(run, { caller, stage: at.stage }, check);
   if (verdict.kind !== 'vouched') return verdict;
   const isUndo = task.direction === 'undo';
-  // What somebody has made up need not be of the type.
+  // A forged task need not match its type.
   if (!isUndo && task.direction !== 'forward') return refused('where the task leads');
   if (isUndo && run.operation === 'Execute' && run.rollsBack !== true)
     return refused('an undo in a run that does not roll back');
@@ -162,7 +163,7 @@ function claimsOf(task: ActionTask | CleanupTask): Claim[] {
   const { uid } = run;
   const claims: Claim[] = [];
   if (body !== undefined) {
-    // A run that rolls back undoes by what it was given to be done.
+    // A rollback inside a run uses the bodies that the run was given to execute.
     const given = run.operation === 'Execute' ? 'forward' : direction;
     const value = sealedBody({ uid, at, direction: given, body });
     claims.push({ purpose: 'body', what: 'what the action does', value, seal: seals.body });
@@ -188,7 +189,7 @@ function claimsOf(task: ActionTask | CleanupTask): Claim[] {
   return claims;
 }
 
-/** Whether workers vouch for all that an undo inside the run goes by. */
+/** Whether workers vouch for all that an undo inside the run relies on. */
 async function checkEffects({ run, at, forward, seals }: ActionTask, check: SealCheck): Promise<Vouched> {
   const claimed = traceOf(forward?.outputs) ?? {};
   const vouched = new Set<string>();
@@ -209,8 +210,8 @@ const marksOf = ({ jobRef, created = [], priorRef }: EffectTrace): string[] =>
   ].map(canonicalJson);
 
 /**
- * Whether a task is about the action that it carries: names and types decide who carries it out, and what it is known by.
- * To be asked once the body is there, which may come from the snapshot.
+ * Whether the name and type of a task are those of its action: they decide who carries it out, and how it is found
+ * again. Call this once the body is known, which may come from the snapshot.
  */
 export function checkAction({ name, type, direction }: ActionTask, { action }: ActionBody): Vouched {
   const rollback = direction === 'undo' ? rollbackOf(action) : undefined;

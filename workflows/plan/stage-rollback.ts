@@ -29,7 +29,7 @@ export async function drStageRollback(input: StageRollbackInput): Promise<StageR
   checkChildOrigin(input.run, (runId) => rollbackWorkflowId(runId, undo.index));
   const { status } = undo;
   const changes = followChanges(undo.index, status);
-  // A rollback inside a failed run is not shown: the stage's status there tells how the run went forward.
+  // A rollback inside a failed run is not shown: the stage's status there shows how the run went forward.
   const shown = input.run.operation === 'Revert';
   const root = CancellationScope.current();
   return CancellationScope.nonCancellable(async () => {
@@ -201,7 +201,7 @@ function undoStep(input: StageRollbackInput, step: UndoStep, shown: Shown): Prom
     : executeAction({ input: rule, task, bounds, totalMs, ...hooks });
 }
 
-/** Of a revert the bridge vouches for each step; inside a run that rolls back the workers that did what is undone. */
+/** In a revert, the bridge vouches for each step; in a run that rolls back, the workers that did what is undone. */
 function sealsOfStep(step: UndoStep, vouchers: Vouchers, at: ActionAddress): TaskSeals {
   const { bodySeal } = step.input;
   const seal = at.cluster === undefined ? step.seal : step.partSeals?.[at.cluster];
@@ -222,7 +222,7 @@ async function runHook(
   const { bounds } = input;
   const part = taskPart(action);
   const task: ActionTask = {
-    // Activities tell by the workflow that asks that its mode is Rollback.
+    // Activities see from the calling workflow that the mode is Rollback.
     run: input.run.seal === undefined ? { ...input.run, mode: 'Rollback' } : input.run,
     at,
     direction: 'forward',

@@ -254,7 +254,7 @@ function closeStageStatus(status: StageStatus, cancelled: boolean): void {
 const isCut = (workflow: WorkflowExecutionStatus): boolean =>
   workflow.reason === 'Cancelled' || (workflow.phase === 'Skipped' && !isMeantSkip(workflow.reason));
 
-/** Whether a cancel took anything away: one that comes after the last action changes nothing. */
+/** Whether a cancel cut anything short: one that comes after the last action changes nothing. */
 const wasCut = (status: StageStatus): boolean =>
   status.reason === 'Cancelled' ||
   (status.workflowExecutions ?? []).some(

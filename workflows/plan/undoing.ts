@@ -103,7 +103,7 @@ export async function revert(context: RunContext): Promise<Verdict> {
 export async function rollBack(context: RunContext): Promise<Pick<Verdict, 'rolledBack' | 'undone'>> {
   context.announce('rolling back');
   const plan = planUndo({ stages: context.input.stages, statuses: context.stages, undone: [] });
-  // What such a stage did is in its own history and in status, not here: a Revert can undo it.
+  // What a terminated stage did is in its own history and in status, not here: a Revert can undo it.
   const unknown = context.stages.filter((stage) => stage.reason === 'StageTerminated');
   const ended: { index: number; status: StageStatus }[] = [];
   const { failed, left } = await undoStages(context, plan, context.rollback, ({ index }, status) =>

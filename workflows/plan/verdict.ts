@@ -44,7 +44,7 @@ export function judge(
   };
 }
 
-/** Whether a cancel took something away: one that comes after the last action changes nothing. */
+/** Whether a cancel cut the stage short: one that comes after the last action changes nothing. */
 const isCut = (stage: StageStatus): boolean =>
   stage.reason === 'Cancelled' ||
   (stage.workflowExecutions ?? []).some(

@@ -2,7 +2,7 @@ import type { ActionAddress } from '../../api/plan/snapshot/run.js';
 import { traceOf } from '../../api/plan/undo/undo.js';
 import type { ActionOutcome, ClusterTarget, StageVouchers, TaskSeals } from './contract.js';
 
-/** What workers vouch for of what a stage has done: its clusters, and what a rollback inside the run goes by. */
+/** What workers vouch for in a stage: its clusters, and what a rollback inside the run relies on. */
 export interface Vouchers {
   /** Keeps the seals of the clusters of an action. */
   found(at: ActionAddress, clusters: readonly ClusterTarget[]): void;
@@ -10,7 +10,7 @@ export interface Vouchers {
   ended(at: ActionAddress, outcome: ActionOutcome): void;
   /** Seal of the cluster of a part. */
   clusterSeal(at: ActionAddress): string | undefined;
-  /** What an undo inside the run needs of all that. */
+  /** The seals that an undo inside the run needs. */
   undoSeals(at: ActionAddress): Pick<TaskSeals, 'cluster' | 'effects'>;
   /** Everything, to be handed on; undefined when there is nothing. */
   all(): StageVouchers | undefined;

@@ -26,7 +26,7 @@ export interface WorkflowRunner {
   approvals: Approvals;
   nudges: Nudges;
   vouchers: Vouchers;
-  /** How many more actions the run may come to by clusters that are found out. */
+  /** How many more actions the clusters yet to be found may add to the run. */
   clustersLeft: () => number;
   /** Next rank in the stage's order of completion. */
   nextOrder: () => number;
@@ -145,8 +145,8 @@ export async function runActions(runner: WorkflowRunner): Promise<void> {
 }
 
 /**
- * The actions per cluster that are carried out together with this one, in list order those that follow it and do not
- * read what it puts out. Empty when it is carried out once for all clusters.
+ * The actions per cluster that are carried out together: this one and, in list order, those after it that read nothing
+ * of the batch. Empty when this one is carried out once for all clusters.
  */
 function batchFrom({ input, status }: WorkflowRunner, index: number, graph: boolean): number[] {
   const batch: number[] = [];
@@ -156,7 +156,7 @@ function batchFrom({ input, status }: WorkflowRunner, index: number, graph: bool
     const own = status.actionStatuses?.[next];
     if (own?.phase === 'Skipped' && isMeantSkip(own.reason)) continue;
     if (action?.perCluster === undefined || own?.phase !== 'Pending') break;
-    // Hooks come all before what they are hooks of, or all after it.
+    // A batch does not mix hooks with other actions: each group waits for all clusters of the one before.
     if (rankOf(action) !== rankOf(input.actions[index] ?? action)) break;
     if (readsAny(action, names)) break;
     batch.push(next);

@@ -1,7 +1,7 @@
 /**
- * What Descriptions say, checked in the clusters themselves. A Description says Success as soon as its objects are
- * accepted, keeps saying it while a change is on its way, and nobody repairs what is changed there later; so whether an
- * application runs is to be seen in its cluster only.
+ * What Descriptions say, checked in the clusters themselves. A Description reports Success as soon as its objects are
+ * accepted and while a change is on its way, and nobody repairs what is later changed in the cluster; so only the
+ * cluster shows whether an application runs.
  */
 import { isObject } from '../../../api/core/json.js';
 import type { KubeClient } from '../../../kube/client.js';
@@ -173,8 +173,8 @@ async function inspect(
 }
 
 /**
- * What is still there of objects that Clusternet has removed from a cluster, by its own word; undefined when the cluster
- * cannot be looked into. Objects that another Description has deployed since do not count.
+ * Objects that are still in a cluster although Clusternet says it removed them; undefined when the cluster cannot be
+ * looked into. Objects that another Description has deployed since do not count.
  */
 export async function leftBehind(
   attempt: Attempt,
@@ -206,7 +206,7 @@ const OWNED_BY = 'apps.clusternet.io/owned-by-description';
 
 async function isDeployedAnew({ kube, signal }: Attempt, live: KubeObject): Promise<boolean> {
   const owner = live.metadata.annotations?.[OWNED_BY];
-  // What never came from Clusternet was not what it removed.
+  // An object that never came from Clusternet is not one that it removed.
   if (owner === undefined) return true;
   const dot = owner.indexOf('.');
   const key = {

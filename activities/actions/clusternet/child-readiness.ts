@@ -35,7 +35,7 @@ export function readinessOf(object: KubeObject): ObjectReadiness {
 }
 
 interface Rule {
-  /** Whether its controller writes observedGeneration, so that none means that nobody has looked yet. */
+  /** Whether its controller writes observedGeneration, so that a missing one means that it has not looked yet. */
   observes?: boolean;
   judge(spec: Record<string, unknown>, status: Record<string, unknown>): ObjectReadiness;
 }

@@ -27,7 +27,7 @@ export function createGlobalizationHandler(options: Partial<ObjectHandlerOptions
       async doubts({ spec }, { kube, signal }) {
         const affinity = isObject(spec) ? spec.clusterAffinity : undefined;
         if (affinity === undefined || affinity === null) return undefined;
-        // Who may not look at clusters may still write Globalizations; this is no more than a hint.
+        // An account that may not list clusters may still write Globalizations; this is only a hint.
         const clusters = await listClusters(kube, signal).catch(() => undefined);
         const matches = clusters?.some(({ metadata }) => {
           const selection = evaluateSelector(affinity, metadata.labels ?? {});

@@ -19,7 +19,7 @@ import { operationOf } from '../objects/operations.js';
 const NEEDED = ['repo', 'chart', 'targetNamespace'] as const;
 /** An attempt ends this long before its deadline, so that it can still say what it waited for. */
 const MARGIN_MS = 1500;
-/** A phase that was there before a change counts only when it has stood for so long after it. */
+/** A phase that an existing chart had before a change counts only once nothing has changed for this long. */
 const QUIET_MS = 2000;
 const RECHECK_MS = 500;
 
@@ -29,10 +29,10 @@ interface Plan extends ObjectPlan {
 }
 
 /**
- * HelmChart actions: charts that Subscriptions deploy (the original's HelmChartAction). With `waitReady` an action waits
- * until Clusternet has found the chart in its repository: of one that is not found nothing is deployed, with no more
- * than an Event to tell. Clusternet keeps a chart that is deleted while a Subscription still names it; such a delete
- * fails in bounded time, and says so.
+ * HelmChart actions: charts that Subscriptions deploy (the original's HelmChartAction). With `waitReady` an action
+ * waits until Clusternet has found the chart in its repository: one that is not found is not deployed, and only an
+ * Event says so. Clusternet keeps a deleted chart while a Subscription still names it; the delete then fails in bounded
+ * time, and says why.
  */
 export function createHelmChartHandler(options: Partial<ObjectHandlerOptions> = {}): Handler {
   const bounds = { finalizerWaitMs: options.finalizerWaitMs ?? FINALIZER_WAIT_MS };

@@ -26,7 +26,7 @@ export function createLocalizationHandler(options: Partial<ObjectHandlerOptions>
       async doubts({ metadata: { namespace = '' } }, { kube }) {
         const clusters = await kube
           .list({ apiVersion: CLUSTERS, kind: 'ManagedCluster' }, { namespace, limit: 1 })
-          // Who may not look at clusters may still write Localizations; this is no more than a hint.
+          // An account that may not list clusters may still write Localizations; this is only a hint.
           .catch(() => undefined);
         return clusters?.items.length === 0
           ? `no ManagedCluster is in namespace ${namespace}, so it changes nothing; a Localization belongs into the namespace of its cluster`

@@ -6,7 +6,7 @@ import { readOverrideSources } from '../../../kube/override-sources.js';
 import type { Attempt } from '../../core/handler.js';
 import type { Refusal } from '../../core/refusal.js';
 
-/** What was found: a reason not to write it, or doubts to tell. */
+/** What was found: a reason not to write the object, or doubts to report. */
 export type OverrideEffect = { ok: true; notes: string[] } | ({ ok: false } & Refusal);
 
 /**
@@ -35,7 +35,7 @@ export async function judgeOverrides(
     };
   } catch (error) {
     if (signal.aborted || !(error instanceof KubeError)) throw error;
-    // Who may write Localizations need not be allowed to read all this.
+    // An account that may write Localizations need not be allowed to read all this.
     return {
       ok: true,
       notes: [`whether its overrides have an effect could not be checked: ${error.message}`],

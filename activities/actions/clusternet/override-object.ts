@@ -208,7 +208,7 @@ async function doubts(
   return override.doubts(object, attempt);
 }
 
-/** Clusternet upgrades a release with the values that it has, so that what an override has given is never taken back. */
+/** Clusternet upgrades a release on top of its present values, so that those an override gave are never removed. */
 function keptValues({ kind, spec }: KubeObject): string | undefined {
   const { feed, overrides } = isObject(spec) ? spec : {};
   if (!isObject(feed) || feed.kind !== 'HelmChart' || !Array.isArray(overrides)) return undefined;

@@ -13,8 +13,8 @@ const SHAPES: Record<string, 'operations' | 'map'> = {
 const PATCH_OPERATIONS = ['add', 'remove', 'replace', 'move', 'copy', 'test'];
 
 /**
- * Checks rendered overrides of a Localization: one that cannot be read fails the whole deployment to its cluster, with
- * no more than an Event to tell (so it is refused before it is sent).
+ * Checks rendered overrides of a Localization: one that cannot be read fails the whole deployment to its cluster, and
+ * only an Event says so (therefore it is refused before it is sent).
  *
  * @param feedKind kind of the source that is changed, where it is known
  */
@@ -37,7 +37,7 @@ function problemOf(override: unknown, feedKind: string | undefined): string | un
   if (shape === undefined) {
     return `type ${JSON.stringify(type)} is not known; allowed are ${Object.keys(SHAPES).join(', ')}`;
   }
-  // The other way round it is taken: Clusternet merges the map of a Helm override into any object.
+  // The reverse is accepted: Clusternet merges the map of a Helm override into any object.
   if (feedKind === 'HelmChart' && type !== 'Helm') {
     return `type ${String(type)} has no effect on a HelmChart; use Helm`;
   }

@@ -1,7 +1,7 @@
 /**
  * Subscriptions per cluster: instead of one Subscription for all clusters an action writes one for each of them (the
- * original's `clusterExecutionMode: PerCluster`). To what carries a Subscription out each of these is one like any
- * other, with a name and a subscriber of its own.
+ * original's `clusterExecutionMode: PerCluster`). To the code that carries out Subscriptions, each of them is one like
+ * any other, with its own name and subscriber.
  */
 import { ANNOTATIONS, LABELS } from '../../../api/core/group.js';
 import { isObject } from '../../../api/core/json.js';
@@ -43,7 +43,9 @@ export function perCluster(handler: ObjectHandler): Handler {
 
 const isPart = ({ task }: Attempt): boolean => task.at.cluster !== undefined;
 
-/** The attempt at the Subscription of one cluster. Values are not filled in here, so that it happens once. */
+/**
+ * The attempt at the Subscription of one cluster. Placeholders are not filled in here, so that this happens only once.
+ */
 function partOf(attempt: Attempt): Attempt {
   const { action, scope, task } = attempt;
   const { cluster } = task.at;
@@ -70,7 +72,7 @@ function childOf(
   child: { name: string; clusterId: string; operation: string },
 ): SubscriptionAction {
   const { operation, name: _, namespace, spec, ...flat } = block;
-  // Written twice, it is refused by whoever carries it out.
+  // A spec written in both forms is refused where it is carried out.
   if (spec !== undefined && Object.values(flat).some((value) => value !== undefined)) {
     return { ...block, name: child.name };
   }
@@ -214,7 +216,7 @@ async function runPart(attempt: Attempt, handler: Handler): Promise<AttemptResul
       isGone = found === true;
       if (isGone) lost.abort('cluster gone');
     },
-    // Who cannot watch clusters waits until the time is up.
+    // Where clusters cannot be watched, the wait lasts until the time is up.
     () => undefined,
   );
   try {

@@ -40,7 +40,7 @@ export type Waited =
   /** The time is up. */
   | { kind: 'waiting'; for: string; failure?: string };
 
-/** A change that Clusternet makes in a Description that was there before needs this long, unless it fails, to show. */
+/** Time that a change by Clusternet to an existing Description needs to show, unless it fails. */
 const QUIET_MS = 2000;
 const RECHECK_MS = 500;
 
@@ -224,7 +224,7 @@ function holds(description: KubeObject, feed: Feed): boolean {
   });
 }
 
-/** The real API stores base64; an object that is stored as it is is taken too. */
+/** The real API stores base64; an object stored in plain form is accepted too. */
 function decode(item: unknown): unknown {
   if (typeof item !== 'string') return item;
   try {

@@ -38,7 +38,7 @@ export interface Removal {
  * Finds clusters that cannot confirm a removal. Clusternet unbinds a cluster by itself as soon as it is not Ready, so a
  * cluster that was chosen and is out of reach counts although it is bound no longer.
  *
- * @param look whether Clusternet has been told to remove, so that it is waited for and clusters in reach are looked into
+ * @param look whether Clusternet has been told to remove: then it is waited for, and clusters in reach are looked into
  * @returns undefined when nothing is in doubt
  */
 export async function findUnconfirmedStops(
@@ -88,7 +88,7 @@ export async function findUnconfirmedStops(
   };
 }
 
-/** What is still there of it: in the cluster, where it can be looked into, and on Clusternet's own list. */
+/** What remains of a removal: in the cluster, where it can be looked into, and in Clusternet's own records. */
 interface Remains {
   left: string[];
   /** A Description that Clusternet has not finished with. */
@@ -103,7 +103,7 @@ async function waitUntilStopped(
 ): Promise<Remains> {
   const end = Math.min(Date.now() + LOOK_MS, attempt.deadline - MARGIN_MS);
   for (;;) {
-    // As long as there is one nothing is confirmed, whatever the cluster shows.
+    // While Clusternet has not finished with a Description, nothing is confirmed, whatever the cluster shows.
     const pending = uid === undefined ? undefined : await pendingRemoval(attempt, cluster, uid);
     const left =
       pending !== undefined || keys.length === 0 ? [] : ((await leftBehind(attempt, cluster, keys)) ?? []);
@@ -115,8 +115,8 @@ async function waitUntilStopped(
 }
 
 /**
- * Clusternet lets a Subscription and its Bases go before it has removed anything from the clusters. Its Descriptions stay
- * until then.
+ * Clusternet releases a Subscription and its Bases before it has removed anything from the clusters. The Descriptions
+ * stay until that is done.
  */
 async function pendingRemoval(
   { kube, signal }: Attempt,
@@ -131,7 +131,7 @@ async function pendingRemoval(
     return items[0]?.metadata.name;
   } catch (error) {
     if (signal.aborted || !(error instanceof KubeError)) throw error;
-    // Who may change Subscriptions need not be allowed to read Descriptions.
+    // An account that may change Subscriptions need not be allowed to read Descriptions.
     return undefined;
   }
 }

@@ -9,8 +9,8 @@ import type { Refusal } from '../../core/refusal.js';
 export type Targets = { ok: true; matched: ManagedCluster[]; warning?: string } | ({ ok: false } & Refusal);
 
 /**
- * Finds the clusters that subscribers choose. None, or none that is known, is refused: Clusternet binds an empty match
- * all the same and so removes everything everywhere (plan semantics, §3 Subscription).
+ * Finds the clusters that subscribers choose. Choosing none, or none that is known, is refused: Clusternet acts on an
+ * empty match too, and so removes everything everywhere (plan semantics, §3 Subscription).
  */
 export function chooseTargets(subscribers: unknown, clusters: readonly ManagedCluster[]): Targets {
   if (!Array.isArray(subscribers) || subscribers.length === 0) {
@@ -55,8 +55,9 @@ export function chooseTargets(subscribers: unknown, clusters: readonly ManagedCl
 }
 
 /**
- * Why subscribers would stop what runs now: Clusternet binds no cluster that is not Ready, so that to choose only such
- * ones is the same as to choose none. One that tolerates the taint of such clusters is bound, and stops what runs, too.
+ * Why subscribers would stop what runs now: Clusternet binds no cluster that is not Ready, so choosing only such
+ * clusters is the same as choosing none. A Subscription that tolerates their taint is bound to them, and stops what
+ * runs, too.
  *
  * @param bound clusters that the Subscription is bound to now, as `namespace/name`
  * @returns undefined when nothing is stopped, or something takes its place

@@ -75,7 +75,7 @@ export async function awaitSubscription(
 
 const MAX_COMPLAINTS = 3;
 
-/** What Clusternet says when two of its controllers have met at an object. It tries again, and nothing is wrong. */
+/** What Clusternet says when two of its controllers write one object at once. It tries again, and nothing is wrong. */
 const CONFLICT = /the object has been modified/;
 
 interface Complaint {
@@ -85,8 +85,8 @@ interface Complaint {
 }
 
 /**
- * Warnings that Clusternet has told about the Bases and Descriptions of a Subscription. An override that cannot be
- * applied, a feed that does not exist and missing credentials are told nowhere else.
+ * Warnings that Clusternet has reported about the Bases and Descriptions of a Subscription. An override that cannot be
+ * applied, a feed that does not exist and missing credentials are reported nowhere else.
  */
 async function complaintsAbout(attempt: Attempt, uid: string): Promise<string[]> {
   const { kube, signal } = attempt;
@@ -111,7 +111,7 @@ async function complaintsAbout(attempt: Attempt, uid: string): Promise<string[]>
     });
     return [...new Set(await Promise.all(texts))].slice(0, MAX_COMPLAINTS);
   } catch (error) {
-    // Who may deploy need not be allowed to read Events; this only helps to find the cause.
+    // An account that may deploy need not be allowed to read Events; this only helps to find the cause.
     if (error instanceof KubeError) return [];
     throw error;
   }
@@ -143,7 +143,7 @@ async function warningsOn(
     .filter(({ message }) => !CONFLICT.test(message));
 }
 
-/** The Localization of which the same was told: of a Base, Clusternet does not say which override stops it. */
+/** The Localization with the same warning: for a Base, Clusternet does not say which override stops it. */
 async function overrideAtFault(attempt: Attempt, complaint: Complaint): Promise<string | undefined> {
   const events = await warningsOn(attempt, complaint.namespace, 'kind=Localization');
   return events.findLast(({ message }) => message !== '' && complaint.message.includes(message))?.name;

@@ -40,8 +40,8 @@ export interface SubscriptionHandlerOptions extends ObjectHandlerOptions {
 
 /**
  * Subscription actions: which clusters run what (seed: SubscriptionAction; plan semantics, §3). Replace deletes, waits
- * until the old one is gone, and creates: Clusternet removes asynchronously, and a new Subscription of the same name is
- * refused before. It is also what gets a deployment going again that Clusternet has given up.
+ * until the old one is gone, and creates: Clusternet removes asynchronously, and until then a new Subscription of the
+ * same name is refused. Replace also restarts a deployment that Clusternet has given up.
  */
 export function createSubscriptionHandler(options: Partial<SubscriptionHandlerOptions> = {}): ObjectHandler {
   const bounds = { finalizerWaitMs: options.finalizerWaitMs ?? FINALIZER_WAIT_MS };
@@ -127,7 +127,7 @@ async function conclude(
   return endingAs(ending, outputs, [stops?.message, plan.warning, performed.notes, ending?.message]);
 }
 
-/** Waits for what an undo has brought back as long as the action waits, and looks whether the rest has stopped. */
+/** Waits for what an undo has brought back as long as the action would, and checks whether the rest has stopped. */
 async function concludeUndo(
   attempt: Attempt,
   undone: { before: KubeObject | undefined; now: KubeObject | undefined; message: string | undefined },
@@ -152,7 +152,7 @@ async function concludeUndo(
   return endingAs(ending, outputs, [stops?.message, undone.message, ending?.message]);
 }
 
-/** Bringing back subscribers must not take down what runs and bring it nowhere, either. */
+/** Restoring subscribers, too, must not take down what runs without bringing it up elsewhere. */
 async function refuseStranding(
   object: KubeObject,
   before: KubeObject | undefined,
@@ -220,7 +220,7 @@ const notReady = (message: string): AttemptResult => ({
   effect: 'None',
 });
 
-/** What there was before a write; undefined when the Subscription is another one than then. */
+/** What there was before a write; undefined when the Subscription has been replaced since. */
 function stateOf(former: KubeObject | undefined, uid: string): Before | undefined {
   if (former === undefined || former.metadata.uid !== uid) return undefined;
   const { metadata, status } = former;
@@ -233,7 +233,7 @@ interface Plan extends ObjectPlan {
   former?: KubeObject;
   /** Clusters that the written subscribers choose; undefined when none are written. */
   matched?: ManagedCluster[];
-  /** Why it would take everything down, and bring it nowhere. */
+  /** Why it would take everything down without bringing it up elsewhere. */
   stranded?: string;
   warning?: string;
 }

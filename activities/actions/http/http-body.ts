@@ -2,7 +2,7 @@ import { TextDecoder } from 'node:util';
 import { createBrotliDecompress, createGunzip, createInflate, createInflateRaw, constants } from 'node:zlib';
 import type { Dispatcher } from 'undici';
 
-/** Bytes of a body that are read, and bytes that it may unfold to; the rest is left on the wire. */
+/** Most bytes of a body that are read, and most that it may decompress to; the rest is left on the wire. */
 const BODY_LIMIT_BYTES = 1024 * 1024;
 /** Codings that one answer may be wrapped in; nobody has a reason for more. */
 const MAX_CODINGS = 3;
@@ -16,7 +16,7 @@ export async function readText({ body, headers }: Dispatcher.ResponseData): Prom
   return decoderFor(single(headers['content-type'])).decode(bytes);
 }
 
-/** The value of a header; the first, when it stands there several times. */
+/** The value of a header; the first one, where there are several. */
 export const single = (value: string | string[] | undefined): string | undefined =>
   Array.isArray(value) ? value[0] : value;
 
@@ -56,7 +56,7 @@ async function decompress(bytes: Buffer, codings: readonly string[]): Promise<Bu
   return plain;
 }
 
-/** A body that was cut at its bound still yields what is there of it. */
+/** A body that was cut at the limit still yields the part that was read. */
 function decompressorOf(coding: string, bytes: Buffer) {
   const options = { finishFlush: constants.Z_SYNC_FLUSH };
   switch (coding) {
@@ -73,7 +73,7 @@ function decompressorOf(coding: string, bytes: Buffer) {
   }
 }
 
-/** What the server says about its characters, if it is something we can read; else UTF-8 with replacements. */
+/** The charset that the server names, if it can be decoded here; else UTF-8 with replacements. */
 function decoderFor(contentType: string | undefined): TextDecoder {
   const charset = /;\s*charset="?([\w-]+)/i.exec(contentType ?? '')?.[1];
   try {

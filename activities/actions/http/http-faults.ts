@@ -29,18 +29,18 @@ const CERTIFICATE_CODES = new Set([
 ]);
 const CERTIFICATE_HINT =
   'correct the certificate, trust its CA (NODE_EXTRA_CA_CERTS of the worker), or set insecureSkipVerify';
-/** Characters of an answer that is no HTTP that are quoted. */
+/** Most characters that are quoted from an answer that is not HTTP. */
 const QUOTED_CHARACTERS = 60;
 
-/** What a server that answered a plain request by TLS is reported as. */
+/** The fault of a server that answers a plain request with TLS. */
 export const SPEAKS_TLS: Fault = {
   reason: 'InvalidResponse',
   detail: 'the server speaks TLS on this port; use https in the URL',
 };
 
 /**
- * What an error means, by whatever it and its causes say: a parser's error may carry no code at all, and the one that
- * tells may be wrapped in another.
+ * What an error means, judged by it and all its causes: a parser's error may carry no code at all, and the decisive one
+ * may be wrapped in another.
  */
 export function faultOf(error: unknown, { sent }: { sent: boolean }): Fault {
   const chain = causesOf(error);
@@ -96,10 +96,10 @@ function notHttp(error: Error): Fault {
   };
 }
 
-/** Those that OpenSSL gives when what comes back is no TLS record. */
+/** Codes that OpenSSL gives when the answer is no TLS record. */
 const NO_TLS =
   /WRONG_VERSION_NUMBER|PACKET_LENGTH_TOO_LONG|RECORD_LAYER_FAILURE|UNEXPECTED_MESSAGE|HTTP_REQUEST/;
-/** The same in words, for clients that put a code of their own over it. */
+/** The same errors in words, for clients that replace the code with one of their own. */
 const NO_TLS_WORDS =
   /SSL routines:[^:]*:(wrong version number|packet length too long|record layer failure|unexpected message|http request)/i;
 

@@ -73,7 +73,7 @@ export interface Sending {
   isSuccess: (status: number) => boolean;
 }
 
-/** Sends a request and follows redirects, each under the egress policy. Never throws but what `beforeEffect` throws. */
+/** Sends a request and follows redirects, each under the egress policy. Throws only what `beforeEffect` throws. */
 export async function sendRequest(
   { request: first, redact, isSuccess }: Sending,
   attempt: Pick<Attempt, 'beforeEffect' | 'policy' | 'signal'>,
@@ -247,7 +247,7 @@ function follow(request: HttpRequest, status: number, location: string): HttpReq
   if (request.url.protocol === 'https:' && url.protocol === 'http:') {
     return { reason: 'EgressRefused', why: `${url.origin} is not encrypted while the first request was` };
   }
-  // As browsers and most clients do: these would go on as a GET, and what was asked for would never be done.
+  // Browsers and most clients would go on with a GET here, and the request itself would never be carried out.
   const { method } = request;
   const asGet = status === 303 ? method !== 'HEAD' && method !== 'GET' : status < 303 && method === 'POST';
   if (asGet) {

@@ -9,7 +9,7 @@ const LEAST_TTL_SECONDS = 60;
 
 type Concluded = Extract<AttemptResult, { kind: 'succeeded' | 'failed' | 'retry' }>;
 
-/** What an action puts out of its Job. */
+/** The outputs of an action that ran this Job. */
 export function outputsOf(job: Job): ActionOutputs {
   const { uid } = job.metadata;
   return { jobRef: { ...keyOfJob(job), ...(uid !== undefined && { uid }) } };
@@ -18,7 +18,7 @@ export function outputsOf(job: Job): ActionOutputs {
 /** A Job in messages. */
 export const show = (job: Job): string => `Job ${job.metadata.namespace ?? 'default'}/${job.metadata.name}`;
 
-/** How a Job that has ended counts. */
+/** The result of an attempt whose Job has ended. */
 export async function conclude(
   job: Job,
   end: JobEnd,

@@ -8,9 +8,9 @@ import type { Pod } from './job-state.js';
 
 /** Time between two looks for pods that are going away. */
 const POD_POLL_MS = 500;
-/** Kubernetes' own, of pods that name none. */
+/** Kubernetes' own default, for pods that set none. */
 const DEFAULT_GRACE_SECONDS = 30;
-/** Where nobody has said otherwise. */
+/** Default wait for pods past the end of their grace. */
 export const STOP_WAIT_MS = 300_000;
 const MOST_NAMED = 20;
 
@@ -18,9 +18,9 @@ const MOST_NAMED = 20;
 type Look = Exclude<PodsEnd, { kind: 'quiet' }> | { kind: 'quiet'; none: boolean };
 
 /**
- * Why a Job runs no more. `interrupted`: its action ended without an answer. `stageEnded`: so did its stage, from outside.
- * `displaced`: an earlier run has left it in the way of a hook. `disappeared`: nobody here has asked for it. `unknown`: a
- * run that an earlier release began does not say.
+ * Why a Job runs no more. `interrupted`: its action ended without an answer. `stageEnded`: its stage was ended from
+ * outside. `displaced`: an earlier run left it in the way of a hook. `disappeared`: it is gone, although nothing here
+ * deleted it. `unknown`: a run that an earlier release began does not say.
  */
 export type StopCause =
   | {
@@ -62,7 +62,7 @@ export interface PodsWait {
   /** What has become of it: see {@link fateOf}. */
   fate: string;
   find: (signal: AbortSignal) => Promise<Pod[]>;
-  /** The API server's time, in milliseconds since the epoch: pods tell by that when they were deleted. */
+  /** The API server's time, in milliseconds since the epoch: pods record by this clock when they were deleted. */
   now: () => number;
   /** When the Job was deleted, by the same clock: counts for pods that nobody has deleted yet. */
   stoppedAt: number;
@@ -86,7 +86,7 @@ export function graceOf(spec: unknown): number {
 export async function awaitPods(wait: PodsWait): Promise<PodsEnd> {
   const { shown, fate, signal } = wait;
   let said = `${shown} ${fate}; whether its pods are gone is not known yet`;
-  // Whoever makes the pods may not have heard of the delete: of a Job that was just created one may still come.
+  // The Job controller may not have seen the delete yet: a Job that was just created may still get a pod.
   let isSure = false;
   while (!signal.aborted) {
     const seen = await look(wait);

@@ -64,7 +64,7 @@ const SAMPLE = 100;
 /**
  * Pods that belong to a Job.
  *
- * @param options.limit at most so many; all of them by default: whether a Job has stopped cannot be told from some
+ * @param options.limit most pods to return; all by default, as some of them cannot show whether a Job has stopped
  */
 export async function podsOf(
   kube: KubeClient,
@@ -108,12 +108,12 @@ export async function explainPods(kube: KubeClient, job: Job): Promise<string> {
 export const isLive = ({ status }: Pod): boolean =>
   status?.phase !== 'Succeeded' && status?.phase !== 'Failed';
 
-/** What containers go through by themselves. */
+/** States of waiting that containers leave by themselves. */
 const ORDINARY = new Set(['ContainerCreating', 'PodInitializing']);
 
 /**
- * What keeps the pods of a Job from running, in the scheduler's and the kubelet's own words; empty when nothing is known
- * to: best effort.
+ * What keeps the pods of a Job from running, in the scheduler's and the kubelet's own words; empty when nothing is
+ * known. Best effort.
  */
 export async function troubleOf(kube: KubeClient, job: Job): Promise<string> {
   try {

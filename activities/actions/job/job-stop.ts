@@ -14,14 +14,14 @@ import { deleteJob, SUSPENDED } from './job-wait.js';
 import type { JobDeletion } from './job-wait.js';
 import { fromKubeError } from '../../core/kube-errors.js';
 
-/** How long an attempt itself waits for pods: the server grants it 30 s beyond its timeout. What is left then, `settle` does. */
+/** How long an attempt itself waits for pods: the server grants it 30 s beyond its timeout. `settle` does the rest. */
 const STOP_MS = 25_000;
 
 /** Outputs that name what may still run. */
 export const withPlaces = (outputs: ActionOutputs, pods: PodsEnd): ActionOutputs =>
   pods.kind === 'unconfirmed' ? { ...outputs, stopUnconfirmed: pods.places } : outputs;
 
-/** How a Job came to its end, as is told while its pods are waited for. */
+/** How a Job came to its end, for messages while its pods are waited for. */
 export interface Ending {
   cause: StopCause;
   /** Whether it was not there any more when it was to be deleted. */
@@ -38,7 +38,7 @@ function waitFor(
   { job, find, cause, isGone, signal }: Ending & { job: Job; find: (signal: AbortSignal) => Promise<Pod[]> },
 ): Promise<PodsEnd> {
   const memo = attempt.remembered;
-  // What an attempt has done and said, and since when it waits, the next one of a long wait goes by.
+  // In a long wait, each attempt goes on from what the one before has done and said, and from when the wait began.
   const stoppedAt = typeof memo?.stoppedAt === 'number' ? memo.stoppedAt : attempt.kube.now();
   const deleted = deletedMark(job);
   const wasGone = isGone && memo?.[deleted] !== true;
@@ -223,7 +223,7 @@ function causeOf({ task: { stop, timeoutMs } }: Attempt): StopCause {
   return kind === 'timedOut' ? { kind, timeoutMs } : { kind };
 }
 
-/** Deletes a Job that runs; or how it stands when that cannot be: it may go on, and whoever reads it has to know. */
+/** Deletes a Job that runs, or returns a result when that fails: the Job may go on, and the reader has to know. */
 async function remove(
   job: Job,
   attempt: Attempt,

@@ -85,7 +85,7 @@ export function planJob(block: JobAction, attempt: Attempt): JobPlan | Failed {
   return { job: { ...job, metadata: { ...job.metadata, namespace } }, ttlSeconds };
 }
 
-/** Marks the pods too: they outlive the Job when it is deleted, and are all that tells of it then. */
+/** Marks the pods too: they outlive a deleted Job, and are then its only trace. */
 function withPodMarks(template: Record<string, unknown>, attempt: Attempt): unknown {
   const { metadata } = withMarks(
     {

@@ -57,7 +57,7 @@ async function follow(
   );
   for await (const event of events) {
     if (event.type === 'BOOKMARK' || event.object.metadata.uid !== job.metadata.uid) continue;
-    // A Job that its TTL removes has ended before; what it was like last tells how.
+    // A Job that its TTL removes has ended before; its last state shows how.
     const end = endOf(event.object);
     if (end !== undefined) return { kind: 'ended', job: event.object, end };
     if (event.type === 'DELETED') return { kind: 'gone' };
@@ -69,8 +69,8 @@ async function follow(
 const TROUBLE_MS = { first: 3_000, most: 30_000 };
 
 /**
- * Tells, while a Job does not run, what keeps it from running. Ends when the signal is aborted. Pods are looked at only
- * while some are not ready.
+ * Reports, while a Job does not run, what keeps it from running. Ends when the signal is aborted. Pods are looked at
+ * only while some are not ready.
  */
 export async function tellTrouble(
   kube: KubeClient,
@@ -104,7 +104,7 @@ export type JobDeletion = 'deleted' | 'gone' | 'unanswered';
  */
 export async function deleteJob(kube: KubeClient, job: Job, signal: AbortSignal): Promise<JobDeletion> {
   const { uid } = job.metadata;
-  // A delete that had no answer may have come through.
+  // A delete without an answer may have taken effect.
   let absent: JobDeletion = 'gone';
   while (!signal.aborted) {
     try {

@@ -38,7 +38,7 @@ async function writes(attempt: Attempt): Promise<Writes> {
   };
 }
 
-/** Of a Job whose pods cannot be seen nobody can tell whether it has stopped. */
+/** If a Job's pods cannot be seen, nobody can tell whether it has stopped. */
 async function warnOfHiddenPods(
   namespace: string,
   { kube, identity, signal }: Attempt,
@@ -156,7 +156,7 @@ async function createOrAdopt(
   };
 }
 
-/** The Job is gone: what it was at has come to its end only with its pods. */
+/** The Job is gone, but its work ends only with its pods. */
 async function disappeared(job: Job, attempt: Attempt, ttlSeconds: number | undefined): Promise<Ended> {
   const pods = await podsAfter(job, attempt, {
     cause: { kind: 'disappeared' },

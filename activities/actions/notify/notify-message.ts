@@ -5,7 +5,7 @@ import type { NotifyAction } from '../../../api/plan/types.js';
 import type { RunIdentity } from '../../../workflows/plan/contract.js';
 import { cutText } from '../../core/text.js';
 
-/** What is told, and about what. */
+/** What is sent, and about what. */
 export interface Message {
   subject: string;
   text: string;
@@ -13,7 +13,7 @@ export interface Message {
   key: string;
   time: Date;
   run: RunIdentity;
-  /** Name of the action that tells it. */
+  /** Name of the action that sends it. */
   action: string;
 }
 
@@ -65,7 +65,7 @@ function withValues(scope: RenderScope, change: (text: string) => string): Rende
   };
 }
 
-/** What all machines are told. */
+/** The data in every message for machines. */
 const dataOf = ({ subject, text, run, action }: Message): Record<string, unknown> => ({
   subject,
   text,

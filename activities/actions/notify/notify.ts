@@ -43,7 +43,7 @@ async function run(attempt: Attempt, egress: EgressPolicy): Promise<AttemptResul
     prepared.kind === 'mail'
       ? await sendMail(prepared.mail, attempt, egress)
       : await post(prepared, attempt, egress);
-  // An answer belongs to the receiver; what is told of it stands in the message.
+  // An answer belongs to the receiver; what is reported of it is in the message.
   if ('outputs' in result) delete result.outputs;
   return result;
 }
@@ -179,7 +179,7 @@ async function readUrl(notify: Posted, secrets: Secrets, attempt: Attempt): Prom
   return url;
 }
 
-/** The right to post is in path and query; the host may be told. */
+/** The right to post is in path and query; the host may be shown. */
 function hide(url: URL, secrets: Secrets): void {
   url.hash = '';
   secrets.add(url.pathname + url.search);

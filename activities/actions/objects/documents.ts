@@ -44,7 +44,7 @@ export function readManifest(manifest: string, scope: RenderScope): ManifestObje
  * Gives objects their namespace: the default where a namespaced kind names none, none for cluster-wide kinds. All kinds
  * are looked up before anything is done; only one that the manifest itself defines may still be missing.
  *
- * @param options.defined definitions besides, which are there by the time the manifest's turn comes
+ * @param options.defined further definitions, which exist by the time the manifest's turn comes
  */
 export async function locate(
   kube: KubeClient,
@@ -130,8 +130,8 @@ export function definitionOf(
 }
 
 /**
- * The order in which objects are written: what others need to be there first, which is definitions and namespaces; what
- * is deleted goes the other way round. Otherwise as they stand in the manifest.
+ * The order in which objects are written: definitions and namespaces first, as others need them; when objects are
+ * deleted, last. Otherwise in the order of the manifest.
  */
 export function inOrder(operation: ObjectOperation, objects: readonly KubeObject[]): KubeObject[] {
   const isNeeded = (object: KubeObject): boolean =>

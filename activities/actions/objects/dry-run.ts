@@ -1,6 +1,6 @@
 /**
- * One write as the API server would take it, by server-side dry run: nothing is stored, and admission of the cluster is
- * asked as it would be. Says what the action itself would say.
+ * One write as the API server would take it, by server-side dry run: nothing is stored, and the cluster's admission is
+ * asked as for a real write. Reports what the action itself would report.
  */
 import { lostItems } from '../../../api/core/named-lists.js';
 import { keyOf } from '../../../kube/client.js';
@@ -38,7 +38,7 @@ export interface DryRunOptions {
   /** Field manager of the action. */
   manager: string;
   signal: AbortSignal;
-  /** Whether Replace deletes and creates (Subscription), rather than to put. */
+  /** Whether Replace deletes and creates (Subscription), rather than sends a PUT. */
   replaceDeletes: boolean;
 }
 

@@ -1,4 +1,4 @@
-/** What the field managers of an object say that a server-side apply owns, and takes away. */
+/** What a server-side apply owns and takes away, by the field managers of an object. */
 import { isDeepStrictEqual } from 'node:util';
 import { ANNOTATIONS } from '../../../api/core/group.js';
 import { isObject } from '../../../api/core/json.js';
@@ -56,8 +56,8 @@ export interface TakenField {
 }
 
 /**
- * What a server-side apply has taken away: fields that its manager owned before and does not name any more. One that
- * somebody else owns as well has stayed as it was, and is not among them.
+ * What a server-side apply has taken away: fields that its manager owned before and no longer names. A field that
+ * somebody else owns too has stayed as it was, and is not listed.
  */
 export function takenAway(before: KubeObject | undefined, stored: KubeObject, manager: string): TakenField[] {
   const owned = (object: KubeObject | undefined): Record<string, unknown> | undefined =>
@@ -69,7 +69,7 @@ export function takenAway(before: KubeObject | undefined, stored: KubeObject, ma
   return taken;
 }
 
-/** One place: what was owned and what is, what stood there and what stands. */
+/** One place: the fields owned before and now, and the value before and now. */
 interface Place {
   had: Record<string, unknown>;
   has: unknown;

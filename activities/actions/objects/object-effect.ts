@@ -83,8 +83,7 @@ function operate(task: ObjectTask, attempt: Attempt, bounds: EffectBounds): Prom
 }
 
 /**
- * Why an object that is there keeps a Create from running; undefined when it does not. An object of this very action is
- * adopted.
+ * Why an existing object prevents a Create; undefined when it does not. This action's own object is adopted.
  */
 export function collision(found: KubeObject, key: ObjectKey, attempt: Attempt): ObjectEffect | undefined {
   if (found.metadata.deletionTimestamp !== undefined) {
@@ -291,11 +290,11 @@ async function pinned(
   send: (pin: string | undefined) => Promise<KubeObject>,
 ): Promise<Written> {
   const { uid, resourceVersion: pin } = prior?.object?.metadata ?? {};
-  // One that is written is the author's own condition.
+  // A `resourceVersion` in the manifest is the author's own condition.
   if (pin !== undefined && object.metadata.resourceVersion === undefined) {
     try {
       const stored = await send(pin);
-      // An apply makes an object anew that was deleted since.
+      // An apply creates an object anew that has been deleted since.
       return { stored, exact: stored.metadata.uid === uid };
     } catch (error) {
       const isMoved = (isConflict(error) && ownershipConflicts(error) === undefined) || isNotFound(error);

@@ -33,7 +33,9 @@ const isUnanswered = (error: KubeError): boolean => error.code === 0 || error.co
 /** Most fields that are named. */
 const NAMED_FIELDS = 5;
 
-/** Names the object in an error whose text does not, and what is no text in it, which the API server names badly. */
+/**
+ * Adds the object to an error that does not name it, and fields that should be text, which the API server names badly.
+ */
 export function aboutObject(error: KubeError, object: KubeObject): KubeError {
   const { code, reason, retryAfterMs, details } = error;
   const shown = error.message.includes(object.metadata.name) ? [] : [`${describeKey(keyOf(object))}: `];

@@ -121,7 +121,7 @@ export function succeeded(performed: Performed, notes: readonly (string | undefi
   return { kind: 'succeeded', outputs: performed.outputs, ...(message !== undefined && { message }) };
 }
 
-/** Parts of a message, those that are there. */
+/** Joins the parts of a message that are present. */
 export function joined(parts: readonly (string | undefined)[]): string | undefined {
   const present = parts.filter((part) => part !== undefined);
   return present.length === 0 ? undefined : present.join('; ');

@@ -41,8 +41,8 @@ export interface UndoContext {
 const WRITE_TRIES = 5;
 
 /**
- * Deletes an object that the action made; one that took its name since is left alone, unless it is what an undo has put in
- * the place of the action's own: a later action of the run had deleted it.
+ * Deletes an object that the action made; one that took its name since is left alone, unless an undo has put it in the
+ * place of the action's own, which a later action of the run had deleted.
  */
 export async function deleteCreated(
   created: { key: ObjectKey; uid: string },
@@ -93,15 +93,15 @@ export async function deleteCreated(
   }
 }
 
-/** Whether an object is what an undo has created again of what the action had made. */
+/** Whether an object is the action's own, created again by an undo. */
 const isPutBack = (object: KubeObject, { forwardKey }: UndoContext): boolean =>
   isMarkedBy(object, forwardKey) && isMarkWrittenBy(object, FIELD_MANAGER);
 
 /**
  * Puts an object back to its recorded state.
  *
- * @param after what the action left behind; undefined when the action ended without a word: then what it was to write
- *   is compared with, and nothing is done where its mark is missing
+ * @param after what the action left behind; undefined when the action ended without a word: then the object is compared
+ *   with what was to be written, and nothing is done where the action's mark is missing
  */
 export async function restoreObject(
   prior: Recorded,

@@ -1,4 +1,4 @@
-/** Who owns which field of an object, as a server-side apply is told. */
+/** Who owns which field of an object, as a server-side apply reports it. */
 import { ANNOTATIONS, FIELD_MANAGER, LABELS } from '../../../api/core/group.js';
 import { KubeError } from '../../../kube/error.js';
 
@@ -28,8 +28,8 @@ const MARKS: ReadonlySet<string> = new Set([
 ]);
 
 /**
- * The conflicts that count: with whoever is not this action, another action of ours included. `drover` is what earlier
- * releases have applied and what undos have put back, and marks go to whoever writes last.
+ * The conflicts that count: those with anybody but this action, other actions of ours included. `drover` does not
+ * count, as earlier releases applied and undos put back under it; nor do marks, which go to whoever writes last.
  */
 export const withOthers = (conflicts: readonly OwnershipConflict[], own: string): OwnershipConflict[] =>
   conflicts.filter(({ manager, field }) => manager !== FIELD_MANAGER && manager !== own && !MARKS.has(field));

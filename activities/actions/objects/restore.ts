@@ -162,7 +162,7 @@ function restore(
     if (isDeepStrictEqual(current, prior)) return current;
   }
   if (!areMaps) {
-    // What nobody has written is put back where that can be done, and never a reason to stop.
+    // A field that the action did not write is put back where possible, and is never a reason to stop.
     if (mask !== undefined) {
       context.conflicts.push({ field: fieldPath(path), expected: after, found: current, prior });
     }

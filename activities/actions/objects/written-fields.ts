@@ -26,8 +26,8 @@ export function writtenFields(prior: Recorded): Mask | undefined {
 }
 
 /**
- * What the action was to leave behind, for when nobody saw what it did leave. Where that depends on more than what is
- * written, what is there now is taken for it: the object carries the action's mark.
+ * What the action was to leave behind, for when nobody saw the result. Where that depends on more than what is written,
+ * the present state is taken for it: the object carries the action's mark.
  */
 export function intended(prior: Recorded, current: KubeObject): KubeObject {
   switch (prior.operation) {
@@ -68,7 +68,7 @@ function asStored(object: KubeObject): KubeObject {
 /** Directives of a strategic merge patch that speak of a list beside them: `$setElementOrder/containers`. */
 const OF_A_LIST = /^\$(?:setElementOrder|deleteFromPrimitiveList)\/(.*)$/s;
 
-/** As {@link maskOf}, with the directives of a strategic merge patch, of which no other patch has any. */
+/** As {@link maskOf}, with the directives of a strategic merge patch, which no other patch has. */
 function maskOfPatch(body: unknown): Mask {
   if (!isObject(body) || Object.keys(body).length === 0) return true;
   const mask: { [key: string]: Mask } = {};
@@ -99,7 +99,7 @@ function written(target: unknown, body: unknown, current: unknown): unknown {
   return result;
 }
 
-/** A map with what is there now in place of what was owned and is not named any more. */
+/** A map in which fields that were owned and are no longer named have their present values. */
 function taken(target: unknown, owned: Mask, body: unknown, current: unknown): unknown {
   if (owned === true) return body === undefined ? current : target;
   const result: Record<string, unknown> = isObject(target) ? { ...target } : {};

@@ -48,7 +48,8 @@ async function run(attempt: Attempt, watches: WatchPool): Promise<AttemptResult>
   }
   const { key, judge, shown } = wanted;
   const { failWhen } = wait;
-  // A cluster that does not answer at all is told, and tried again; once it has answered, a break is only waited out.
+  // A cluster that does not answer at all is reported and tried again; once it has answered, an outage is only waited
+  // out.
   let last = judge((await kube.get(key, { signal })) ?? null);
   let present = false;
   const look = (found: KubeObject | undefined): 'met' | 'failed' | undefined => {

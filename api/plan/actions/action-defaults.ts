@@ -11,7 +11,10 @@ import type { Action, ActionType, RetryPolicy, RollbackAction } from '../types.j
 export const DEFAULT_TIMEOUT_MS = 300_000;
 /** The same for a Notify, 15 seconds: a failover does not wait for a chat server. */
 export const NOTIFY_TIMEOUT_MS = 15_000;
-/** What may be written at most, and what `0s`, no limit, stands for: 30 days. Beyond it a typing mistake is likelier than a wish. */
+/**
+ * The longest timeout that may be written, and what `0s` (no limit) stands for: 30 days. More is most likely a typing
+ * mistake.
+ */
 export const MAX_TIMEOUT_MS = 30 * 24 * 3_600_000;
 /** No wait between two attempts is longer. */
 export const MAX_RETRY_INTERVAL_MS = DEFAULT_RETRY.maxIntervalMs;

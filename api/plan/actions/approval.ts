@@ -37,7 +37,7 @@ export function refuseAnswer(
   requester: string | undefined,
 ): string | undefined {
   const { user, groups, verified } = answer;
-  // Where identities are not verified the installation has said that this is good enough.
+  // Where identities are not verified, the installation has accepted that.
   if (verified) {
     const { users = [], groups: allowed = [] } = state.approvers;
     if (!users.includes(user) && !groups.some((group) => allowed.includes(group))) {

@@ -1,6 +1,6 @@
 /**
- * Mode Delete: what a workflow does that says nothing about deletion itself (plan semantics, §1). Worked out when the
- * snapshot is taken, so that status, retries and a revert go by what was run.
+ * Mode Delete: what a workflow does that does not define its own deletion (plan semantics, §1). Derived when the
+ * snapshot is taken, so that status, retries and a revert follow what was run.
  */
 import { operationOf, perClusterOf } from './action-defaults.js';
 import { hookOf, topologicalOrder } from '../order/hooks.js';
@@ -59,11 +59,11 @@ export function deriveDeletion(spec: DRWorkflowSpec): DeletingWorkflow | undefin
       deletions.unshift(deletion ?? alone(action));
     }
   }
-  // Hooks find their place by what they are.
+  // The type of a hook decides its place, not the list.
   return { spec: { ...spec, actions: [...first, ...deletions, ...hooks] }, skipped };
 }
 
-/** The order of what is derived is that of the list. */
+/** Derived actions run in the order of the list. */
 function alone({ dependsOn: _, ...action }: Action): Action {
   return action;
 }
@@ -118,7 +118,7 @@ function blockOf(action: Action): Block | undefined {
   return field === undefined ? undefined : ((action as Record<string, unknown>)[field] as Block | undefined);
 }
 
-/** A templated operation may become Delete: whoever wrote it has thought of that. */
+/** A templated operation may become Delete: its author has provided for that. */
 function mayDelete(action: Action): boolean {
   const operation = blockOf(action)?.operation ?? '';
   return operation === 'Delete' || findPlaceholders(operation).placeholders.length > 0;

@@ -1,6 +1,6 @@
 /**
- * Whether a Localization or Globalization does what it says. Clusternet tells nothing: a JSONPatch whose path does not
- * exist is passed over, and among those of equal priority chance decides (plan semantics, §3 Localization).
+ * Whether a Localization or Globalization does what it says. Clusternet reports nothing: it passes over a JSONPatch
+ * whose path does not exist, and among overrides of equal priority chance decides (plan semantics, §3 Localization).
  */
 import { isObject } from '../../core/json.js';
 import { applyJsonPatch, mergePatch, nearest } from '../../core/json-patch.js';
@@ -19,7 +19,7 @@ export interface OverrideObject {
   spec: Record<string, unknown>;
 }
 
-/** As much of an object of Clusternet as it takes. */
+/** The parts of a Clusternet object that are needed here. */
 export interface OverrideDocument {
   metadata: { name: string; namespace?: string; deletionTimestamp?: string };
   [field: string]: unknown;
@@ -27,7 +27,7 @@ export interface OverrideDocument {
 
 /** What an override is judged by. */
 export interface OverrideSources {
-  /** What its feed means; absent where nothing is there yet. */
+  /** The object that its feed names; absent where it does not exist yet. */
   target?: { name: string; document: unknown };
   /** Localizations in its namespace, on any feed. */
   local: readonly OverrideDocument[];
@@ -63,7 +63,7 @@ const DEFAULT_PRIORITY = 500;
 const LONGEST_VALUE = 40;
 const MOST_KEYS = 8;
 
-/** Whether there is anything about an override that its target has to be known for. */
+/** Whether an override cannot be judged without its target. */
 export const needsTarget = (spec: Record<string, unknown>): boolean =>
   overridesOf(spec).some(({ type }) => type === 'JSONPatch');
 
@@ -242,7 +242,7 @@ function priorityOf(spec: unknown): number {
   return isObject(spec) && typeof spec.priority === 'number' ? spec.priority : DEFAULT_PRIORITY;
 }
 
-/** Names what a feed means. */
+/** Key of the object that a feed names. */
 export const feedKey = ({ apiVersion, kind, namespace, name }: Record<string, unknown>): string =>
   JSON.stringify([apiVersion, kind, namespace ?? '', name]);
 

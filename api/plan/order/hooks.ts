@@ -115,5 +115,5 @@ export function topologicalOrder(items: readonly Ranked[]): number[] {
   return [...order, ...sequence.filter((index) => !done.has(index))];
 }
 
-/** What is meant by a mode inside conditions, placeholders and parameters: lower case. */
+/** A mode as conditions, placeholders and parameters see it: in lower case. */
 export const modeText = (mode: string): string => mode.toLowerCase();

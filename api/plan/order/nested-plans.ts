@@ -10,7 +10,7 @@ import type { Action, DRPlan, DRPlanSpec, DRWorkflowSpec, Scalar } from '../type
 export interface NestedUse {
   /** Name of the plan, in the namespace of the one that runs it. */
   name: string;
-  /** Whether no execution can make it another name. */
+  /** Whether no execution can change the name. */
   fixed: boolean;
   /** Where the name is written. */
   path: string;

@@ -17,7 +17,7 @@ export interface ActionAddress {
   cluster?: string;
 }
 
-/** How an action is carried out in each of its clusters by itself. */
+/** How an action is carried out separately in each of its clusters. */
 export interface PerCluster {
   /** Clusters at once; absent: as many as there are, within bounds. */
   limit?: number;
@@ -58,7 +58,7 @@ export interface ActionBody {
 export type StepInput =
   | { kind: 'timer'; ms?: number }
   | { kind: 'approval' }
-  /** Without `timeoutMs` it takes as long as it takes. */
+  /** Without `timeoutMs` there is no limit. */
   | { kind: 'plan'; timeoutMs?: number };
 
 /** A custom rollback as workflow code sees it. */
@@ -97,9 +97,9 @@ export interface ActionInput {
   capture: boolean;
   interruptible: boolean;
   /**
-   * Other actions of the same workflow that are read, by the action, its `when` or its custom rollback. Of runs begun by
-   * earlier releases all that these put out is carried; others go by `reads` and `undoReads`, and leave it out where it
-   * would be too long.
+   * Other actions of the same workflow that are read, by the action, its `when` or its custom rollback. Runs begun by
+   * earlier releases carry all outputs of these; others use `reads` and `undoReads`, and leave this out where it would
+   * be too long.
    */
   uses?: string[];
   /** What is read when the action is carried out. */
@@ -116,7 +116,7 @@ export interface ActionInput {
   step?: StepInput;
   /** Absent: it is carried out once, for all clusters. */
   perCluster?: PerCluster;
-  /** Its failure is told and passed over: Skipped, `NotDelivered` (a Notify that is not required). */
+  /** Its failure is reported and passed over: Skipped, `NotDelivered` (a Notify that is not required). */
   optional?: true;
   /** Where the action stands as a hook. */
   hook?: HookPosition;
@@ -183,6 +183,6 @@ export interface UndoStageInput {
   status: StageStatus;
   /** Steps, newest effect first. */
   steps: UndoStep[];
-  /** What several steps read, where it would be too long to be told by each of them. */
+  /** What several steps read, where it would be too long to repeat in each of them. */
   views?: OutputViews[string][];
 }

@@ -66,7 +66,7 @@ export function readsAny(
 const isEarlier = ({ reads, undoReads }: Pick<ActionInput, 'reads' | 'undoReads'>): boolean =>
   reads === undefined && undoReads === undefined;
 
-/** What an action of a workflow sees that reads this. */
+/** What an action with these reads sees of its workflow. */
 function viewsFor(reads: Reads | undefined, actions: readonly ActionStatus[], self?: number): Views {
   const outputs: OutputViews = {};
   const phases: Record<string, string> = {};

@@ -98,7 +98,7 @@ export function readsOf(
   const undone = !hasRollback ? own.filter(({ isCondition }) => !isCondition) : rollback;
   const reads = joinReads(own, action.name);
   const undoReads = joinReads(undone);
-  // Said even where it is nothing: without a word, a rollback would get all that the action has put out.
+  // Set even where it is empty: if it were absent, a rollback would get all outputs of the action.
   if (hasRollback && reads === undefined && undoReads === undefined) return { undoReads: {} };
   return { ...(reads !== undefined && { reads }), ...(undoReads !== undefined && { undoReads }) };
 }
@@ -135,8 +135,8 @@ function joinReads(mentions: readonly Mention[], self?: string): Reads | undefin
 
 /**
  * Names of the other actions of the workflow that an action reads, for workers of an earlier release, which send all of
- * what these have put out. Undefined where that would be too many: such a worker fails its task until one of this release
- * takes it up.
+ * these actions' outputs. Undefined where that would be too many: such a worker fails its task until one of this
+ * release takes it up.
  */
 export function outputsUsed(
   { reads, undoReads }: Pick<ActionInput, 'reads' | 'undoReads'>,

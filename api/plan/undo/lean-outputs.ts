@@ -1,6 +1,6 @@
 /**
- * What an action has put out says the same objects up to three times: as the objects that were written, as those of them
- * that are new, and the only one once more. It travels once.
+ * The outputs of an action may name the same objects up to three times: as the objects written, as those that are new,
+ * and, if there is only one, in a field of its own. They travel once.
  */
 import type { ActionOutputs, ObjectReference } from '../types.js';
 
@@ -21,7 +21,7 @@ export interface LeanOutputs {
   same?: SameOutput[];
 }
 
-/** Outputs without what they say again. */
+/** Outputs without the fields that repeat others. */
 export function leanOutputs(whole: ActionOutputs): LeanOutputs {
   const outputs = { ...whole };
   const same: SameOutput[] = [];

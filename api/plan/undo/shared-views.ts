@@ -1,7 +1,7 @@
 /** Outputs that several steps of a revert read travel once with their stage, where a revert would be too large otherwise. */
 import type { OutputViews, UndoStageInput, UndoStep } from '../snapshot/run.js';
 
-/** What is shorter is told again by each step that reads it. */
+/** Anything shorter is repeated in each step that reads it. */
 const WORTH_SHARING_CHARACTERS = 100;
 
 /** A stage whose steps name what they read of the stage's list. What is read stays the same: see {@link viewsOfStep}. */

@@ -171,7 +171,7 @@ function withHooks(steps: readonly UndoStep[], hooks: ReadonlyMap<number, readon
   return [...all, ...alone.flatMap((workflow) => [...of(workflow, 'pre'), ...of(workflow, 'post')])];
 }
 
-/** Of what an action recorded, what its undo goes by: a large run has thousands of these in one input. */
+/** The part of an action's record that its undo relies on: a large run has thousands of these in one input. */
 function recordOf(forward: ActionStatus): ActionStatus {
   const { name, phase, effect, round, outputs, clusterStatuses } = forward;
   const trace = traceOf(outputs);
@@ -189,7 +189,7 @@ function recordOf(forward: ActionStatus): ActionStatus {
   };
 }
 
-/** Of what an action has put out, what its undo goes by. */
+/** The part of an action's outputs that its undo relies on. */
 export function traceOf(outputs: ActionOutputs | undefined): EffectTrace | undefined {
   if (outputs === undefined) return undefined;
   const { jobRef, created, priorRef, planExecutionRef } = outputs;
@@ -201,10 +201,10 @@ export function traceOf(outputs: ActionOutputs | undefined): EffectTrace | undef
   };
 }
 
-/** What an action has left behind, as far as its undo goes by it. */
+/** What an action has left behind, as far as its undo relies on it. */
 export type EffectTrace = Pick<ActionOutputs, 'jobRef' | 'created' | 'priorRef' | 'planExecutionRef'>;
 
-/** Of what an action per cluster has recorded, what the undo of its part in one cluster goes by. */
+/** The part of the record of an action per cluster that the undo in one cluster relies on. */
 export function recordInCluster(forward: ActionStatus, record: ClusterActionStatus): ActionStatus {
   const { name, type, outputs } = forward;
   const created = (outputs?.created ?? []).filter((one) => one.name === record.subscription);

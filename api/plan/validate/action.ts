@@ -89,7 +89,7 @@ function checkUnknownType(type: string, path: string): Problem[] {
   return [error(`${path}.type`, 'InvalidField', message)];
 }
 
-/** Where a mode has no effect the original acts globally, and says nothing. */
+/** Where the mode has no effect, the original silently acts globally. */
 function checkPerCluster(action: Action, path: string): Problem[] {
   const { clusterExecutionMode: mode, maxConcurrentClusters, type, waitReady } = action;
   const problems: Problem[] = [];

@@ -19,7 +19,7 @@ const OWN_FIELDS = {
   email: ['Email'],
 } as const satisfies Partial<Record<keyof NotifyAction, readonly NotifyAction['type'][]>>;
 
-/** Checks a Notify: where it goes, and that no parameter that holds a secret is told. */
+/** Checks a Notify: where it goes, and that no parameter that holds a secret is sent. */
 export function checkNotify(notify: NotifyAction, path: string): Problem[] {
   const { type } = notify;
   const problems = Object.entries(OWN_FIELDS).flatMap(([field, types]) =>

@@ -26,7 +26,7 @@ const OWNED: Record<string, ActionType> = {
 /**
  * Placeholders of outputs that an action can never have: misspelt ones, and those of another type. Reason
  * `UndefinedOutput`. One with a default is left alone, as is one of an action that does not exist, which the check of
- * references tells.
+ * references reports.
  */
 export function checkOutputFields(actions: readonly Action[], path: string): Problem[] {
   const types = new Map(actions.map((action) => [action.name, action.type]));

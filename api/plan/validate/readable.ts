@@ -1,4 +1,4 @@
-/** Checks of a spec that its schema refuses in places: what else is wrong is told along with that. */
+/** Checks of a spec that its schema refuses in places: whatever else is wrong is reported too. */
 import type { z } from 'zod';
 import { isObject } from '../../core/json.js';
 import { dedupeProblems } from '../../core/problem.js';
@@ -15,8 +15,8 @@ export interface ReadableSpec<T> {
 }
 
 /**
- * Reads the spec of an object of unknown shape and checks it. Where the schema refuses a part, the rest is checked all the
- * same, and only what holds whatever the refused part comes to be is told.
+ * Reads the spec of an object of unknown shape and checks it. Where the schema refuses a part, the rest is checked all
+ * the same, and only problems that hold whatever the refused part becomes are reported.
  */
 export function checkReadable<T>(
   read: ReadableSpec<T>,

@@ -104,7 +104,7 @@ function badName(path: string, name: string, form: Form, open: boolean): Problem
   return open ? warning(path, 'InvalidName', message) : error(path, 'InvalidName', message);
 }
 
-/** Whether an execution can still make the name another one, by its own name or its parameters. */
+/** Whether an execution can still change the name, by its own name or its parameters. */
 function canChange(text: string): boolean {
   return findPlaceholders(text).placeholders.some(
     ({ reference }) =>
@@ -112,7 +112,7 @@ function canChange(text: string): boolean {
   );
 }
 
-/** Undefined when something is not known yet; what is wrong with the template is told elsewhere. */
+/** Undefined when something is not known yet; what is wrong with the template is reported elsewhere. */
 function rendered<T>(render: () => T): T | undefined {
   try {
     return render();

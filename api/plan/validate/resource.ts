@@ -109,7 +109,7 @@ function checkIdentity(document: Record<string, unknown>, which: string, path: s
 /** Kinds whose names are labels, by group. */
 const LABEL_NAMED: ReadonlySet<unknown> = new Set(['v1/Namespace', 'v1/Service']);
 
-/** Names that the API server takes of no object; of those with placeholders, what stands beside them. */
+/** Names that the API server accepts for no object; of those with placeholders, what stands beside them. */
 function checkNames(manifest: string, documents: readonly unknown[], path: string): Problem[] {
   const objects = documents.map((document) => (isObject(document) ? document : {}));
   const isOpen = objects.some(

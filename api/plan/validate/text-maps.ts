@@ -1,4 +1,4 @@
-/** Maps of which Kubernetes takes nothing but text, where YAML easily makes something else of it. */
+/** Maps in which Kubernetes accepts only text, where YAML easily makes something else of it. */
 import { isObject } from '../../core/json.js';
 import type { Problem } from '../../core/problem.js';
 import { error, member, show } from './fields.js';

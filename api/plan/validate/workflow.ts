@@ -15,11 +15,11 @@ import { checkReadable } from './readable.js';
 import type { ReadableSpec } from './readable.js';
 import { checkUnused } from './unused.js';
 
-/** What {@link validateWorkflow} may be told. */
+/** Options of {@link validateWorkflow}. */
 export interface WorkflowCheckOptions {
   /**
-   * Parameters that plans give to the workflow: those that it uses, does not declare, and that are not among them, are
-   * errors. Absent: nothing is known of plans, and they are warnings.
+   * Parameters that plans give to the workflow. One that it uses, neither declared nor among these, is an error.
+   * Absent: nothing is known of plans, and it is a warning.
    */
   supplied?: ReadonlySet<string>;
 }

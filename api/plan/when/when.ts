@@ -42,7 +42,7 @@ export interface WhenReferences {
   /** Those of `params` that are not asked for with `has(params.x)` or `"x" in params`: they must have a value. */
   requiredParams: Set<string>;
   outputs: Set<string>;
-  /** What of them. */
+  /** Which of their outputs. */
   outputReads: OutputReads;
   phases: Set<string>;
   /** Roots that are used as a whole or with a computed name, so that every entry may be read. */
@@ -104,7 +104,7 @@ function typeHint(expression: string, error: unknown): string {
     : '';
 }
 
-/** Names that a condition uses; empty when it is not valid, which {@link checkWhen} tells. */
+/** Names that a condition uses; empty when it is not valid, which {@link checkWhen} reports. */
 export function whenReferences(expression: string): WhenReferences {
   const references: WhenReferences = {
     params: new Set(),
