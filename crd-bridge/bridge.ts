@@ -79,19 +79,19 @@ export interface Bridge {
 }
 
 const BACKOFF = { minMs: 100, maxMs: 60_000 };
-/** A run that no worker takes up keeps others from being started for so long. */
+/** A run that no worker takes up keeps others from being started for at most this long. */
 const START_HOLD_MS = 60_000;
-/** While the previous controller runs somebody waits for it to stop. */
+/** Time between two looks while the previous controller runs: somebody waits for it to stop. */
 const CLOSED_LOOK_MS = 3000;
-/** Ten ended executions a second are removed at most. */
+/** At most ten ended executions are removed per second. */
 const RETENTION_PACE_MS = 100;
-/** Looks for unused snapshots in the time for which one is kept. */
+/** Number of looks for unused snapshots in the time for which one is kept. */
 const SNAPSHOT_LOOKS = 6;
-/** Twenty finalizers a second are taken off at most that a crash or an earlier release has left. */
+/** At most twenty finalizers that a crash or an earlier release has left are removed per second. */
 const FINALIZER_PACE_MS = 50;
 const FINALIZER_INTERVAL_MS = 30_000;
 const NO_WEBHOOK = { missing: () => 'admission webhook: not started yet' };
-/** Objects that a line of the log names. */
+/** Most objects that one log line names. */
 const NAMED_OBJECTS = 10;
 
 /**
@@ -317,7 +317,7 @@ export async function startBridge(options: BridgeOptions): Promise<Bridge> {
       }
       if (ended) controller.forget(object.metadata.uid ?? '');
       if (change.kind === 'gone') executionKind.gone(object);
-      // What has ended costs nothing, however much of it is kept.
+      // Ended executions cost nothing here, however many are kept.
       else if (!ended || object.metadata.deletionTimestamp !== undefined || isInherited(object))
         queues.executions.add(key);
       if (change.kind === 'gone' || ended) {
@@ -332,7 +332,7 @@ export async function startBridge(options: BridgeOptions): Promise<Bridge> {
   const informers: Informer[] = [
     ...(Object.values(caches) as Informer[]),
     policies,
-    // Only where there is admission does it matter where there is none.
+    // Which namespaces have no admission matters only where admission is served.
     ...(hasAdmission ? [unadmitted] : []),
   ];
   const running = informers.map((informer) => informer.run(abort.signal));
@@ -365,7 +365,7 @@ export async function startBridge(options: BridgeOptions): Promise<Bridge> {
     shutdownGraceTime: '10s',
     shutdownForceTime: '20s',
   });
-  // Updates need complete caches: what a cache does not know yet would be read anew each time.
+  // Updates need complete caches: an object that a cache lacks would be read from the API server each time.
   const done = synced.then(() => (abort.signal.aborted ? undefined : runWorker(worker)));
   done.catch(() => undefined);
 
@@ -420,7 +420,7 @@ export async function startBridge(options: BridgeOptions): Promise<Bridge> {
     return gate.run(abort.signal);
   });
 
-  // Reviews need complete caches too. Beside another controller they would refuse what is meant for that one.
+  // Reviews need complete caches too. While another controller runs, they would refuse what is meant for it.
   const admitting = synced.then(async () => {
     await gate.whenOpen();
     if (abort.signal.aborted) return;
@@ -497,7 +497,7 @@ function gateFor(config: BridgeConfig, kube: KubeClient, log: Log): Gate {
   });
 }
 
-/** Somebody waits for the end of what is cancelled or deleted, and what runs goes before what is to begin. */
+/** Cancelled and deleted executions come first, as somebody waits for their end; then those that run, then new ones. */
 function rankOf({ metadata, status }: CachedExecution): QueueRank {
   if (metadata.deletionTimestamp !== undefined || metadata.annotations?.[ANNOTATIONS.cancel] === 'true')
     return 0;

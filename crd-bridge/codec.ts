@@ -8,12 +8,12 @@ import { isEncrypted } from '../runtime/encryption/data-converter.js';
 import type { BridgeConfig } from './config.js';
 import type { Log } from './core/log.js';
 
-/** Verb, on executions of all namespaces, of those who may see what encrypted payloads hold. */
+/** Verb, on executions of all namespaces, that people need to see what encrypted payloads hold. */
 const VERB = 'decode';
 
 /**
- * Serves the codec endpoint when a port is configured. Who asks is known by a token of the cluster (TokenReview) and
- * must be allowed the verb `decode` on `drplanexecutions` in all namespaces (SubjectAccessReview), since a Temporal
+ * Serves the codec endpoint when a port is configured. The caller is identified by a token of the cluster (TokenReview)
+ * and must be allowed the verb `decode` on `drplanexecutions` in all namespaces (SubjectAccessReview), since a Temporal
  * payload does not say whose it is.
  *
  * @throws Error when there is a port but no keys

@@ -5,7 +5,7 @@ import { parseDuration } from '../api/core/duration.js';
 import { PREVIOUS_CONTROLLER_NAMES } from '../kube/previous-controller.js';
 import { readUnsealedUntil } from '../runtime/unsealed-until.js';
 
-/** An empty variable is one that is not set: as a number it would be zero. */
+/** Treats an empty variable as not set: as a number it would be zero. */
 const unsetIfEmpty = (text: unknown): unknown => (text === '' ? undefined : text);
 const milliseconds = z.string().transform((text, context) => {
   const ms = parseDuration(text);
@@ -111,7 +111,7 @@ const pairs = schema.refine(
   { path: ['webhook-key'], error: 'webhook-cert and webhook-key are given together or not at all' },
 );
 
-/** Names of the flags; each can also be given as `DROVER_<NAME>`. */
+/** Values of the flags, by name; each can also be given as `DROVER_<NAME>`. */
 export type BridgeConfig = z.output<typeof schema>;
 
 /** What each flag means, for `--help`. */

@@ -28,11 +28,11 @@ import { connectTemporal } from './temporal.js';
 
 const SIGNALS = ['SIGTERM', 'SIGINT'] as const;
 const DEFAULT_PORT = 8081;
-/** Temporal is asked so often whether it is there. */
+/** Time between two checks that Temporal answers. */
 const TEMPORAL_CHECK_MS = 10_000;
 
 async function main(config: BridgeConfig, log: Logger): Promise<void> {
-  // Until there is something to stop, the end is the end.
+  // Until there is something to stop, a signal ends the process at once.
   const endAtOnce = (): void => process.exit(0);
   for (const signal of SIGNALS) process.once(signal, endAtOnce);
   Runtime.install({
@@ -152,7 +152,7 @@ async function main(config: BridgeConfig, log: Logger): Promise<void> {
     await bridge.stop();
     await health.close();
     codec?.close();
-    // A worker that has not ended holds it.
+    // A worker that has not ended still holds the connection.
     await temporal.close().catch((error: unknown) => {
       log.warn({ err: error }, 'cannot close the connection to Temporal');
     });

@@ -17,13 +17,13 @@ export interface TemporalLink {
   namespace: string;
   /** Kept up to date by {@link TemporalLink.look}. */
   namespaceId: string;
-  /** Absent where the server does not tell. */
+  /** Absent where the server does not report it. */
   clusterId?: string;
   /** Whether every search attribute is registered. */
   searchAttributes: boolean;
   /**
-   * Asks the server whether it is there, and takes over its ids when it is another one than before: behind one address a
-   * server may be set up anew.
+   * Checks that the server answers, and takes over its ids when it is another one than before: a new server may have
+   * been set up behind the same address.
    *
    * @throws Error when it does not answer or does not know the namespace
    */
@@ -76,7 +76,7 @@ const toIds = ({
   ...(clusterId !== undefined && { clusterId }),
 });
 
-/** Registers what is missing. Where that is refused, runs go without: they are found by id all the same. */
+/** Registers missing search attributes. Where that fails, runs do without them: they are found by id all the same. */
 async function registerAttributes(
   connection: NativeConnection,
   namespace: string,

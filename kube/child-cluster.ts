@@ -10,7 +10,7 @@ export interface MemberCluster {
 
 /** Through whom a member cluster is opened. */
 export interface Opener {
-  /** Reads the child's token: as whoever wants to look there, which shows that they may. */
+  /** Reads the child's token, as the identity that wants to look there: that it can read it shows that it may. */
   kube: KubeClient;
   /** Calls the proxy. Not an impersonating client: a request cannot be made as two others at once. */
   home: KubeClient;
@@ -44,7 +44,7 @@ export async function openChild(opener: Opener, cluster: MemberCluster): Promise
         if (error instanceof KubeError && error.code === 403) return 'forbidden' as const;
         throw error;
       });
-    // In a few words, and the same for all clusters: they are told on every Subscription.
+    // Short, and the same for all clusters: these texts are shown on every Subscription.
     if (secret === 'forbidden') {
       return { ok: false, why: `${identity} may not get its Secret ${DEPLOYER_SECRET}` };
     }
@@ -59,7 +59,7 @@ export async function openChild(opener: Opener, cluster: MemberCluster): Promise
       name: `member cluster ${namespace}/${cluster.metadata.name}`,
       as: { user: PROXY_USER, extra: { [TOKEN_EXTRA]: token } },
     });
-    // Whether the proxy is there at all: later, its NotFound and that of the child look the same.
+    // Checks that the proxy is there at all: later, its NotFound and that of the child look the same.
     await child.raw({ method: 'GET', path: '/version', signal, timeoutMs: 10_000 });
     return { ok: true, kube: child };
   } catch (error) {

@@ -8,7 +8,7 @@ export const CLAIM_CONFIG_MAP = 'drover-claim';
 
 type ConfigMap = KubeObject & { data?: Record<string, string> };
 
-/** Reads and writes them, newest first. */
+/** Reads and writes the words, newest first. */
 export function createClaimWords(options: { kube: KubeClient; namespace: string }): {
   read(): Promise<readonly string[]>;
   write(words: readonly string[]): Promise<boolean>;

@@ -34,7 +34,7 @@ export type FieldValidation = 'Strict' | 'Warn';
 export interface WriteOptions extends CallOptions {
   subresource?: 'status' | 'scale';
   fieldManager?: string;
-  /** Absent: as the server does by itself, which is Warn. Servers before 1.25 take no notice of it. */
+  /** Absent: the server's own default, which is Warn. Servers before 1.25 ignore it. */
   fieldValidation?: FieldValidation | undefined;
   /** Ask the server to do everything but store. */
   dryRun?: boolean;
@@ -42,7 +42,7 @@ export interface WriteOptions extends CallOptions {
 
 /** Options of a delete. */
 export interface DeleteOptions extends CallOptions {
-  /** Only this very object. */
+  /** Deletes only the object with this uid. */
   uid?: string;
   resourceVersion?: string;
   propagationPolicy?: 'Background' | 'Foreground' | 'Orphan';
@@ -118,7 +118,7 @@ export interface KubeClient {
   /** The same cluster as somebody else. */
   as(impersonation: Impersonation): KubeClient;
   /**
-   * Another cluster, whose API this one serves below a path: requests go there as somebody else than here.
+   * Another cluster, whose API this one serves below a path: requests go there under another identity than here.
    *
    * @param name what that cluster is called in messages
    */
@@ -150,7 +150,7 @@ function below(
     headers: { ...options.headers, ...raw.headers },
   });
   const named = (error: unknown): unknown => {
-    // Who looks an object up decides by a plain NotFound.
+    // Callers that look an object up rely on a plain NotFound.
     if (!(error instanceof KubeError) || error.code === 404) return error;
     const { code, reason, retryAfterMs, details } = error;
     return new KubeError(`${options.name}: ${error.message}`, {
@@ -221,7 +221,7 @@ function build(
     try {
       return await json<T>({ ...request, path: where });
     } catch (error) {
-      // What was known of the kind may be out of date: one that is gone is said to be.
+      // What is known of the kind may be out of date: if the kind is gone, this throws KindNotFound.
       if (error instanceof KubeError && error.reason === 'UnknownPath') {
         await discovery.resolve(key.apiVersion, key.kind, { anew: true });
       }
@@ -279,7 +279,7 @@ function build(
         ...(options?.maxBytes !== undefined && { maxBytes: options.maxBytes }),
         ...call(options),
       });
-      // A list of metadata that holds none says null.
+      // A metadata list without items has null here.
       return { ...page, items: page.items ?? [], bytes };
     },
     async create(object, options) {

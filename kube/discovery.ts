@@ -12,7 +12,7 @@ export interface ResourceType {
 
 /** How a kind is looked up. */
 export interface ResolveOptions {
-  /** Asks the server, whatever it has said before: for a kind that was defined, or is gone, a moment ago. */
+  /** Asks the server even if the answer is known: for a kind that was defined or removed a moment ago. */
   anew?: true;
 }
 

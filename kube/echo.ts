@@ -1,6 +1,6 @@
 /**
- * What an API server says about an object that it refuses repeats parts of it, whole manifests among them. Nothing of that
- * may come into a log, a status or an Event.
+ * When an API server refuses an object, its message repeats parts of the object, whole manifests among them. None of
+ * that may get into a log, a status or an Event.
  */
 
 /** Longest value that is repeated, in characters: names, and what is wrong about them, are shorter. */
@@ -10,8 +10,8 @@ const MAX_MESSAGE = 4000;
 const END = 500;
 
 /**
- * A message without the objects of refused patches, and with its size in the place of every long value, quoted or in braces,
- * that it repeats.
+ * A message without the objects of refused patches, and with every long value that it repeats, quoted or in braces,
+ * replaced by its size.
  */
 export function withoutEcho(text: string): string {
   const message = withoutPatched(text);
@@ -30,8 +30,8 @@ export function withoutEcho(text: string): string {
 }
 
 /**
- * Of a patch that does not fit its kind an API server repeats what would have come of it, however short: a Secret with all
- * it holds. Of a value of the wrong type it repeats that.
+ * For a patch that does not fit its kind, an API server repeats the whole object that would result, however short: a
+ * Secret with all it holds. For a value of the wrong type, it repeats the value.
  */
 function withoutPatched(text: string): string {
   const quoted = /^(\s*"" is invalid: patch: )?Invalid value: "(?:[^"\\]|\\.)*": /s.exec(text);
@@ -72,7 +72,7 @@ function valuesIn(text: string): Span[] {
       if (start !== undefined) found.push({ start, end: at + 1 });
     }
   }
-  // What is cut off in the middle of a value is a value all the same; a brace of prose is none.
+  // A value that is cut off in the middle is a value all the same; a brace in prose is none.
   const start = Math.min(quote ?? text.length, open[0] ?? text.length);
   if (quote !== undefined || text.length - start > MAX_MESSAGE) found.push({ start, end: text.length });
   return found.sort((a, b) => a.start - b.start || b.end - a.end);

@@ -17,7 +17,7 @@ export interface Cacheable {
     finalizers?: string[];
   };
   status?: object;
-  /** Only on what `trim` has reduced so far that it is enough to decide by, not to write from. */
+  /** Only on an object that `trim` has reduced so far that it is enough to decide by, but not to write from. */
   stub?: object;
 }
 
@@ -34,7 +34,7 @@ export interface Informer<T extends Cacheable = Cacheable> {
   whenSynced(): Promise<void>;
   get(namespace: string | undefined, name: string): T | undefined;
   list(): T[];
-  /** Takes in the answer of an own write, so that the next read sees it without waiting for the watch. */
+  /** Takes in the answer to a write of our own, so that the next read sees it without waiting for the watch. */
   learn(object: T): void;
   /** Calls the handler for every object there is, and for every change from now on. */
   onChange(handler: (change: Change<T>) => void): void;
@@ -51,28 +51,28 @@ export interface InformerOptions<T extends Cacheable> {
   labelSelector?: string;
   /** Reduces what is kept of an object; gets a private copy. Without it all but `metadata.managedFields` is kept. */
   trim?: (object: T) => T;
-  /** Told about every failed list or watch. */
+  /** Called for failed lists, watches and checks. */
   onError?: (error: unknown) => void;
   /** First and longest wait between two attempts, in milliseconds (default 200 and 10,000). */
   backoff?: { minMs: number; maxMs: number };
-  /** Compares the cache with the API server from time to time; without it a lost event is never missed. */
+  /** Compares the cache with the API server from time to time; without it, a lost event goes unnoticed. */
   check?: CacheCheck;
 }
 
 /**
- * A watch can lose an event without breaking off: a proxy or a server with a fault does that. So names and versions of
- * all objects are listed from time to time, and what the cache should have and has not is read anew and told.
+ * A watch can lose an event without breaking off: a faulty proxy or server does that. So names and versions of all
+ * objects are listed from time to time, and what the cache has missed is read anew and reported.
  */
 export interface CacheCheck {
   /** Time between two checks, in milliseconds; each is up to a tenth shorter or longer, so that replicas spread. */
   everyMs: number;
   /** How far a watch may be behind the list before it counts as having lost something, in milliseconds (default 5,000). */
   graceMs?: number;
-  /** Told what the watch had not told, as `namespace/name`. */
+  /** Called with the objects whose changes the watch has missed, as `namespace/name`. */
   onRepair?: (objects: readonly string[]) => void;
 }
 
-/** When more has to be read anew, a whole list is cheaper. */
+/** If more objects than this have to be read anew, a whole list is cheaper. */
 const MAX_READ = 200;
 const GRACE_MS = 5000;
 const TOMBSTONES = 4096;
@@ -84,14 +84,14 @@ export function createInformer<T extends Cacheable>(options: InformerOptions<T>)
   const { minMs, maxMs } = options.backoff ?? { minMs: 200, maxMs: 10_000 };
   const objects = new Map<string, T>();
   const handlers: ((change: Change<T>) => void)[] = [];
-  // By uid, the version at which an object went: a late answer of a write must not bring it back. One that only stopped
-  // matching the selector may come back, and is newer then.
+  // By uid, the version at which an object disappeared: a late answer to a write must not bring it back. An object that
+  // only stopped matching the selector may come back, with a newer version.
   const tombstones = new Map<string, string>();
   const waiting: (() => void)[] = [];
   let synced = false;
-  /** The newest version that a list or the watch has told: a later list must not be older. */
+  /** The newest version that a list or the watch has reported: a later list must not be older. */
   let latest: string | undefined;
-  /** Versions of before say nothing: the server's storage was set back, and counts on from there. */
+  /** Whether earlier versions mean nothing: the server's storage was set back, and counts on from there. */
   let wasSetBack = false;
 
   const emit = (change: Change<T>): void => {
@@ -150,7 +150,7 @@ export function createInformer<T extends Cacheable>(options: InformerOptions<T>)
       version = page.metadata.resourceVersion;
     }
     for (const object of [...objects.values()]) {
-      // What an own write added after the list was taken stays.
+      // What a write of our own added after the list was taken stays.
       const isLater = !wasSetBack && isNewer(object.metadata.resourceVersion, version);
       if (!present.has(object.metadata.uid) && !isLater) remove(object, version);
     }
@@ -164,8 +164,9 @@ export function createInformer<T extends Cacheable>(options: InformerOptions<T>)
   }
 
   /**
-   * A server whose storage was restored from a backup does not know the version that a watch would go on from, and says
-   * nothing until it gets there: what happens meanwhile would be missed. It was started anew then, so the watch broke off.
+   * A server whose storage was restored from a backup has not reached the version yet that a watch would go on from,
+   * and reports nothing until it does: changes in between would be missed. The restore restarted it, so the watch broke
+   * off.
    */
   async function refuseFuture(version: string, signal: AbortSignal): Promise<void> {
     const { metadata } = await kube.list(
@@ -220,7 +221,7 @@ export function createInformer<T extends Cacheable>(options: InformerOptions<T>)
         });
       } catch (error) {
         if (signal.aborted) return;
-        // What was missed cannot be told any more: start over with a list.
+        // The missed changes cannot be had any more: start over with a list.
         if (error instanceof KubeError && (error.code === 410 || error.reason === 'KindNotFound'))
           version = undefined;
         if (!(error instanceof KubeError && error.code === 410)) options.onError?.(error);
@@ -230,7 +231,7 @@ export function createInformer<T extends Cacheable>(options: InformerOptions<T>)
     }
   }
 
-  /** Names and versions of all there is; from the server's own cache, which may not be older than ours. */
+  /** Names and versions of all objects, from the server's own cache, which may not be older than ours. */
   async function listVersions(signal: AbortSignal): Promise<{ items: Known[]; version: string }> {
     const items: Known[] = [];
     let version = '';
@@ -250,7 +251,7 @@ export function createInformer<T extends Cacheable>(options: InformerOptions<T>)
   /** One comparison with the API server. */
   async function check({ graceMs = GRACE_MS, onRepair }: CacheCheck, signal: AbortSignal): Promise<void> {
     const { items, version } = await listVersions(signal);
-    // What is under way arrives by itself.
+    // Changes that are under way still arrive by themselves.
     await sleep(graceMs, undefined, { signal });
     let isSetBack = false;
     const missed = items.filter((item) => {
@@ -258,7 +259,7 @@ export function createInformer<T extends Cacheable>(options: InformerOptions<T>)
       if (known === undefined) return !isGone(item);
       if (known.uid === item.uid) {
         if (isNewer(item.resourceVersion, known.resourceVersion)) return true;
-        // A version that the list should have had: the server has counted on past what it was set back from.
+        // The list should have had this version: the server was set back and has counted on past it since.
         const isUndone = item.resourceVersion !== known.resourceVersion;
         if (!isUndone || isNewer(known.resourceVersion, version)) return false;
         return (isSetBack = true);
@@ -276,7 +277,7 @@ export function createInformer<T extends Cacheable>(options: InformerOptions<T>)
       for (const { namespace, name, uid } of missed) {
         const key = { apiVersion, kind, name, ...(namespace !== undefined && { namespace }) };
         const live = await kube.get<T>(key, { signal });
-        // Gone since the list, or another one by now: then the watch tells that.
+        // If it is gone since the list, or another one by now, the watch reports that.
         if (live !== undefined && live.metadata.uid === uid) set(live);
       }
     }

@@ -1,10 +1,10 @@
-/** The most that a timer of Node takes; with more it fires at once. */
+/** Longest time that a timer of Node takes, in milliseconds; with more it fires at once. */
 const MOST_MS = 2 ** 31 - 1;
 
 /**
  * Calls back once after a time of any length.
  *
- * @returns ends it
+ * @returns a function that ends the timer
  */
 export function startTimer(ms: number, fire: () => void, options: { unref?: boolean } = {}): () => void {
   let left = ms;

@@ -13,7 +13,7 @@ export interface Selection {
   labelSelector?: string | undefined;
 }
 
-/** How long and how often is looked. */
+/** How long and how often to look. */
 export interface ObserveOptions {
   signal: AbortSignal;
   /** Longest wait in milliseconds. */
@@ -29,7 +29,7 @@ const PAUSE_MS = 1000;
  * Waits by watch until `check` finds what it looks for among the objects of several selections; it is called with the
  * first state and then after every change.
  *
- * Who may read but not watch is polled for once a second. A broken watch is taken up again.
+ * A single object that may be read but not watched is polled once a second. A broken watch is taken up again.
  *
  * @returns what `check` gave, or undefined when the time was up
  * @throws the reason of the signal, and {@link KubeError} for a selection that cannot be read at all
@@ -90,7 +90,7 @@ export async function observe<Name extends string, T>(
 /**
  * Reports the objects of a selection, first all, then after each change, until the signal ends it.
  *
- * @param report `changed` is the object of a change; absent: any may have
+ * @param report `changed` is the object that has changed; absent: any of them may have
  * @throws KubeError for a selection that cannot be read at all
  */
 export async function feed(

@@ -4,20 +4,20 @@ import { KubeError } from './error.js';
 /** What an API server says about the fields of its kinds (OpenAPI v3). */
 export interface OpenApi<T> {
   /**
-   * What was made of the document of a group and version; undefined where the server has none.
+   * What `make` made of the document of a group and version; undefined where the server has none.
    *
-   * What is asked for is read to its end and kept, even if whoever asked has left: the next one finds it.
+   * A document is read to its end and kept even if the caller has left: the next one finds it.
    *
-   * @throws KubeError when the server does not answer within {@link READ_MS}, or does not tell whoever asks
+   * @throws KubeError when the server does not answer within {@link READ_MS}, or refuses the caller
    */
   of(apiVersion: string): Promise<T | undefined>;
 }
 
-/** The list of documents, each with a hash of its content, is believed for so long. */
+/** How long the list of documents, each with a hash of its content, counts as current. */
 const INDEX_FRESH_MS = 5000;
 /** Time for one answer of the server. */
 const READ_MS = 10_000;
-/** Documents have up to some megabytes; what is made of them is kept for so many. */
+/** Documents have up to some megabytes; the results of this many are kept. */
 const KEPT = 16;
 
 interface Index {
@@ -27,7 +27,7 @@ interface Index {
 /**
  * Reads documents when they are asked for, and again when they have changed.
  *
- * @param make makes what is kept of a document: `components.schemas`
+ * @param make makes what is kept of a document, from its `components.schemas`
  */
 export function createOpenApi<T>(
   kube: Pick<KubeClient, 'raw'>,

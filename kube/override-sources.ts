@@ -3,16 +3,16 @@ import type { KubeClient } from './client.js';
 import { KubeError } from './error.js';
 import type { KubeObject } from './object.js';
 
-/** Where Clusternet keeps what feeds name. */
+/** Namespace in which Clusternet keeps the objects that feeds name. */
 const MANIFESTS = 'clusternet-reserved';
 
 const APPS = 'apps.clusternet.io/v1alpha1';
 const CONFIG = 'apps.clusternet.io/config';
 
-/** What is wanted. */
+/** What to read. */
 export interface OverrideQuery {
   kind: 'Localization' | 'Globalization';
-  /** Of a Localization. */
+  /** Namespace of a Localization. */
   namespace?: string | undefined;
   feed: Record<string, unknown>;
   /** Whether the Manifest of the feed matters. */
@@ -27,7 +27,7 @@ export interface FoundOverrides {
 }
 
 /**
- * Reads what an override has to be judged by.
+ * Reads what is needed to judge an override.
  *
  * @throws KubeError also where the kinds are not there
  */

@@ -1,15 +1,18 @@
-/** Lists page by page, by size and not by count: a page is held whole, and one object may be a thousand times another. */
+/**
+ * Lists page by page, sized by bytes and not by count: a page is held whole, and one object may be a thousand times as
+ * large as another.
+ */
 import type { KubeClient, KubeList, ListOptions } from './client.js';
 import { isTooLarge } from './error.js';
 
-/** Bytes that a page is meant to have. */
+/** Size that a page is meant to have, in bytes. */
 const PAGE_BYTES = 2 * 1024 * 1024;
-/** Bytes that a page of more than one object may have: the reading of one that has more is broken off. */
+/** Largest size of a page of more than one object, in bytes: the reading of a larger one is broken off. */
 const MAX_PAGE_BYTES = 8 * 1024 * 1024;
-/** Before anything is known of their size. */
+/** Objects of the first page: nothing is known of their size yet. */
 const FIRST_LIMIT = 16;
 const MAX_LIMIT = 500;
-/** One page of small objects does not say that the next has no large ones. */
+/** A limit grows by this factor at most: after a page of small objects the next may have large ones. */
 const GROWTH = 4;
 
 /**
@@ -23,7 +26,7 @@ export async function* listPages<T>(
   type: { apiVersion: string; kind: string },
   options: Omit<ListOptions, 'limit' | 'continue' | 'maxBytes'> = {},
 ): AsyncGenerator<KubeList<T>> {
-  // Where a continued list begins the server knows; it refuses to be told once more.
+  // The server knows where a continued list begins, and refuses a request that states it again.
   const { resourceVersion, resourceVersionMatch, ...rest } = options;
   const from = {
     ...(resourceVersion !== undefined && { resourceVersion }),

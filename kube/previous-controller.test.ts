@@ -5,7 +5,9 @@ import { findPreviousController } from './previous-controller.js';
 const NOW = Date.parse('2026-03-01T02:00:00Z');
 const ago = (seconds: number): string => new Date(NOW - seconds * 1000).toISOString();
 
-/** Whether a Lease counts as held: its holder renewed it so long ago by its own clock, and by that of the API server. */
+/**
+ * Whether a Lease counts as held: its holder renewed it this long ago by its own clock, and by that of the API server.
+ */
 async function isHeld(lease: { renewed?: number; written?: number; holder?: string }): Promise<boolean> {
   const { renewed, written, holder = 'controller' } = lease;
   const item = {

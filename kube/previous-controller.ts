@@ -154,10 +154,10 @@ async function findLeases(
   }
   return items.flatMap(({ metadata, spec }): ControllerSign[] => {
     const { holderIdentity = '', renewTime = '', leaseDurationSeconds = 15 } = spec ?? {};
-    // When it was written stands in it by the clock of its holder, and by that of the API server.
+    // The Lease shows when it was written by the clock of its holder, and by that of the API server.
     const written = [renewTime, ...(metadata.managedFields ?? []).map(({ time = '' }) => time)];
     const renewed = Math.max(...written.map((time) => Date.parse(time)).filter((ms) => !Number.isNaN(ms)));
-    // Twice its time: a holder that is late is still one.
+    // Twice its duration: a holder that is late is still one.
     if (holderIdentity === '' || renewed + 2 * leaseDurationSeconds * 1000 <= kube.now()) return [];
     const { name, namespace: at = '' } = metadata;
     return [{ kind: 'Lease', namespace: at, name, why: `is held by "${holderIdentity}"` }];

@@ -12,8 +12,8 @@ type Secret = KubeObject & { data?: Record<string, string> };
 /**
  * Reads the entries of the ring; each has a key's id as its name and 32 bytes in base64 as its text.
  *
- * @param options.make makes the Secret where there is none: the first bridge does. The others wait for it
- * @returns throws an Error for a person while the ring cannot be had
+ * @param options.make makes the Secret where there is none, as the first bridge does; others wait for it
+ * @returns reads the entries; throws an Error with a message for people while they cannot be had
  */
 export function sealSecret(options: {
   kube: KubeClient;

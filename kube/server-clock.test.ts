@@ -4,11 +4,11 @@ import { afterEach, describe, expect, it } from 'vitest';
 import { createEndpointClient } from './client.js';
 import { createServerClock } from './server-clock.js';
 
-/** A clock of a server, on a machine whose own time nobody should ask for. */
+/** A clock of a server, on a machine whose own time must not be read. */
 function setup() {
   const steady = { now: 0 };
   const clock = createServerClock({ own: () => 7, steady: () => steady.now });
-  /** An answer that says its time, heard so long after it was sent. */
+  /** An answer that reports its time, received this long after it was sent. */
   const hear = (at: number, delayMs = 0): void => {
     steady.now = at - 1_000_000 + delayMs;
     clock.learn(new Date(at).toUTCString());
@@ -32,7 +32,7 @@ describe('the clock of a server', () => {
     expect(clock.now()).toBe(2_000_500);
     hear(2_003_000);
     expect(clock.now()).toBe(2_003_000);
-    // Says a time that is nearly a second past: what is known is better.
+    // Reports a time that is nearly a second past: the known one is better.
     hear(2_004_999);
     expect(clock.now()).toBe(2_004_999);
   });

@@ -1,18 +1,21 @@
 /**
- * What time it is on a server, as its answers say it. What an API server has written, such as the time at which it began to
- * delete an object, is compared with this: machines' clocks differ, and a bound of minutes must not depend on that.
+ * The time on a server, taken from its answers. Times that an API server has written, such as the beginning of a
+ * deletion, are compared with this: machines' clocks differ, and a bound of minutes must not depend on that.
  */
 export interface ServerClock {
   /** Takes note of the header `Date` of an answer that has just come. */
   learn(date: string | string[] | undefined): void;
   /**
-   * Milliseconds since the epoch, late by less than a second and the way of an answer. This machine's own time until a
-   * server has said its own.
+   * Milliseconds since the epoch, behind by less than a second plus the travel time of an answer. This machine's own
+   * time until the server has reported its own.
    */
   now(): number;
 }
 
-/** An answer says whole seconds, and takes its time; further back the server's clock has been set. */
+/**
+ * Answers give whole seconds and take time to arrive; a time further back than this means that the server's clock was
+ * set back.
+ */
 const SLACK_MS = 2_000;
 
 /**
@@ -28,7 +31,7 @@ export function createServerClock(options: { own?: () => number; steady?: () => 
     learn(date) {
       const seen = Date.parse(typeof date === 'string' ? date : '') - steady();
       if (Number.isNaN(seen)) return;
-      // Each answer tells a time that has passed: the latest of what they tell comes nearest.
+      // Each answer gives a time that has passed already: the one furthest ahead is nearest to the truth.
       if (ahead === undefined || seen > ahead || ahead - seen > SLACK_MS) ahead = seen;
     },
     now: () => (ahead === undefined ? own() : steady() + ahead),

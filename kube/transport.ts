@@ -24,7 +24,7 @@ export interface RawRequest {
   timeoutMs?: number;
   /** Longest JSON answer that is read, in bytes (default: any). */
   maxBytes?: number;
-  /** Of whoever answers, where that is not the server that is asked. */
+  /** Clock of the server that answers, where that is not the server that is asked. */
   clock?: ServerClock;
 }
 
@@ -42,12 +42,12 @@ export interface Transport {
   now(): number;
 }
 
-/** How long headers made by credential plugins are kept before they are asked again. */
+/** How long headers made by credential plugins are used before the plugins are asked again. */
 const CREDENTIALS_TTL_MS = 60_000;
 
 /**
- * How long a connection is kept that nobody uses; the API server keeps its side for 90 s. Runs come in bursts, and a burst
- * that first has to open its connections, a TLS handshake each, loses what it needs most then.
+ * How long an unused connection is kept; the API server keeps its side for 90 s. Runs come in bursts, and a burst that
+ * first has to open its connections, with a TLS handshake each, loses time when it can least afford it.
  */
 const KEEP_ALIVE_MS = 80_000;
 
@@ -142,10 +142,10 @@ export function createTransport(endpoint: Endpoint): Transport {
 
   const clock = createServerClock();
 
-  /** Answers that would not say whether the server is ready, without anything between them that may be a restart. */
+  /** Since when the server has refused to say whether it is ready, with nothing in between that may be a restart. */
   let silence: { since: number; last: number } | undefined;
 
-  /** One request, answered with whatever status. */
+  /** Sends one request and returns its answer, whatever the status. */
   async function exchange(raw: RawRequest, renew: boolean): Promise<Dispatcher.ResponseData> {
     const { headers, dispatcher } = await endpoint.authenticate(renew);
     const timeout = raw.timeoutMs ?? 30_000;
@@ -185,8 +185,8 @@ export function createTransport(endpoint: Endpoint): Transport {
 
   /**
    * An API server that has just started listens before it has read its roles and definitions: for some seconds it
-   * refuses what is allowed and knows no path of what is installed. Such an answer counts only from a server that is
-   * ready.
+   * refuses what is allowed and does not know the paths of what is installed. A 403 or an unknown path counts only from
+   * a server that is ready.
    */
   async function send(
     raw: RawRequest,
@@ -212,8 +212,8 @@ export function createTransport(endpoint: Endpoint): Transport {
   }
 
   /**
-   * At its very beginning it refuses to tell this, too: who may not ask is believed only after a while. A broken
-   * connection or a long gap may be a restart, after which it is doubted again.
+   * A server that has only just started refuses this question, too: a refusal is taken as final only after it has gone
+   * on for a while. A broken connection or a long gap may be a restart, after which it is doubted again.
    */
   async function isStarting({ signal }: RawRequest): Promise<boolean> {
     const { statusCode, body } = await exchange(
@@ -315,9 +315,9 @@ const withoutEchoes = ({ causes, ...details }: StatusDetails): StatusDetails => 
 });
 
 /**
- * JSON as the API server itself writes it. Some fields, such as a ControllerRevision's data, it keeps byte by byte and
- * compares with its own writing later, which escapes these characters: written in another way, any patch of the object
- * would count as a change of the field.
+ * JSON as the API server itself writes it. It keeps some fields, such as a ControllerRevision's data, byte by byte and
+ * later compares them with its own writing, which escapes these characters. If we wrote it in another way, any patch of
+ * the object would count as a change of the field.
  */
 function jsonBody(value: unknown): string {
   return JSON.stringify(value).replaceAll(

@@ -10,14 +10,15 @@ export interface WatchOwner {
   id: string;
 }
 
-/** Watches that many who wait for single objects share. */
+/** Watches that are shared by many waits for single objects. */
 export interface WatchPool {
   /**
    * Waits until `check` finds what it looks for in one object; it is called with the first state and after every change,
    * with undefined while there is no such object.
    *
-   * A few waits have a watch each, which sees nothing but their object. Where one owner waits for more objects of a kind
-   * in a namespace, one watch of all of them serves these; who may not watch them all keeps one each.
+   * A few waits have a watch each, which sees nothing but their object. Where one owner waits for more objects of a
+   * kind in a namespace, one watch of all of them serves these waits; an owner that may not watch them all keeps one
+   * each.
    *
    * @returns what `check` gave, or undefined when the time was up
    * @throws the reason of the signal, and KubeError for an object that cannot be read at all
@@ -30,7 +31,7 @@ export interface WatchPool {
   ): Promise<T | undefined>;
 }
 
-/** So many waits for objects of a kind in a namespace have a watch each. */
+/** This many waits for objects of a kind in a namespace have a watch each. */
 const SINGLE_WATCHES = 4;
 
 interface Group {
@@ -71,7 +72,7 @@ export function createWatchPool(): WatchPool {
       shared.objects = objects;
       for (const listener of [...shared.listeners]) listener(changed?.metadata.name);
     }).catch(() => {
-      // Whoever uses it goes on with a watch of its own.
+      // Its users go on with watches of their own.
       shared.isBroken = true;
       for (const listener of [...shared.listeners]) listener(undefined);
     });

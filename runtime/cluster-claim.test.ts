@@ -91,7 +91,7 @@ it('[F25] passes to the one that is left, a minute after the last word, and neve
   const second = program(copy);
   const third = program(copyOf(copy));
   expect(await pass(60_000, second, third)).toEqual(['taken', 'taken']);
-  // Both see that the word stands still: one of them is left.
+  // Both see that the word has not changed: one of them is left.
   const after = await pass(60_000, second, third);
   expect(after.toSorted()).toEqual(['held', 'taken']);
   expect(await pass(300_000, first, second, third)).toEqual(['taken', ...after]);

@@ -1,12 +1,12 @@
 /**
  * Two installations that were restored from one backup of etcd have the same cluster id, so that they would share task
- * queues and ids of runs: one would do the other's work in the wrong cluster. So the one that answers for a cluster id says
- * a new random word every now and then, first in its own cluster and then in Temporal. Whoever reads a word there that its
- * own cluster does not know is not the one.
+ * queues and ids of runs: one would do the other's work in the wrong cluster. So the one that answers for a cluster id
+ * writes a new random word every now and then, first in its own cluster and then in Temporal. An installation that
+ * reads a word in Temporal that its own cluster does not know is not the one.
  */
 import { randomBytes } from 'node:crypto';
 
-/** What an installation remembers of the words that it has said, each as `place/word`, in its own cluster. */
+/** The words that an installation has written, each as `place/word`, as its own cluster remembers them. */
 export interface ClaimWords {
   /** The last words, newest first; empty where there are none. */
   read(): Promise<readonly string[]>;
@@ -14,36 +14,42 @@ export interface ClaimWords {
   write(words: readonly string[]): Promise<boolean>;
 }
 
-/** The place in Temporal where the word stands that counts. */
+/** The place in Temporal that holds the current word. */
 export interface ClaimNote {
   /**
-   * What stands there; no word where nobody has ever claimed the id. Behind one address may be another Temporal than before:
-   * `place` names the one that has answered.
+   * The current word; none where nobody has ever claimed the id. Another Temporal than before may be behind the same
+   * address: `place` names the one that has answered.
    */
   read(): Promise<{ place: string; word: string | undefined }>;
   /**
-   * @param isFirst nothing was there
-   * @returns false when another has said the first word
+   * @param isFirst whether there was no word before
+   * @returns false when somebody else has written the first word
    */
   write(word: string, isFirst: boolean): Promise<boolean>;
 }
 
-/** Whose the cluster id is. `taken`: another's that said its word `stillMs` ago or later. */
+/** Whose the cluster id is. `taken`: another installation's; its word has stood unchanged for at least `stillMs`. */
 export type ClaimState = { kind: 'held' } | { kind: 'taken'; stillMs: number };
 
 /** One program's view of a claim. */
 export interface ClusterClaim {
-  /** Looks, and says a new word when it is time. Rejects when that cannot be told. */
+  /** Checks whose the id is, and writes a new word when it is time. Rejects when it cannot find out. */
   look(): Promise<ClaimState>;
 }
 
 /** Words of a place that an installation remembers: one may be lost by a crash between the two writes, and another after it. */
 export const REMEMBERED_WORDS = 3;
-/** Places whose words it remembers: who is led to another Temporal and back must find its own word there. */
+/**
+ * Places whose words it remembers: an installation that is led to another Temporal and back must find its own word
+ * there.
+ */
 const REMEMBERED_PLACES = 4;
-/** A word that stands for so long is replaced; a little less than the time between two looks, so that none is left out. */
+/**
+ * A word that has stood for this long is replaced; a little less than the time between two looks, so that every look
+ * replaces it.
+ */
 const RENEW_MS = 15_000;
-/** One that nobody has replaced for so long is that of an installation that is no more. */
+/** A word that nobody has replaced for this long counts as left by an installation that no longer exists. */
 const TAKE_OVER_MS = 60_000;
 
 /**
@@ -61,7 +67,7 @@ export function createClusterClaim(options: {
   const { words, note, renews, now = () => performance.now() } = options;
   const { renewMs = RENEW_MS, takeOverMs = TAKE_OVER_MS } = options;
   let last: { said: string | undefined; since: number } | undefined;
-  // What was known to be ours stays so, though the cluster's memory is set back under a running program.
+  // Words known to be ours stay ours, even if the cluster's memory is set back under a running program.
   let ours: readonly string[] = [];
 
   const remember = (said: string): void => {
@@ -76,9 +82,9 @@ export function createClusterClaim(options: {
   ): Promise<boolean> {
     const word = randomBytes(12).toString('base64url');
     const said = `${place}/${word}`;
-    // The one that stands is never forgotten: it stays there for as long as Temporal takes no other.
+    // The current word is never forgotten: it stays in Temporal for as long as Temporal accepts no other.
     const known = [...ours.filter((one) => one === standing), ...own];
-    // Remembered first: a word that only Temporal knows would be a stranger's.
+    // Remember it first: a word that only Temporal knows would look like a stranger's.
     if (!(await words.write(latest([said, ...known])))) return true;
     const isSaid = await note.write(word, standing === undefined);
     if (isSaid) {
@@ -90,7 +96,7 @@ export function createClusterClaim(options: {
 
   return {
     async look() {
-      // In this order: what stands there was remembered before.
+      // In this order: a word that Temporal holds was remembered before it was written there.
       const { place, word } = await note.read();
       const own = await words.read();
       const said = word === undefined ? undefined : `${place}/${word}`;
@@ -105,14 +111,14 @@ export function createClusterClaim(options: {
         if (renews && stillMs >= renewMs) await renew(place, said, own);
         return { kind: 'held' };
       }
-      // The next look tells whether another has taken over at the same moment.
+      // The next look shows whether another installation has taken over at the same moment.
       if (renews && stillMs >= takeOverMs) await renew(place, said, own);
       return { kind: 'taken', stillMs };
     },
   };
 }
 
-/** Of words, newest first, those that are remembered: a few of each of a few places. */
+/** Which of these words, newest first, are remembered: a few for each of a few places. */
 function latest(words: readonly string[]): string[] {
   const placeOf = (said: string): string => said.slice(0, said.indexOf('/'));
   const all = [...new Set(words)];

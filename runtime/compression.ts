@@ -1,6 +1,6 @@
 /**
- * Large payloads travel compressed: the input of a run of 2,000 actions, the status of them. Temporal takes 2 MiB for one
- * payload and 50 MiB for a history, and keeps every one several times.
+ * Large payloads travel compressed: the input of a run of 2,000 actions, or its status. Temporal accepts 2 MiB for one
+ * payload and 50 MiB for a history, and stores each payload several times.
  */
 import { promisify } from 'node:util';
 import { deflate, inflate } from 'node:zlib';
@@ -14,8 +14,8 @@ export const COMPRESSED = 'binary/zlib';
 /** Smaller ones stay as they are: people read them in the Web UI. */
 const LEAST_BYTES = 16 * 1024;
 /**
- * What a payload may be inflated to, and how many times its size: whoever can write into a history must not be able to use up
- * all memory. Texts of plans shrink to a tenth to a fiftieth.
+ * Largest inflated size of a payload, and largest ratio to its compressed size: whoever can write into a history must
+ * not be able to use up all memory. Texts of plans shrink to a tenth to a fiftieth.
  */
 const MOST_BYTES = 16 * 1024 * 1024;
 const MOST_TIMES = 200;
@@ -23,20 +23,23 @@ const MOST_TIMES = 200;
 const compress = promisify(deflate);
 const decompress = promisify(inflate);
 
-/** A codec that compresses large payloads where that helps. Any payload passes that is not compressed when it is read. */
+/**
+ * A codec that compresses large payloads where that helps. On reading, payloads that are not compressed pass as they
+ * are.
+ */
 export function createCompressionCodec(): PayloadCodec {
   return {
     encode: (payloads) => Promise.all(payloads.map(shrink)),
     async decode(payloads) {
       const expanded: Payload[] = [];
-      // One after the other: what is thrown away meanwhile is not in the way of the next.
+      // One after the other, so that the temporary buffers of one payload can be freed before the next is inflated.
       for (const payload of payloads) expanded.push(await expand(payload));
       return expanded;
     },
   };
 }
 
-/** The data converter of whoever has no keys: compression alone. */
+/** The data converter without keys: compression alone. */
 export const compressingConverter = (): DataConverter => ({ payloadCodecs: [createCompressionCodec()] });
 
 async function shrink(payload: Payload): Promise<Payload> {
@@ -48,7 +51,7 @@ async function shrink(payload: Payload): Promise<Payload> {
     : payload;
 }
 
-/** What would shrink too well could not be told from an attack, and stays as it is. */
+/** A payload that shrinks too well could not be told from an attack when it is read, and stays as it is. */
 const isWorthIt = (whole: number, compressed: number): boolean =>
   compressed < whole && whole <= Math.min(MOST_BYTES, compressed * MOST_TIMES);
 

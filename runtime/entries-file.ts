@@ -15,7 +15,7 @@ export async function readEntries(path: string): Promise<Record<string, string>>
   try {
     value = JSON.parse(text);
   } catch {
-    // What JSON.parse says quotes the text.
+    // The message of JSON.parse quotes the text.
     throw new Error(`"${path}" is not JSON`);
   }
   if (!isTexts(value)) throw new Error(`"${path}" is not an object whose values are strings`);

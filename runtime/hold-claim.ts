@@ -12,18 +12,19 @@ export interface HeldClaim {
 
 /** Time between two looks while the claim is held, in milliseconds. */
 const HELD_MS = 20_000;
-/** While it is not, somebody waits. */
+/** Time between two looks while it is not held: somebody waits. */
 const TAKEN_MS = 5000;
 
 /**
- * Waits until this installation is the one that answers for its cluster id, and looks again and again whether it still is.
+ * Waits until this installation is the one that answers for its cluster id, and then keeps checking that it still is.
  *
- * An installation that may not claim goes without until it may, and says so once: the rights for it came later than others.
+ * An installation without the rights to claim goes on without a claim until it has them, and logs that once: earlier
+ * releases did not grant these rights.
  *
  * @param options.renews false: only looks, as a worker does
  * @param options.where the cluster id and the place in Temporal, for people
  * @param options.isRefusedByCluster whether an error of `words` says that a right is missing
- * @param options.onWait told why nothing is begun
+ * @param options.onWait called with the reason why nothing is begun
  */
 export async function holdClaim(options: {
   words: ClaimWords;
@@ -68,9 +69,9 @@ export async function holdClaim(options: {
     while (!signal.aborted) {
       await sleep(heldMs, undefined, { signal }).catch(() => undefined);
       if (signal.aborted) break;
-      // What cannot be told now must not stop a failover.
+      // A look that fails must not stop a failover.
       const found = await claim.look().catch((error: unknown) => {
-        // What was said once needs no repetition.
+        // Missing rights are logged at the start only.
         if (isRefused(error)) return;
         log.warn({ err: error }, 'cannot tell whether this installation still has its cluster id');
       });

@@ -1,13 +1,13 @@
 import { pino } from 'pino';
 import type { Logger } from 'pino';
 
-/** Characters that wait to be written at most; what comes then is dropped. */
+/** Most characters that wait to be written; what comes after them is dropped. */
 const MOST_WAITING = 1 << 20;
 /** Longest text of an error, in characters: one may hold what a server was sent. */
 const LONGEST_TEXT = 1000;
 /** Its end says what was wrong. */
 const END = 300;
-/** Causes that are told, from the outermost. */
+/** Most messages of an error and its causes that are logged, from the outermost. */
 const CAUSES = 5;
 const FRAMES = 15;
 const FRAME = /^\s+at .{1,500}$/;
@@ -22,8 +22,8 @@ export interface LogOptions {
 }
 
 /**
- * The log of a process: a line of JSON for each entry. That it cannot be written, as on a full disk, ends nobody: lines
- * are lost until it can be again.
+ * The log of a process: a line of JSON for each entry. If it cannot be written, as on a full disk, the process goes on:
+ * lines are lost until it can be written again.
  */
 export function createLog({ level = 'info', component, fd = 1 }: LogOptions): Logger {
   const destination = pino.destination({ dest: fd, sync: true, maxLength: MOST_WAITING });
@@ -35,8 +35,8 @@ export function createLog({ level = 'info', component, fd = 1 }: LogOptions): Lo
 }
 
 /**
- * What a log says of an error: what it and its causes say in a few words, its plain fields, and where it was thrown. Never
- * an object that it carries: that may be what somebody keeps secret.
+ * What is logged of an error: its message and those of its causes, shortened, its plain fields, and where it was
+ * thrown. Never an object that it carries: that may be secret.
  */
 function errorFields(error: unknown): unknown {
   if (typeof error === 'string') return brief(error);

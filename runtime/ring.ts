@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 
-/** Between two tries of the first reading. */
+/** Wait between two attempts at the first reading, in milliseconds. */
 const FIRST_READING_MS = 1_000;
 
 /** Something that is read again and again while programs run, so that it can be changed under them, such as a ring of keys. */
@@ -8,11 +8,11 @@ export interface Ring<T> {
   /** As it was last read. */
   current(): T;
   /**
-   * Reads anew, unless that was done a moment ago. What was read before stays in use where it fails: then `onFault` is
-   * told and this resolves to what there is.
+   * Reads anew, unless that was done a moment ago. If the reading fails, `onFault` is called, and this resolves to what
+   * was read before, which stays in use.
    */
   again(): Promise<T>;
-  /** Reads no more. */
+  /** Stops reading. */
   close(): void;
 }
 
@@ -20,9 +20,10 @@ export interface Ring<T> {
  * Opens a ring.
  *
  * @param options.maxAgeMs how often it is read anew, in milliseconds (default 30 s)
- * @param options.minAgeMs least time between two readings that {@link Ring.again} asks for (default 1 s): whoever names
- *   keys that nobody has must not make the programs read without end
- * @param options.onWait told why the first reading failed; then it is tried again every second until it succeeds
+ * @param options.minAgeMs least time between two readings that {@link Ring.again} asks for (default 1 s): a caller that
+ *   names unknown keys must not make the programs read without end
+ * @param options.onWait called with the error when the first reading has failed; it is tried again every second until
+ * it succeeds
  * @throws what the first reading throws, without `onWait`
  */
 export async function openRing<T>(options: {

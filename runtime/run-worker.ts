@@ -3,16 +3,16 @@ import type { Worker } from '@temporalio/worker';
 
 /** Times of {@link runWorker}, in milliseconds. */
 export interface RunWorkerTimes {
-  /** How often it is looked whether the worker has failed (1 s). */
+  /** Time between two checks whether the worker has failed (default 1 s). */
   lookMs?: number;
   /** How long a worker that has failed may take to end (5 s). */
   endMs?: number;
 }
 
 /**
- * Runs a worker of the SDK to its end. The SDK's own promise is not enough: a worker that fails, as one does that is told
- * to stop while Temporal is out of reach, waits for its pollers before it says so, for ever if they get no answer. It takes
- * no task any more then, and its process has to end so that another one can start.
+ * Runs a worker of the SDK to its end. The SDK's own promise is not enough: a worker that fails, as it does when it is
+ * stopped while Temporal is out of reach, waits for its pollers before the promise settles, for ever if they get no
+ * answer. It takes no more tasks then, and its process has to end so that another one can start.
  *
  * @throws what `worker.run()` throws, or an Error when the worker has failed and does not end.
  */
@@ -31,7 +31,7 @@ export async function runWorker(
 /**
  * Runs several workers of one process to their ends.
  *
- * @throws as soon as one of them throws: a process that does a part of its work only has to end
+ * @throws as soon as one of them throws: a process that does only part of its work has to end
  */
 export async function runWorkers(
   workers: readonly Pick<Worker, 'run' | 'getState'>[],

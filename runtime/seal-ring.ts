@@ -4,12 +4,12 @@ import { openRing } from './ring.js';
 import type { Ring } from './ring.js';
 
 /**
- * Opens the ring of seal keys, from a file or from the installation's Secret, and waits until it can be read: without it
- * no task can be told from a forged one, so no program is ready.
+ * Opens the ring of seal keys, from a file or from the installation's Secret, and waits until it can be read: without
+ * it no program can tell a genuine task from a forged one, so none is ready.
  *
  * @param options.file absent: the Secret
- * @param options.parse makes keys of the entries; throws when they are none
- * @param options.onWait told what is missing meanwhile
+ * @param options.parse makes keys from the entries; throws when they are no keys
+ * @param options.onWait called with what is missing meanwhile
  */
 export function openSealRing<T>(options: {
   file: string | undefined;

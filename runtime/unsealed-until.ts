@@ -1,8 +1,8 @@
 const MOST_MS = 24 * 3_600_000;
 
 /**
- * Reads until when runs that were begun by a release without seals go on: a moment, at most 24 hours ahead, since as long
- * as they do whoever may start workflows in Temporal may begin some of their own. One that has passed changes nothing.
+ * Reads until when runs that a release without seals has begun may go on: a moment, at most 24 hours ahead, since until
+ * then anybody who may start workflows in Temporal can begin runs of their own. A moment in the past changes nothing.
  *
  * @returns the moment, or what is wrong with the text
  */

@@ -20,7 +20,7 @@ export async function buildBundle(options: { encrypted: boolean }): Promise<{ by
   const { code } = await bundleWorkflowCode({
     workflowsPath: fileURLToPath(new URL('../workflows/index.js', import.meta.url)),
     ...(options.encrypted && { failureConverterPath: FAILURE_CONVERTER_PATH }),
-    // Silent but for faults, which come as exceptions.
+    // Silent except for errors, which come as exceptions.
     logger: new DefaultLogger('ERROR'),
   });
   await mkdir(dirname(target), { recursive: true });

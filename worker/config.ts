@@ -86,7 +86,7 @@ export interface WorkerConfig {
   /** Whether a plan without a service account acts as the controller. */
   controllerIdentity: boolean;
   egress: { allowLoopback: boolean; allow: string[]; deny: string[] };
-  /** Endpoints of Drover that no action reaches, beside those that the worker knows of itself. */
+  /** Endpoints of Drover that no action may reach, beside those that the worker knows by itself. */
   never: Pick<Place, 'host' | 'port'>[];
   /** Where Temporal's Web UI is, which no action reaches; absent = at its usual ports on Temporal's host. */
   temporalUi?: Pick<Place, 'host' | 'port'>;
@@ -106,7 +106,7 @@ export interface WorkerConfig {
   namespace?: string;
   /** File of the keys of seals; absent = Secret `drover-seal` in the namespace of the installation. */
   sealRing?: string;
-  /** Until then runs that were begun by a release without seals go on. */
+  /** Until this moment, runs that a release without seals has begun go on. */
   acceptUnsealedUntil?: Date;
   logLevel: string;
   /** Prebuilt workflow bundle; absent = the one beside the program. */

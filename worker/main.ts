@@ -29,13 +29,13 @@ import { bundlePath, readBundle } from './bundle.js';
 import { loadConfig } from './config.js';
 import { createWorkers } from './workers.js';
 
-/** Where the SDK looks for Temporal that was not told. */
+/** Address that the SDK uses when none is configured. */
 const DEFAULT_TEMPORAL = 'localhost:7233';
 
 const SIGNALS = ['SIGTERM', 'SIGINT'] as const;
 
 async function main(): Promise<void> {
-  // Until there is something to stop, the end is the end.
+  // Until there is something to stop, a signal ends the process at once.
   const endAtOnce = (): void => process.exit(0);
   for (const signal of SIGNALS) process.once(signal, endAtOnce);
   const config = loadConfig(process.env);
@@ -133,7 +133,7 @@ async function main(): Promise<void> {
       connection,
       namespace,
       dataConverter,
-      // A cancel reaches an activity only with the answer to a heartbeat; how often they come is the activity's to say.
+      // A cancel reaches an activity only with the answer to a heartbeat; how often to send them is up to the activity.
       maxHeartbeatThrottleInterval: '300ms',
       defaultHeartbeatThrottleInterval: '300ms',
       shutdownGraceTime: config.shutdownGraceMs,
@@ -146,7 +146,7 @@ async function main(): Promise<void> {
       }),
       maxCachedWorkflows: config.maxCachedWorkflows,
       maxConcurrentWorkflowTaskExecutions: config.maxWorkflowTasks,
-      // The price of a worker that dies: a cached run waits so long before another worker may take it.
+      // The price of a worker that dies: its cached runs wait this long before another worker may take them.
       stickyQueueScheduleToStartTimeout: '3s',
     },
     slots: { actions: config.maxActivities, waits: config.maxWaits },
@@ -167,7 +167,7 @@ async function main(): Promise<void> {
 
   state.notReady = [];
   log.info({ cluster, namespace, server: kube.server }, 'worker is ready');
-  // What another cluster's runs ask for must not begin here; what is under way may end.
+  // Nothing that another cluster's runs ask for may begin here; what is under way may end.
   let lost: Error | undefined;
   claim.lost.catch((error: Error) => {
     lost = error;
@@ -179,7 +179,7 @@ async function main(): Promise<void> {
   } finally {
     ending.abort();
     await health.close();
-    // A worker that has not ended holds it.
+    // A worker that has not ended still holds the connection.
     await connection.close().catch((error: unknown) => {
       log.warn({ err: error }, 'cannot close the connection to Temporal');
     });

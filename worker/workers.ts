@@ -9,7 +9,7 @@ export interface WorkersOptions {
   activities: WorkerActivities;
   /** What all of them share: connection, namespace, converter, times of a shutdown. */
   common: Omit<WorkerOptions, 'taskQueue' | 'activities' | 'workflowBundle' | 'workflowsPath'>;
-  /** What only the one has that runs workflows. */
+  /** Options that only the worker that runs workflows gets. */
   workflows: Pick<
     WorkerOptions,
     | 'workflowBundle'
@@ -17,15 +17,16 @@ export interface WorkersOptions {
     | 'maxConcurrentWorkflowTaskExecutions'
     | 'stickyQueueScheduleToStartTimeout'
   >;
-  /** Actions, and waits, that are carried out at once. */
+  /** Most actions, and most waits, that are carried out at once. */
   slots: { actions: number; waits: number };
 }
 
-/** What is urgent is short; so many at once are more than a machine can do. */
+/** Urgent activities are short; a machine cannot do this many at once. */
 const URGENT_SLOTS = 100;
 
 /**
- * The workers of a process, one for each task queue: waits never keep an action from running, nor actions what is urgent.
+ * The workers of a process, one for each task queue: waits never hold up actions, and actions never hold up what is
+ * urgent.
  */
 export async function createWorkers(options: WorkersOptions): Promise<Worker[]> {
   const { common, activities, slots } = options;
@@ -35,7 +36,7 @@ export async function createWorkers(options: WorkersOptions): Promise<Worker[]> 
       ...common,
       ...options.workflows,
       taskQueue: queues.worker,
-      // Waits of runs that an earlier release has begun are here.
+      // This queue also gets the waits of runs that an earlier release has begun.
       activities: { ...activities },
       maxConcurrentActivityTaskExecutions: slots.actions,
     }),

@@ -1,6 +1,6 @@
 import type { Condition } from '../../api/plan/types.js';
 
-/** A condition to set; times are the business of {@link setCondition}. */
+/** A condition to set; {@link setCondition} fills in its time. */
 export interface ConditionUpdate {
   type: string;
   status: 'True' | 'False' | 'Unknown';

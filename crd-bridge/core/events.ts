@@ -4,7 +4,7 @@ import { isAlreadyExists } from '../../kube/error.js';
 import type { Cacheable } from '../../kube/informer.js';
 import type { OnWrite } from './status-writer.js';
 
-/** An event to tell. */
+/** An event to record. */
 export interface EventNote {
   type: 'Normal' | 'Warning';
   /** CamelCase, stable. */
@@ -12,25 +12,25 @@ export interface EventNote {
   /** What the bridge was doing: CamelCase. */
   action: string;
   message: string;
-  /** Tells repetitions of the same reason on one object apart; the same key is told once. */
+  /** Distinguishes events with the same reason on one object; the same key is recorded once. */
   key?: string;
 }
 
-/** Tells what happened to an object. Best effort: never rejects, never makes the caller wait. */
+/** Records what happened to an object. Best effort: never rejects, never makes the caller wait. */
 export interface EventRecorder {
   record(object: Cacheable, note: EventNote): void;
-  /** Tells at once what was put off, and waits for it. */
+  /** Sends at once what was put off, and waits until it is sent. */
   flush(): Promise<void>;
 }
 
 const NOTE_MAX = 1000;
 const NAME_MAX = 230;
-/** Normal events may come so much later than what they tell of, and leave the moment to whatever moves runs. */
+/** Normal events are sent this much later, so that the steps of a run come first. */
 const NORMAL_DELAY_MS = 1000;
 
 /**
- * A recorder that writes events.k8s.io/v1: one object per event, no counting. The name is made from what is told, so
- * that retries, restarts and other replicas meet AlreadyExists instead of telling it twice.
+ * A recorder that writes events.k8s.io/v1: one object per event, no counting. The name is derived from the content, so
+ * that retries, restarts and other replicas meet AlreadyExists instead of writing the event twice.
  */
 export function createEventRecorder(options: {
   kube: KubeClient;

@@ -3,7 +3,7 @@ import type { Log } from './log.js';
 
 /** What a gate is made of. */
 export interface GateOptions {
-  /** Looks for what keeps the gate closed; undefined when nothing does. Rejects when that cannot be told. */
+  /** Finds what keeps the gate closed; undefined when nothing does. Rejects when it cannot find out. */
   look: () => Promise<string | undefined>;
   /** Time between two looks while it is open, in milliseconds. */
   openMs: number;
@@ -16,7 +16,7 @@ export interface GateOptions {
 export interface Gate {
   /** Why nothing may be begun; undefined when something may. */
   closed(): string | undefined;
-  /** Resolves when it is open for the first time, or was given up by the signal. */
+  /** Resolves once the gate is open, or once the signal of `run` has aborted. */
   whenOpen(): Promise<void>;
   /** Calls the handler each time it opens. */
   onOpen(handler: () => void): void;
@@ -25,7 +25,7 @@ export interface Gate {
 }
 
 /**
- * A gate that is closed until the first look has found nothing. A look that fails keeps what the last one has found: it
+ * A gate that is closed until the first look has found nothing. A failed look leaves it open or closed as it was: it
  * must neither open a gate nor stop a failover.
  */
 export function createGate(options: GateOptions): Gate {

@@ -16,8 +16,8 @@ export function sameJson(a: unknown, b: unknown): boolean {
 }
 
 /**
- * Operations that turn one object into another: whole values of the first level, and of lists that keep their length
- * only the items that changed. So a write costs what changed, not what is there.
+ * Operations that turn one object into another. They replace whole fields of the first level, but in lists that keep
+ * their length only the items that changed. A write then costs as much as has changed, not as much as is stored.
  */
 export function diffFields(path: string, from: object, to: object): PatchOperation[] {
   const before = from as Record<string, unknown>;

@@ -14,22 +14,25 @@ export interface RunView {
   ended: boolean;
   /** The run that was started for it, if one is recorded. */
   run?: { workflowId: string; runId?: string } & TemporalIdentity;
-  /** Whether its start is part of something that goes on: its run may be there unrecorded, or another waits for it. */
+  /**
+   * Whether its start belongs to something already under way: its run may exist unrecorded, or another run waits for
+   * it.
+   */
   goesOn: boolean;
-  /** Whether the run has told something about itself: a worker has taken it up. */
+  /** Whether the run has sent an update, which means that a worker has taken it up. */
   spoken: boolean;
   /** A cancel that is asked for. */
   cancel?: CancelRequest;
-  /** Answers of persons to what the run asks, those given before included. */
+  /** People's answers to the run's approvals, earlier ones included. */
   answers: ApprovalAnswer[];
-  /** Whether a cancel has reached the run already, by whatever way. */
+  /** Whether a cancel has reached the run already, in whatever way. */
   cancelKnown: boolean;
   deleting: boolean;
-  /** Whether the bridge's finalizer is there. */
+  /** Whether the object carries the bridge's finalizer. */
   held: boolean;
-  /** Whether a finalizer of a predecessor is there, which nobody takes away any more. */
+  /** Whether the object carries a predecessor's finalizer, which nobody else removes any more. */
   inherited: boolean;
-  /** Who still needs it although it is over: an object that is being deleted waits for that. */
+  /** What still needs the object although it is over: its deletion waits for that. */
   needed?: { reason: string; message: string };
   /** Whether a person released it although its run cannot be reached. */
   forceRelease: boolean;
@@ -58,7 +61,7 @@ export type ReleaseCause = 'ended' | 'neverStarted' | 'lost' | 'late' | 'forced'
 export interface RunKind<T extends Cacheable> {
   view(object: T): RunView;
   workflowId(object: T): string;
-  /** Everything before the start. Repeatable after a crash at any point of it. */
+  /** Does everything that comes before the start. May be repeated after a crash at any point. */
   admit(object: T): Promise<Admission>;
   /**
    * Whether the object holds what every start takes first, so that another replica may be about to start its run. Asks
@@ -68,13 +71,13 @@ export interface RunKind<T extends Cacheable> {
   /** Ends an object that was cancelled before anything was started. */
   cancelBeforeStart(object: T, request: CancelRequest): Promise<void>;
   /**
-   * The run goes on: takes over what describing it has shown.
+   * The run is still going: takes over what its description shows.
    *
    * @returns after how many milliseconds to look again, where that is sooner than usual
    */
   alive(object: T, run: RunDescription): Promise<number | undefined>;
   /**
-   * The run has closed, and the object does not say so.
+   * The run has closed, and the object does not show that yet.
    *
    * @returns after how many milliseconds to look again, when parts of the run still act
    */
@@ -83,15 +86,15 @@ export interface RunKind<T extends Cacheable> {
   lost(object: T): Promise<void>;
   /** The run is in another Temporal than the one that is connected. */
   mismatch(object: T, connected: TemporalIdentity): Promise<void>;
-  /** Something keeps the object from being started or followed; it is tried again. Written only where it is news. */
+  /** Shows what keeps the object from being started or followed; the step is retried. Written only where it is news. */
   held(object: T, reason: string, message: string): Promise<void>;
-  /** An object that is being deleted has to wait, and for what. */
+  /** Shows what an object that is being deleted has to wait for. */
   blocked(object: T, reason: string, message: string): Promise<void>;
-  /** Last things before the finalizer goes. */
+  /** Does what is left to do before the finalizer is removed. */
   beforeRelease(object: T, cause: ReleaseCause): Promise<void>;
-  /** Takes the finalizer of a predecessor away. */
+  /** Removes a predecessor's finalizer. */
   disown(object: T): Promise<void>;
-  /** Takes the finalizer away, and any that a predecessor left. */
+  /** Removes the bridge's finalizer, and any that a predecessor left. */
   release(object: T): Promise<void>;
   /** The object is gone for good. */
   gone(object: T): void;

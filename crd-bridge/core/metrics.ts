@@ -11,9 +11,9 @@ export interface BridgeMetrics {
   reviews: Histogram<'kind' | 'operation' | 'result'>;
   certificateExpiry: Gauge;
   onWrite: OnWrite;
-  /** Reports how many executions wait to be started whenever it is asked. */
+  /** Reports how many executions wait to be started, read at each scrape. */
   watchWaiting(read: () => number): void;
-  /** Reports the depth of a queue whenever it is asked. */
+  /** Reports the depth of a queue, read at each scrape. */
   watchDepth(kind: string, depth: () => number): void;
 }
 

@@ -10,7 +10,7 @@ const memo = (name: string): RunMemo => ({
   snapshot: { name: '', namespace: 'ns', digest: '', parts: 1 },
 });
 
-/** A sweep over what the test says is open in Temporal and there in Kubernetes. */
+/** A sweep over the runs that the test has open in Temporal and the objects that it has in Kubernetes. */
 function setup(times: Partial<Pick<OrphanSweepOptions, 'intervalMs' | 'confirmMs' | 'now'>> = {}) {
   const world = {
     now: 0,

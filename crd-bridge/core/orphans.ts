@@ -5,9 +5,9 @@ import type { Log } from './log.js';
 /** What the sweep is made of. */
 export interface OrphanSweepOptions {
   runs: Runs;
-  /** Every run of this cluster has an id that begins so; no other run is ever touched. */
+  /** Prefix of the ids of all runs of this cluster; no other run is ever touched. */
   idPrefix: string;
-  /** Whether the cache holds the object: then it is not asked for. */
+  /** Whether the cache holds the object; if so, the API server is not asked. */
   isKnown: (memo: RunMemo) => boolean;
   /** Asks the API server itself. Rejects when it does not answer. */
   exists: (memo: RunMemo) => Promise<boolean>;
@@ -36,9 +36,9 @@ interface Missing {
 }
 
 /**
- * A run goes on although its object was deleted when a finalizer was taken away by force. It is cancelled, never
- * terminated, so that it settles what it has begun; and only after two live answers, some time apart, that the object
- * is not there: an API server that is restored, or a cache that is late, must not stop a failover.
+ * A run outlives its object when the finalizer was removed by force. It is cancelled, never terminated, so that it
+ * settles what it has begun; and only after two live answers, some time apart, that the object does not exist: a
+ * restored API server or a stale cache must not stop a failover.
  */
 export function createOrphanSweep(options: OrphanSweepOptions): OrphanSweep {
   const { runs, log } = options;

@@ -9,16 +9,16 @@ export type QueueRank = 0 | 1 | 2;
 
 /** What a queue is made of. */
 export interface QueueOptions {
-  /** Keys that are handled at the same time; a quarter more where they are of the first rank. */
+  /** Keys that are handled at the same time; keys of rank 0 may exceed this by a quarter. */
   concurrency: number;
   backoff: Backoff;
   /** Handles a key. Returns after how many milliseconds to look at it again, if at all. */
   handle: (key: string) => Promise<number | undefined>;
-  /** Told about a failed attempt before it is put off. */
+  /** Called for each failed attempt, before the next one is scheduled. */
   onError: (key: string, error: unknown, attempt: number) => void;
-  /** What a key comes up for, asked when it does: lower ranks go first. Default all the same. */
+  /** Rank of a key, asked each time it is queued; lower ranks go first. Default: all keys have the same rank. */
   rank?: (key: string) => QueueRank;
-  /** How long a failed attempt has to wait at least, in milliseconds: what a server has asked for. */
+  /** Least wait after a failed attempt, in milliseconds: what the server has asked for. */
   atLeastMs?: (error: unknown) => number | undefined;
   /** Between 0 and 1; for tests. */
   random?: () => number;
@@ -35,7 +35,7 @@ export interface WorkQueue {
   addAfter(key: string, ms: number): void;
   /** Keys that wait for room or are being handled. */
   readonly depth: number;
-  /** Takes nothing in any more and waits for what is being handled. */
+  /** Accepts no more keys and waits for those that are being handled. */
   stop(): Promise<void>;
 }
 
@@ -43,7 +43,7 @@ export interface WorkQueue {
 export function createQueue(options: QueueOptions): WorkQueue {
   const ready: readonly Set<string>[] = [new Set(), new Set(), new Set()];
   const rankOf = options.rank ?? (() => 1);
-  // Whatever holds up all places must not hold up what is urgent.
+  // Keys that occupy all places must not hold up urgent ones.
   const places = [options.concurrency + Math.ceil(options.concurrency / 4)];
   const active = new Map<string, Promise<void>>();
   const again = new Set<string>();
@@ -63,8 +63,8 @@ export function createQueue(options: QueueOptions): WorkQueue {
   }
 
   async function work(key: string): Promise<void> {
-    // Leaves the caller's stack first, so that a handler never runs inside an informer's callback. And lets whatever
-    // else has come in have its turn: a look at thousands of objects of which none needs anything would be one piece.
+    // Leaves the caller's stack first, so that a handler never runs inside an informer's callback. It also gives other
+    // work its turn: a pass over thousands of objects that need nothing would otherwise run in one piece.
     await new Promise<void>((resolve) => setImmediate(resolve));
     try {
       const after = await options.handle(key);

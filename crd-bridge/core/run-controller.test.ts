@@ -18,7 +18,7 @@ const OPEN: RunView = {
 };
 const object: Cacheable = { metadata: { name: 'o', namespace: 'ns', uid: 'u' } };
 
-/** A kind that writes down what it is asked to do, and a Temporal that answers what the test says. */
+/** A kind that records its calls, and a Temporal that answers as the test wants. */
 function setup(view: Partial<RunView> = {}) {
   const world = {
     now: 1_000_000,
@@ -148,7 +148,7 @@ describe('what keeps an object from being brought forward [F2]', () => {
     const { after, calls } = await reconcile();
     expect(after).toBeUndefined();
     expect(calls).toEqual([expect.stringMatching(/^held WaitingForTurn 1 executions wait/)]);
-    // Its own write brings it up again, when another number waits.
+    // Its own write brings the object up again, when the number that waits has changed.
     room.enter('third', 'ns/third');
     expect(await reconcile()).toEqual({ after: undefined, calls: [] });
     room.leave('another');

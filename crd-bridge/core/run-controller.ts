@@ -9,11 +9,11 @@ import { troubleOf } from './trouble.js';
 
 /** Times of a run controller, in milliseconds. */
 export interface RunControllerTimes {
-  /** A run that says nothing for so long is described (default 60 s). */
+  /** A run that has sent nothing for this long is described (default 30 s). */
   silenceMs: number;
-  /** The first look at a run that has said nothing at all (default 30 s). */
+  /** A run that has sent nothing since its start is first described after this long (default 30 s). */
   firstLookMs: number;
-  /** An object that is being deleted is let go so long after its run has accepted the cancel (default 2 min). */
+  /** How long a deleted object waits for its run after the run has accepted the cancel (default 2 min). */
   deleteWaitMs: number;
 }
 
@@ -26,11 +26,11 @@ export interface RunControllerOptions<T extends Cacheable> {
   times: RunControllerTimes;
   log: Log;
   onStart: () => void;
-  /** Bounds what was started and not taken up yet; whoever finds it full is queued again by it. */
+  /** Bounds the runs that are started but not taken up yet. It wakes an object that found it full. */
   room: StartRoom;
   /**
-   * Whether anything may be begun. While not, objects without a run of ours are left alone: they may be another
-   * controller's. Whoever says no says when to look again.
+   * Whether anything may be begun. While not, objects without a run of ours are left alone: they may belong to another
+   * controller. The caller that answers no must bring the objects up again later.
    */
   mayBegin?: () => boolean;
   now?: () => number;
@@ -44,9 +44,9 @@ export interface RunController<T extends Cacheable> {
    * @returns after how many milliseconds to look again, if at all
    */
   reconcile(object: T): Promise<number | undefined>;
-  /** A run has told something about itself. */
+  /** A run has sent an update about itself. */
   heard(uid: string): void;
-  /** Forgets what is known of an object beside its status. */
+  /** Forgets what is remembered of an object; its status stays as it is. */
   forget(uid: string): void;
 }
 
@@ -54,11 +54,11 @@ export interface RunController<T extends Cacheable> {
 interface Memory {
   /** When to describe the run next. */
   lookAt: number;
-  /** Ways by which a cancel was sent already. */
+  /** Kinds of cancel that were sent already. */
   cancelled: Set<string>;
   /** Answers to approvals that were sent already. The run hears each once, so sending one again is harmless. */
   answered: Set<string>;
-  /** Whether the run has closed and parts of it still act: what they say is no reason to look later. */
+  /** Set when the run has closed but parts of it still act: their updates must not put off the next look. */
   isSettling?: true;
   /** When the run has accepted the cancel of a deletion. */
   deleteAcceptedAt?: number;
@@ -66,17 +66,17 @@ interface Memory {
   startingSince?: number;
   /** Since when it waits for a place in the start room. */
   waitingSince?: number;
-  /** Whether it has been said. */
+  /** Whether the status shows already that it waits. */
   waitingSaid?: true;
-  /** When the first of the failures that go on came. */
+  /** When the current series of failures began. */
   failingSince?: number;
 }
 
 const POLL_WHILE_DELETING_MS = 2_000;
 const POLL_WHILE_STARTING_MS = 1_000;
-/** Whatever keeps a start waiting for so long is told (plan semantics, §5: within 5 s). */
+/** After this long, the status shows what keeps a start waiting (plan semantics, §5: within 5 s). */
 const TELL_AFTER_MS = 4_000;
-/** A failure that passes within this time is nobody's business. */
+/** A failure that passes within this time is not shown in the status. */
 const TELL_FAILURE_MS = 1_000;
 /** Longer than a start takes from its lock on: a call to Temporal gives up after 10 s. */
 const START_SETTLES_MS = 15_000;
@@ -86,23 +86,23 @@ const START_SETTLES_MS = 15_000;
  *
  * | crash after | leaves | mended by |
  * |---|---|---|
- * | admit (metadata, lock, snapshot written) | an object without a run that holds its lock | the next reconcile: admit finds its own lock and goes on; too late, it refuses and frees it |
- * | start | a run that the status does not know | the same: `start` is idempotent by id and finds the run, then records it; mirrors wait for that by retrying |
+ * | admit (metadata, lock, snapshot written) | an object without a run that holds its lock | the next reconcile: admit finds its own lock and goes on; if it is too late to start, it refuses and frees the lock |
+ * | start | a run that the status does not know | the next reconcile: `start` is idempotent by id, finds the run and records it; mirrors are retried until then |
  * | record | nothing | – |
  * | the run's end, before its last mirror | a run that waits for the mirror | Temporal hands the mirror to the next bridge |
  * | plan written, execution not | an execution that is Running, its plan free | the same mirror, retried: it is idempotent |
- * | cancel sent | nothing | the status carries the request once the run has told it; sent again before that, it has the effect of one |
- * | deletion: cancel sent | an object with finalizer | the next reconcile sends it again and waits anew |
- * | deletion: history written | an object with finalizer | the next reconcile writes nothing new and takes the finalizer away |
+ * | cancel sent | nothing | the status carries the request once the run has reported it; until then, sending it again changes nothing |
+ * | deletion: cancel sent | an object with finalizer | the next reconcile sends it again and begins the wait anew |
+ * | deletion: history written | an object with finalizer | the next reconcile writes nothing new and removes the finalizer |
  *
- * A cancel or a deletion, seen by one replica, against a start by another. What ends an object without a run describes
- * first and looks at the lock after that, as a start locks first and starts after that:
+ * A cancel or a deletion seen by one replica can race with a start by another. The end of an object without a run first
+ * describes the run and then looks at the lock; a start first takes the lock and then starts the run:
  *
  * | the end looks | it finds | and leaves |
  * |---|---|---|
- * | before the lock | neither run nor lock | an object that has ended or is gone. The start sees it before it starts, if its watch is quick, and gives the lock back; if not, it starts, finds the end when it records, and cancels its run at once |
- * | between lock and start | a lock without a run | everything as it is: it looks again until the run is there. After 15 s the start is taken for dead; should it live, it finds the end when it records, and cancels its run |
- * | after the start | the run | the run to be cancelled; who comes first records it |
+ * | before the lock | neither run nor lock | an object that has ended or is gone. If its watch is quick, the start sees this before it starts and gives the lock back; otherwise it starts, finds the end when it records, and cancels its run at once |
+ * | between lock and start | a lock without a run | everything unchanged: it looks again until the run exists. After 15 s it takes the start for dead; if the start does go on, it finds the end when it records, and cancels its run |
+ * | after the start | the run | the run to be cancelled; whichever side comes first records it |
  */
 export function createRunController<T extends Cacheable>(options: RunControllerOptions<T>): RunController<T> {
   const { kind, runs, times, log, room } = options;
@@ -113,14 +113,14 @@ export function createRunController<T extends Cacheable>(options: RunControllerO
     const uid = object.metadata.uid ?? '';
     let memory = memories.get(uid);
     if (memory === undefined) {
-      // A run that was there before this process is looked at once: it may have ended in the meantime.
+      // A run older than this process is described right away: it may have ended in the meantime.
       memory = { lookAt: 0, cancelled: new Set(), answered: new Set() };
       memories.set(uid, memory);
     }
     return memory;
   }
 
-  /** Asked after Temporal has said that there is no run. */
+  /** Call this only after Temporal has reported that there is no run. */
   async function mayBeStarting(object: T): Promise<boolean> {
     const memory = memoryOf(object);
     if (!(await kind.isStarting(object))) {
@@ -139,7 +139,7 @@ export function createRunController<T extends Cacheable>(options: RunControllerO
       const found = await runs.describe(workflowId);
       if (found === undefined) {
         if (!(await mayBeStarting(object))) await kind.cancelBeforeStart(object, view.cancel);
-        // Whatever came of it: what has ended costs nothing to look at.
+        // Look again in either case: an object that has ended costs nothing to look at.
         return POLL_WHILE_STARTING_MS;
       }
       goesOn = true;
@@ -152,13 +152,13 @@ export function createRunController<T extends Cacheable>(options: RunControllerO
     return whileTelling(object, () => begin(object, workflowId));
   }
 
-  /** The room wakes it when its turn has come; until then it says what it waits for. */
+  /** The room wakes the object when its turn comes; until then its status shows what it waits for. */
   async function awaitTurn(object: T): Promise<number | undefined> {
     const memory = memoryOf(object);
     memory.waitingSince ??= now();
     const left = memory.waitingSince + TELL_AFTER_MS - now();
     if (left > 0) return left;
-    // Once: each write brings the object up again, and how many wait is another number by then.
+    // Written only once: each write brings the object up again, and the number that waits has changed by then.
     if (memory.waitingSaid === true) return undefined;
     await kind.held(
       object,
@@ -169,7 +169,7 @@ export function createRunController<T extends Cacheable>(options: RunControllerO
     return undefined;
   }
 
-  /** A step that hangs, as a call to a Temporal that is away does, says so before it fails. */
+  /** Shows in the status that a step hangs, as a call to an unreachable Temporal does, before the step fails. */
   async function whileTelling<R>(object: T, step: () => Promise<R>): Promise<R> {
     let telling: Promise<void> | undefined;
     const timer = setTimeout(() => {
@@ -209,7 +209,7 @@ export function createRunController<T extends Cacheable>(options: RunControllerO
     }
   }
 
-  /** A Temporal that the run was not started in says nothing about it by not knowing it. */
+  /** If the run was started in another Temporal, it proves nothing that the connected one does not know it. */
   async function isMismatched(object: T, { run }: RunView, connected: TemporalIdentity): Promise<boolean> {
     if (!isElsewhere(run, connected)) return false;
     await kind.mismatch(object, connected);
@@ -304,7 +304,7 @@ export function createRunController<T extends Cacheable>(options: RunControllerO
       return (await mayBeStarting(object)) ? POLL_WHILE_STARTING_MS : letGo('neverStarted');
     }
     if (found.state !== 'Running') {
-      // A run that was started and not recorded has nothing to be projected on.
+      // A run that was started but not recorded has no status to project its end onto.
       const again = view.run === undefined ? undefined : await kind.closed(object, found);
       return again ?? letGo('ended');
     }
@@ -314,7 +314,7 @@ export function createRunController<T extends Cacheable>(options: RunControllerO
     return POLL_WHILE_DELETING_MS;
   }
 
-  /** Nothing that the bridge cannot do stays in its log (plan semantics, §5 Start). */
+  /** What the bridge cannot do is shown in the status, not only in its log (plan semantics, §5 Start). */
   async function tell(object: T, error: unknown): Promise<void> {
     const memory = memoryOf(object);
     memory.failingSince ??= now();
@@ -323,7 +323,7 @@ export function createRunController<T extends Cacheable>(options: RunControllerO
     const telling = kind.view(object).deleting
       ? kind.blocked(object, reason, message)
       : kind.held(object, reason, message);
-    // Where this fails too, the error that it tells of is the one that counts.
+    // If this write fails too, the original error is the one that counts.
     await telling.catch(() => undefined);
   }
 

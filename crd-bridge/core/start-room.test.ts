@@ -34,7 +34,7 @@ describe('a start room', () => {
     room.leave('b');
     expect(woken).toEqual(['ns/c']);
     expect(room.enter('c', 'ns/c')).toBe(true);
-    // The place is given already: whoever comes meanwhile does not get it.
+    // The place is taken already: nobody who comes meanwhile gets it.
     expect(room.enter('e', 'ns/e')).toBe(false);
     room.leave('a');
     room.leave('c');

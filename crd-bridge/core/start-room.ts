@@ -1,10 +1,12 @@
 /** What a start room is made of. */
 export interface StartRoomOptions {
-  /** Runs that may be started and not taken up yet, at most. */
+  /** Most runs that may be started and not taken up yet. */
   places: number;
-  /** A run that nobody takes up gives its place away after so long, in milliseconds: others are not to wait for it. */
+  /**
+   * A run that nobody takes up loses its place after this long, in milliseconds, so that others need not wait for it.
+   */
   holdMs: number;
-  /** A run that is taken up at once says nothing for so long, in milliseconds (0). */
+  /** How long a run sends nothing even if it is taken up at once, in milliseconds (default 0). */
   quietMs?: () => number;
   /** Brings an object up whose turn has come. */
   wake: (key: string) => void;
@@ -12,8 +14,8 @@ export interface StartRoomOptions {
 }
 
 /**
- * There are so many places at first, and where nothing is taken up in time: what a worker on two cores begins within some
- * three seconds, which is how long a cancel then waits behind them.
+ * Number of places at first, and the least when runs are taken up late: as many runs as a worker on two cores begins
+ * within about three seconds, which is how long a cancel then waits behind them.
  */
 const LEAST = 40;
 /** A run that is taken up within this time did not wait for others, in milliseconds. */
@@ -21,28 +23,28 @@ const PROMPT_MS = 2000;
 const LATE_MS = 5000;
 
 /**
- * Bounds how many runs are started and not taken up by a worker yet. What waits here costs nothing, and is cancelled at
- * once. What waits in Temporal stands in the queue of its tasks, before the tasks of runs that go on, of cancels among
- * them, and none of it can be taken out of turn. How many places there are follows from how soon runs are taken up:
- * each that is taken up promptly makes one more, each that is late takes a twentieth away.
+ * Bounds how many runs are started and not yet taken up by a worker. A run that waits here costs nothing and is
+ * cancelled at once. A run that waits in Temporal stands in its task queue, ahead of the tasks of runs already under
+ * way, cancels among them, and cannot be taken out of turn. The number of places follows how soon runs are taken up:
+ * each prompt one adds a place, each late one takes a twentieth away.
  */
 export interface StartRoom {
   /**
-   * Takes a place for the run of an object, or keeps the one it has. Who finds none waits, in the order of asking, and
-   * is woken with a place.
+   * Takes a place for the run of an object, or keeps the one it has. Returns false if none is free: the object then
+   * waits, in the order of asking, and is woken once it has a place.
    */
   enter(uid: string, key: string): boolean;
-  /** A worker has taken the run up: its place goes to the next who waits. */
+  /** A worker has taken the run up: its place goes to the next object that waits. */
   takenUp(uid: string): void;
-  /** It has ended, or was never started: the same. */
+  /** The run has ended or was never started: its place is passed on, too. */
   leave(uid: string): void;
-  /** The object does not wait any more. A place that it has it keeps. */
+  /** The object no longer waits. It keeps a place that it already has. */
   giveUp(uid: string): void;
   /** Objects that wait. */
   readonly waiting: number;
 }
 
-/** A room in memory. A bridge that starts anew counts from nothing, and so does each replica. */
+/** A room in memory. Each replica has its own, and a bridge that restarts begins with an empty one. */
 export function createStartRoom(options: StartRoomOptions): StartRoom {
   const { now = Date.now, quietMs = () => 0 } = options;
   const taken = new Map<string, { timer: NodeJS.Timeout; since: number }>();
@@ -54,7 +56,7 @@ export function createStartRoom(options: StartRoomOptions): StartRoom {
     const timer = setTimeout(() => {
       leave(uid);
     }, options.holdMs);
-    // No reason to keep a process that wants to end.
+    // Must not keep a process alive that wants to end.
     timer.unref();
     taken.set(uid, { timer, since: now() + quietMs() });
   }

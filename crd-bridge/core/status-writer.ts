@@ -18,7 +18,7 @@ export type Projection<T> = (object: T) => object | undefined;
 /** How a write ended. */
 export type WriteResult<T> =
   | { kind: 'written' | 'unchanged'; object: T }
-  /** The object is not there any more, or another one has its name. */
+  /** The object no longer exists, or another one has its name. */
   | { kind: 'gone' };
 
 /** Writes of an object, each under its resourceVersion. */
@@ -27,9 +27,9 @@ export interface StatusWriter {
    * Brings the status to what the projection says. Reads from the cache, writes only what differs, and reads again
    * when the cache was late; a newer status is never overwritten unseen.
    *
-   * @param options.smaller makes a status that is surely accepted, for one that is refused for its size or content
+   * @param options.smaller makes a status that is sure to be accepted, for when one is refused for its size or content
    * @param options.live reads from the API server at once
-   * @param options.confirm does not take the cache's word that there is nothing to write, and reads once more: for a
+   * @param options.confirm reads from the API server before it believes the cache that there is nothing to write: for a
    * write that others build on
    */
   status<T extends Cacheable>(
@@ -38,13 +38,13 @@ export interface StatusWriter {
     project: Projection<T>,
     options?: { smaller?: (status: object) => object; live?: boolean; confirm?: boolean },
   ): Promise<WriteResult<T>>;
-  /** The same for metadata: labels, annotations, finalizers. */
+  /** Writes metadata in the same way: labels, annotations, finalizers. */
   metadata<T extends Cacheable>(
     informer: Informer<T>,
     ref: ObjectRef,
     project: (object: T) => MetadataFields | undefined,
     options?: {
-      /** What the caller has read or written a moment ago, whole: used in place of the cache at first. */
+      /** The whole object as the caller has just read or written it; used instead of the cache at first. */
       known?: T;
     },
   ): Promise<WriteResult<T>>;
@@ -57,7 +57,7 @@ export interface MetadataFields {
   finalizers?: string[];
 }
 
-/** Told about every request that writes, for the metrics. */
+/** Called with the result of every write request, for the metrics. */
 export type OnWrite = (write: {
   kind: string;
   verb: 'create' | 'patch' | 'delete';
@@ -85,7 +85,7 @@ export function createStatusWriter(kube: KubeClient, onWrite: OnWrite): StatusWr
     let reduced = false;
     for (let attempt = 1; ; attempt += 1) {
       const known = live ? undefined : (options.known ?? informer.get(ref.namespace, ref.name));
-      // A stub lacks what is stored: what is computed from it would take that away.
+      // A stub lacks parts of what is stored; a write computed from it would remove them.
       let current = known?.stub === undefined ? known : undefined;
       const isCached = current !== undefined && current.metadata.uid === ref.uid;
       if (current === undefined || current.metadata.uid !== ref.uid) {
@@ -99,7 +99,7 @@ export function createStatusWriter(kube: KubeClient, onWrite: OnWrite): StatusWr
         live = true;
         continue;
       }
-      // Setting the version makes the server compare it: another one answers Conflict, not a failed test.
+      // Setting the version makes the server compare it; it answers a mismatch with Conflict, not with a failed test.
       const patch: PatchOperation[] = [
         { op: 'replace', path: '/metadata/resourceVersion', value: current.metadata.resourceVersion },
         ...operations,
@@ -169,7 +169,7 @@ function pick({ metadata }: Cacheable, fields: MetadataFields): MetadataFields {
   };
 }
 
-/** Too large, or not what the schema takes. */
+/** Whether a write was refused as too large or as not matching the schema. */
 const isRefused = (error: unknown): boolean =>
   error instanceof KubeError &&
   (error.code === 413 ||

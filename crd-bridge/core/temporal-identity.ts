@@ -3,8 +3,8 @@ import type { TemporalIdentity } from '../../client/runs/temporal-identity.js';
 export type { TemporalIdentity } from '../../client/runs/temporal-identity.js';
 
 /**
- * Whether a run that was recorded with these ids is in another Temporal than the connected one, where that knows no such
- * run means nothing (plan semantics, §5).
+ * Whether a run that was recorded with these ids is in another Temporal than the connected one. If so, it means nothing
+ * that the connected one does not know the run (plan semantics, §5).
  */
 export function isElsewhere(recorded: TemporalIdentity | undefined, connected: TemporalIdentity): boolean {
   return (

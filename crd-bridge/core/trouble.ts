@@ -2,7 +2,7 @@
 import { isGrpcDeadlineError, isGrpcServiceError } from '@temporalio/client';
 import { KubeError } from '../../kube/error.js';
 
-/** A reason that is stable, and a message that names no content of objects. */
+/** A stable reason, and a message that contains nothing of an object's content. */
 export interface Trouble {
   reason:
     'TemporalUnreachable' | 'TemporalRefused' | 'ApiServerUnavailable' | 'ApiServerRefused' | 'InternalError';

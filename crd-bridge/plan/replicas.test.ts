@@ -34,7 +34,7 @@ describe('the deadline of a start', () => {
     };
     const { status, plan, ago } = await begun(30);
     expect(status).toMatchObject({ phase: 'Running' });
-    // Which of two runs came later is told by these, whichever replica wrote them.
+    // These times show which of two runs came later, whichever replica wrote them.
     for (const started of [status?.startTime, plan?.executionHistory?.[0]?.startTime]) {
       expect(Math.abs(Date.parse(started ?? '') - Date.parse(ago(0)))).toBeLessThan(5_000);
     }

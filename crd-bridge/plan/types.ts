@@ -15,11 +15,11 @@ import type { GitOpsExecutions } from './start/gates.js';
 import type { SnapshotStore } from './start/snapshot-store.js';
 
 /**
- * An execution as the cache keeps it. Of one that has ended only a stub stays, so that memory hardly grows with what
- * lies finished: read the live object where more of it matters.
+ * An execution as the cache keeps it. Of one that has ended it keeps only a stub, so that memory hardly grows with
+ * ended executions: read the live object where more of it matters.
  */
 export type CachedExecution = DRPlanExecution & {
-  /** Only of one that has ended: what was read from it before the rest was dropped. */
+  /** Only on one that has ended: what was read from it before the rest was dropped. */
   stub?: ExecutionStub;
 };
 
@@ -36,8 +36,8 @@ export interface ExecutionStub {
 /**
  * Why an execution that has ended is never removed without a person:
  *
- * - `Declared`: it was applied from a file or by a GitOps tool, and would be made, and started, again
- * - `StopUnconfirmed`: it says what may still run where
+ * - `Declared`: it was applied from a file or by a GitOps tool, which would create, and so start, it again
+ * - `StopUnconfirmed`: its status names what may still run, and where
  * - `Foreign`: another controller has ended it, and it is no record of ours
  */
 export type KeptFor = 'Declared' | 'StopUnconfirmed' | 'Foreign';
@@ -54,11 +54,11 @@ export interface DrSettings {
   bounds: RunBounds;
   /** Whose answers to approvals count, and whether stamps of users can be believed. */
   answers: AnswerTrust;
-  /** What becomes of what somebody may not do, at admission. */
+  /** What admission does about requests that somebody may not make. */
   authorization: AuthorizationMode;
   /** What is asked of executions that a GitOps tool keeps. */
   gitOps: GitOpsExecutions;
-  /** How long a plan that was not checked yet is waited for. */
+  /** How long to wait for a plan that was not checked yet. */
   planWaitMs: number;
 }
 
@@ -83,17 +83,19 @@ export interface DrDeps {
   temporal: {
     namespace: string;
     namespaceId: string;
-    /** Absent where the server does not tell. */
+    /** Absent where the server does not report it. */
     clusterId?: string;
     searchAttributes: boolean;
   };
   settings: DrSettings;
-  /** How slowly runs shall tell their progress for now. */
+  /** How often runs may report their progress at present. */
   pace: () => MirrorPace;
   /** All policies there are. */
   policies(): readonly DRPolicySpec[];
   /** Whether admission looks at what is in a namespace, so that its stamps can be believed there. */
   isAdmitted: (namespace: string) => boolean;
-  /** What is missing before the webhooks are asked about what is new; undefined where nothing is, or there are none. */
+  /**
+   * What is missing before the webhooks review what is new; undefined where nothing is, or where there are no webhooks.
+   */
   admissionMissing: () => string | undefined;
 }

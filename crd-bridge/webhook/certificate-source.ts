@@ -5,15 +5,15 @@ import type { KubeObject } from '../../kube/object.js';
 import { renew } from './certificates.js';
 import type { Lifetimes, Material } from './certificates.js';
 
-/** What a server serves with, and whom its callers have to trust. */
+/** What a server serves with, and which authorities its callers have to trust. */
 export interface Serving {
   cert: string;
   key: string;
-  /** Absent when somebody else tells the API server whom to trust. */
+  /** Absent when somebody else configures whom the API server trusts. */
   caBundle?: string;
 }
 
-/** Where certificates come from. Asked again and again: each time the answer is good now. */
+/** Where certificates come from. Asked again and again; each answer is good at that moment. */
 export interface CertificateSource {
   read(): Promise<Serving>;
 }
@@ -24,8 +24,8 @@ export const TLS_SECRET = 'drover-webhook-tls';
 const ATTEMPTS = 5;
 
 /**
- * Certificates that the bridge makes itself, kept in a Secret so that all replicas serve the same. Whoever finds a part
- * past two thirds of its life renews it; the Secret's resourceVersion decides between replicas.
+ * Certificates that the bridge makes itself, kept in a Secret so that all replicas serve the same. A replica that finds
+ * a part past two thirds of its life renews it; the Secret's resourceVersion decides between replicas.
  */
 export function ownCertificates(options: {
   kube: KubeClient;
@@ -36,7 +36,7 @@ export function ownCertificates(options: {
 }): CertificateSource {
   const { kube, namespace, hosts, lifetimes, now = () => new Date() } = options;
   const key = { apiVersion: 'v1', kind: 'Secret', namespace, name: TLS_SECRET };
-  /** Outlives the Secret: API servers that trust it must not be cut off when somebody deletes that. */
+  /** Outlives the Secret: API servers that trust it must not be cut off when somebody deletes the Secret. */
   let last: Material | undefined;
 
   async function attempt(): Promise<Material | undefined> {

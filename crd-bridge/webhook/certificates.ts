@@ -27,7 +27,7 @@ export interface Lifetimes {
 /** Renewed material. */
 export interface Renewal {
   material: Material;
-  /** Whether anything is new. */
+  /** Whether any part was renewed. */
   changed: boolean;
 }
 
@@ -36,7 +36,7 @@ const LONGEST_SKEW_MS = 60 * 60 * 1000;
 const PEM_BLOCK = /-----BEGIN CERTIFICATE-----[^-]+-----END CERTIFICATE-----/g;
 
 /**
- * Material that is good at `now`: what is there, or new parts for those past two thirds of their life, unreadable or
+ * Material that is good at `now`: the present parts, or new ones for those past two thirds of their life, unreadable or
  * for other hosts. A new authority is only added: the serving certificate stays with the earlier one until its own time
  * has come, so that everybody knows the new authority before anything is signed by it.
  */

@@ -1,4 +1,4 @@
-/** What the API server is told about the webhooks (architecture, §6). */
+/** The configuration of the webhooks in the API server (architecture, §6). */
 import { ANNOTATIONS, GROUP, LABELS, PLURALS, VERSION } from '../../api/core/group.js';
 import type { KubeObject } from '../../kube/object.js';
 
@@ -9,7 +9,7 @@ export type Reach =
 /** What the configurations depend on. */
 export interface ConfigurationOptions {
   reach: Reach;
-  /** User name of the bridge, whose own writes are not asked about. */
+  /** User name of the bridge, whose own writes are not reviewed. */
   account: string;
   /** Authorities, PEM. Absent: whoever keeps the configurations fills them in. */
   caBundle?: string;
@@ -39,9 +39,9 @@ const TYPE = 'admissionregistration.k8s.io/v1';
 const EXECUTIONS = [PLURALS.DRPlanExecution];
 
 /**
- * Both configurations. Creates and changes fail closed, so that nothing runs unchecked while no bridge answers; deletions
- * and cancels fail open, so that a dead bridge blocks nobody. Status, metadata, objects that are being deleted and the
- * bridge's own writes are not asked about.
+ * Both configurations. Creates and changes fail closed, so that nothing runs unchecked while no bridge answers;
+ * deletions and cancels fail open, so that a dead bridge blocks nobody. Status, metadata, objects that are being
+ * deleted and the bridge's own writes are not reviewed.
  */
 export function webhookConfigurations(options: ConfigurationOptions): WebhookConfiguration[] {
   const notTheBridge = {
@@ -125,14 +125,14 @@ export function webhookConfigurations(options: ConfigurationOptions): WebhookCon
       apiVersion: TYPE,
       kind: 'MutatingWebhookConfiguration',
       metadata,
-      // Asked again, it would take its own stamps for those of an execution of before. What another webhook changes after
-      // it is refused by the review.
+      // Called again, it would take its own stamps for those of an earlier execution. What another webhook changes
+      // after it is refused by the review.
       webhooks: mutating.map((entry) => ({ ...entry, reinvocationPolicy: 'Never' })),
     },
   ];
 }
 
-/** CEL: an annotation is not what it was; an empty one is another than none. */
+/** CEL: whether an annotation has changed; an empty one differs from none. */
 function differs(annotation: string): string {
   const value = (object: string): string =>
     `(has(${object}.metadata.annotations) && "${annotation}" in ${object}.metadata.annotations ? "=" + ${object}.metadata.annotations["${annotation}"] : "")`;

@@ -2,7 +2,7 @@ import type { KubeClient } from '../../kube/client.js';
 import { webhookConfigurations } from './configuration.js';
 import type { ConfigurationOptions, WebhookConfiguration } from './configuration.js';
 
-/** Tells the API server about the webhooks. */
+/** Registers the webhooks with the API server. */
 export interface Registration {
   /**
    * Brings the configurations up to date.
@@ -62,7 +62,7 @@ export function foreignRegistration(kube: KubeClient, options: RegistrationOptio
           clientConfig.caBundle === encoded
             ? []
             : [
-                // The list may be another one by now.
+                // The list of webhooks may have changed by now.
                 { op: 'test', path: `/webhooks/${index}/name`, value: name },
                 { op: 'add', path: `/webhooks/${index}/clientConfig/caBundle`, value: encoded },
               ],

@@ -29,7 +29,7 @@ export interface ReviewRequest {
   /** Groups of the user. */
   groups?: string[];
   userUid?: string;
-  /** What else the API server's authenticators know of the user; authorizers may look at it. */
+  /** Other facts that the API server's authenticators know of the user; authorizers may look at them. */
   userExtra?: Record<string, string[]>;
   namespace: string;
   object?: ReviewedObject;
@@ -59,14 +59,14 @@ export type JsonPatch = (
 const MOST_PROBLEMS = 20;
 const LONGEST_MESSAGE = 4000;
 const LONGEST_CAUSE = 1000;
-/** The API server may cut longer ones, and all of them when they are many. */
+/** The API server may cut longer warnings, and all of them when there are many. */
 const LONGEST_WARNING = 250;
 const MOST_WARNINGS = 15;
 
 /**
  * Reads an AdmissionReview.
  *
- * @returns why it cannot be read, as text, when it is none
+ * @returns the request, or as text why it cannot be read
  */
 export function readReview(value: unknown): ReviewRequest | string {
   if (!isObject(value) || !isObject(value.request)) return 'not an AdmissionReview: it has no request';
@@ -153,7 +153,7 @@ export function verdictOn(problems: readonly Problem[]): Verdict {
   };
 }
 
-/** The verdict that the state of other objects does not allow what is asked. */
+/** The verdict that the state of other objects does not allow the request. */
 export function refusedBy(refusal: { reason: string; message: string }, warnings: string[] = []): Verdict {
   return {
     allowed: false,
@@ -198,7 +198,7 @@ export function answer({ uid, kind, object, oldObject }: ReviewRequest, verdict:
               code: verdict.code,
               reason: verdict.reason,
               message: verdict.message,
-              // Command lines tell the causes one by one under the name of the object.
+              // Command lines list the causes one by one under the name of the object.
               details: {
                 group: GROUP,
                 kind,

@@ -35,10 +35,10 @@ const CONCURRENCY = 32;
 const MOST_WAITING = 512;
 /** Below the 5 s that the API server waits. */
 const ANSWER_MS = 4500;
-/** The API server keeps idle connections for 90 s; closing first would make it meet a dead one. */
+/** The API server keeps idle connections for 90 s; if this side closed first, that server would meet a dead one. */
 const KEEP_ALIVE_MS = 300_000;
 
-/** Answers of other status than 200 make the failure policy of the webhook count. */
+/** An answer with another status than 200 makes the failure policy of the webhook apply. */
 class HttpError extends Error {
   readonly status: number;
   constructor(status: number, message: string) {
@@ -87,7 +87,7 @@ export async function serveReviews(options: ServerOptions): Promise<WebhookServe
       return answer(asked, verdict);
     } finally {
       const labels = {
-        // Whoever reaches the port may send anything: labels must not grow without end.
+        // Anybody who reaches the port may send anything: labels must not grow without end.
         kind: KINDS_REVIEWED.has(asked.kind) ? asked.kind : 'other',
         operation: ['CREATE', 'UPDATE', 'DELETE'].includes(asked.operation) ? asked.operation : 'other',
         result,
@@ -107,7 +107,7 @@ export async function serveReviews(options: ServerOptions): Promise<WebhookServe
       (error: unknown) => {
         const status = error instanceof HttpError ? error.status : 500;
         if (status >= 500) log.error({ err: error }, 'could not answer an admission review');
-        // The rest of what is too large or too slow is not read, so nothing can follow it.
+        // The rest of a request that is too large or too slow is not read, so nothing can follow it.
         if (status === 413 || status === 503) response.setHeader('connection', 'close');
         send(status, 'text/plain', `${error instanceof Error ? error.message : String(error)}\n`);
       },

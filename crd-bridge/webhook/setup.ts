@@ -18,8 +18,8 @@ const LONGEST_SETTLE_MS = 5000;
 /**
  * Starts the webhook that the configuration asks for.
  *
- * @param parts.rules made only where there is a webhook
- * @returns undefined when it asks for none
+ * @param parts.rules called only where there is a webhook
+ * @returns undefined when the configuration asks for none
  */
 export async function setUpWebhook(
   config: BridgeConfig,
@@ -80,7 +80,7 @@ function hostsOf(reach: Reach): string[] {
   return [host, `${host}.cluster.local`, `${reach.name}.${reach.namespace}`];
 }
 
-/** The user that the API server takes the bridge for. */
+/** User name under which the API server knows the bridge. */
 async function whoAmI(kube: KubeClient): Promise<string> {
   const review = await kube.raw<{ status?: { userInfo?: { username?: string } } }>({
     method: 'POST',

@@ -3,7 +3,7 @@ export interface Slots {
   /**
    * Waits for a turn.
    *
-   * @returns what ends the turn; undefined when too many wait already, or the turn has not come in time
+   * @returns a function that ends the turn; undefined when too many wait already, or the turn has not come in time
    */
   take(): Promise<(() => void) | undefined>;
 }

@@ -13,10 +13,10 @@ export interface WebhookOptions {
   registration: Registration;
   /** Time between two looks at certificates and configurations, in milliseconds. */
   checkMs: number;
-  /** Time that API servers are given to hear of new authorities before a certificate of theirs is served. */
+  /** How long API servers are given to learn new authorities before a certificate signed by them is served. */
   settleMs: number;
   log: Log;
-  /** Told when the certificate that is served runs out. */
+  /** Called with the expiry of the certificate that is served. */
   onCertificate?: (expires: Date | undefined) => void;
 }
 
@@ -30,8 +30,8 @@ export interface AdmissionWebhook {
 const RETRY_MS = 1000;
 
 /**
- * Serves reviews, keeps the certificate fresh and the configurations as they should be. What fails is told and tried
- * again: a bridge without admission still brings executions forward.
+ * Serves reviews, keeps the certificate fresh and the configurations as they should be. A step that fails is logged and
+ * tried again: a bridge without admission still brings executions forward.
  */
 export function startWebhook(options: WebhookOptions): AdmissionWebhook {
   const { certificates, registration, log } = options;
@@ -68,7 +68,7 @@ export function startWebhook(options: WebhookOptions): AdmissionWebhook {
         if (abort.signal.aborted) return;
         const message = error instanceof Error ? error.message : String(error);
         pause = Math.min(RETRY_MS, pause);
-        // Once it serves, what fails is the upkeep: reviews are answered all the same.
+        // Once it serves, only the upkeep can fail: reviews are answered all the same.
         problem = server === undefined || problem !== undefined ? `admission webhook: ${message}` : undefined;
         log.warn({ err: error }, `admission webhook cannot be brought up to date: ${message}`);
       }

@@ -18,7 +18,7 @@ const bodySchema = z.object({
     .max(10_000),
 });
 
-/** Whether a request may have payloads opened: undefined, or why not. */
+/** Decides whether a request may have payloads opened: returns undefined, or why not. */
 export type Authorize = (request: {
   /** Token of `Authorization: Bearer`. */
   token: string | undefined;

@@ -9,7 +9,7 @@ import type { KeySource } from './key-ring.js';
 /** Module that the encrypted workflow bundle converts failures with. */
 export const FAILURE_CONVERTER_PATH = fileURLToPath(new URL('./failure-converter.js', import.meta.url));
 
-/** Whether what a converter writes can be read by those alone who hold the keys. */
+/** Whether only those who hold the keys can read what a converter writes. */
 export const isEncrypted = (converter: DataConverter): boolean =>
   converter.failureConverterPath !== undefined;
 

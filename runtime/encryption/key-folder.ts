@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { KeyRingError } from './key-ring.js';
 import type { KeySource } from './key-ring.js';
 
-/** Reads a ring from a folder with one file an entry, as a mounted Secret is; hidden files are none of it. */
+/** Reads a ring from a folder with one file per entry, as a mounted Secret is; hidden files are ignored. */
 export function keyFolder(path: string): KeySource {
   return async () => {
     const names = await readdir(path).catch((error: unknown) => {

@@ -33,8 +33,8 @@ export class KeyRingError extends Error {
 }
 
 /**
- * Makes keys of a ring's entries: each is a key's id with 32 bytes in base64; `active` holds the id of the key that
- * encrypts, and may be left out while there is one key alone.
+ * Makes keys from a ring's entries: each maps a key's id to 32 bytes in base64; `active` holds the id of the key that
+ * encrypts, and may be left out while there is only one key.
  *
  * @throws KeyRingError
  */
@@ -72,8 +72,8 @@ export function parseKeys(entries: Readonly<Record<string, string>>): Keys {
 }
 
 /**
- * Opens a ring. It is read again when an unknown key is met and when it was read longer ago than `maxAgeMs`; a ring
- * that became unusable leaves the keys that were good, and `onFault` is told.
+ * Opens a ring. It is read again when an unknown key is met and when it was read longer ago than `maxAgeMs`; if the
+ * ring has become unusable, the last good keys stay in use, and `onFault` is called.
  *
  * @throws KeyRingError when the first reading gives no usable ring
  */

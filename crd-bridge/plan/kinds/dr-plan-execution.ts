@@ -30,13 +30,13 @@ import { inspectStageRuns } from '../status/stage-runs.js';
 import type { StageRuns } from '../status/stage-runs.js';
 import { sealedAnswer } from '../../../workflows/plan/sealed.js';
 
-/** How often a run that was reset is asked how far it is, until a worker answers for it. */
+/** Time between two progress queries to a run that was reset, until a worker answers. */
 const RESET_LOOK_MS = 5_000;
-/** A worker that is there answers within this time. */
+/** A running worker answers within this time. */
 const ANSWER_MS = 3_000;
-/** Values of annotations that switch something on or off. */
+/** Values of an annotation that switches something on or off. */
 const MEANT_VALUES: ReadonlySet<string> = new Set(['true', 'false', '']);
-/** Stages of a run that was ended from outside are given so long to settle what they have begun. */
+/** How long stages of a run that was ended from outside may take to settle what they have begun. */
 const STAGES_WAIT_MS = 120_000;
 const STAGES_POLL_MS = 2_000;
 
@@ -51,7 +51,7 @@ export function createExecutionKind(
   const workflowId = (execution: DRPlanExecution): string =>
     runWorkflowId({ cluster: deps.cluster, ...identityOf(execution) });
 
-  /** Answers to approvals. One that nobody vouches for, and that does not count therefore, is told. */
+  /** Answers to approvals. Records a warning about an answer that does not count because nobody vouches for it. */
   function answers(execution: CachedExecution): ApprovalAnswer[] {
     const trust = deps.settings.answers;
     const isAdmitted = deps.isAdmitted(execution.metadata.namespace ?? '');
@@ -91,7 +91,7 @@ export function createExecutionKind(
     );
   }
 
-  /** A revert restores from what belongs to its target and goes with it. */
+  /** A revert restores from what belongs to its target, and that would be deleted with the target. */
   function neededBy(execution: CachedExecution): Pick<RunView, 'needed'> {
     const { metadata, status } = execution;
     if (metadata.deletionTimestamp === undefined || !isTerminalExecution(status?.phase)) return {};
@@ -127,7 +127,7 @@ export function createExecutionKind(
     });
   }
 
-  /** Ends an execution whose run cannot do it any more: the plan first, as everywhere. */
+  /** Ends an execution whose run can no longer do it: the plan first, as everywhere. */
   async function conclude(execution: CachedExecution, end: FinishUpdate): Promise<void> {
     const identity = identityOf(execution);
     const plan = await findPlan(deps, identity.namespace, execution.spec.planRef);
@@ -149,7 +149,7 @@ export function createExecutionKind(
           ? undefined
           : applyFinish(status, update);
       },
-      // Whether the run has said its last word after all is in the live object, not in the cache.
+      // Whether the run has written its end after all shows in the live object, not in the cache.
       { live: true, smaller: smallestStatus },
     );
     if (result.kind === 'gone') return;
@@ -174,7 +174,7 @@ export function createExecutionKind(
     });
   }
 
-  /** What a revert has come to, into the status of its target: the next one skips what is undone. */
+  /** Writes the result of a revert into the status of its target, so that the next revert skips what is undone. */
   async function tellTarget(
     revert: CachedExecution,
     end: FinishUpdate,
@@ -191,7 +191,7 @@ export function createExecutionKind(
     const [live, target] = await Promise.all([get(name), get(revert.spec.revertExecutionRef ?? '')]);
     if (live?.status === undefined || live.metadata.uid !== revert.metadata.uid) return {};
     const ended = applyFinish(live.status, end);
-    // It has said its last word after all, and to its target first.
+    // The revert has written its end after all, and to its target first.
     if (ended === undefined) return {};
     const report = reportOf(ended.stageStatuses ?? []);
     const isOlder =
@@ -215,14 +215,14 @@ export function createExecutionKind(
   const isAnswered = async (workflowId: string): Promise<boolean> =>
     (await runs.progress(workflowId, { timeoutMs: ANSWER_MS })) !== undefined;
 
-  /** The stages of a run that has closed: one that has completed by itself has waited for them. */
+  /** The stages of a run that has closed. A run that has completed by itself has waited for them. */
   async function stagesOf(execution: CachedExecution, run: RunDescription): Promise<StageRuns> {
     if (run.state === 'Completed') return { open: [], stages: [], undone: [] };
     const stages = execution.status?.stageStatuses ?? [];
     return inspectStageRuns(runs, run.workflowId, { operation: identityOf(execution).operation, stages });
   }
 
-  /** The last word in the place of the run. */
+  /** The final update, made in place of the run. */
   function lastUpdate(
     execution: CachedExecution,
     run?: RunDescription,
@@ -255,7 +255,7 @@ export function createExecutionKind(
     };
   }
 
-  /** What can still be said about a run that has closed by itself or was closed. */
+  /** The final update of a run that has closed by itself or was closed. */
   async function lastWords(
     execution: CachedExecution,
     run: RunDescription,
@@ -289,13 +289,13 @@ export function createExecutionKind(
     view(execution) {
       const { metadata, status } = execution;
       const annotations = metadata.annotations ?? {};
-      // Without admission the annotation is what somebody claims.
+      // Without admission, the annotation may be anybody's claim.
       const canceller =
         deps.settings.answers.verified && deps.isAdmitted(metadata.namespace ?? '')
           ? annotations[ANNOTATIONS.cancelRequestedBy]
           : undefined;
       warnOfCancel(execution);
-      // The id carries the uid: it tells a run of this very object even where somebody has removed the stamp.
+      // The id contains the uid, so it identifies a run of this very object even where somebody has removed the stamp.
       const ours = status?.temporal?.workflowId === workflowId(execution);
       const plan = caches.plans.get(metadata.namespace, execution.spec.planRef);
       return {
@@ -334,7 +334,7 @@ export function createExecutionKind(
       return plan?.status?.currentExecution?.uid === uid;
     },
     async cancelBeforeStart(execution) {
-      // How far another controller came with it is not known: then it is not true that nothing was done.
+      // It is not known how far another controller came, so nobody can say that nothing was done.
       const foreign = checkAbandoned(execution) ?? checkRestored(execution);
       if (foreign !== undefined) {
         await admission.refuse(execution, 'Failed', foreign);
@@ -452,7 +452,7 @@ export function createExecutionKind(
       cause === 'forced' ||
       (cause === 'neverStarted' && isElsewhere(row?.temporal, await runs.where()));
     const end = endOf(execution) ?? { phase: 'Cancelled', completionTime: now() };
-    // A row that has ended is final, also in a cache that is late.
+    // A row that has ended is final, even in a cache that is behind.
     if (!isHolder && row !== undefined && isTerminalExecution(row.phase)) return;
     await deps.mutex.run(`DRPlan ${identity.namespace}/${plan.metadata.name}`, () =>
       writer.status(

@@ -22,7 +22,7 @@ import { references } from './plan-references.js';
 export interface PlanKind {
   /** @returns after how many milliseconds to look again, if at all */
   reconcile(plan: DRPlan): Promise<number | undefined>;
-  /** What is wrong with a plan that may not be stored yet, by the workflows as they are known. */
+  /** What is wrong with a plan that may not be stored yet, judged by the workflows in the cache. */
   problems(plan: DRPlan): Problem[];
   /** A workflow is new, different or gone. Returns the plans that use it. */
   workflowChanged(workflow: { namespace: string; name: string }): DRPlan[];
@@ -36,21 +36,22 @@ export interface PlanKind {
   gone(plan: DRPlan): void;
 }
 
-/** A lock is looked at so long after its holder was last seen alive. */
+/** Time between two looks at a lock whose holder is alive. */
 const LOCK_CHECK_MS = 60_000;
-/** A plan that misses more workflows than this is not one that was just applied with them. */
+/** A plan that misses more workflows than this was most likely not applied together with them. */
 const MAX_ASKED = 50;
 
 /** The row of DRPlan in the bridge's table: it has a status and no runs. */
 export function createPlanKind(deps: DrDeps, workflows: WorkflowKind): PlanKind {
   const { caches, writer, settings } = deps;
-  // Spares a request per look; the event itself is told once in any case.
+  // Saves a request per look; the event itself is recorded only once in any case.
   const told = new Set<string>();
 
-  // A plan's own status changes twice in every run: what was found stands until a spec changes, its own or a workflow's.
+  // A plan's own status changes twice in every run. What a check found stands until a spec changes: the plan's or a
+  // workflow's.
   const checked = new Map<string, { generation: number | undefined; version: string; problems: Problem[] }>();
   let workflowsVersion = 0;
-  // Of plans that run others; what becomes of those matters to no other plan.
+  // Uids of plans that run others: only these depend on changes of other plans.
   const nesting = new Set<string>();
   let plansVersion = 0;
 
@@ -86,7 +87,10 @@ export function createPlanKind(deps: DrDeps, workflows: WorkflowKind): PlanKind 
     return [...problems, ...checkPolicy(plan, lookup, deps.policies(), acts)];
   }
 
-  /** The watch of workflows may be behind that of plans: who has just applied both must not read that one is missing. */
+  /**
+   * The watch of workflows may be behind that of plans: somebody who has just applied both must not read that one is
+   * missing.
+   */
   async function learnMissing(plan: DRPlan): Promise<void> {
     const missing = references(plan).filter(
       ({ namespace, name }) => caches.workflows.get(namespace, name) === undefined,
@@ -146,7 +150,7 @@ export function createPlanKind(deps: DrDeps, workflows: WorkflowKind): PlanKind 
       const users = caches.plans
         .list()
         .filter((plan) => references(plan).some((ref) => ref.name === name && ref.namespace === namespace));
-      // Those above its users may have become deeper, or part of a cycle.
+      // Plans above its users may have become deeper, or part of a cycle.
       return users.length === 0 ? [] : [...new Set([...users, ...nestingPlans()])];
     },
     planChanged(change) {
@@ -182,7 +186,7 @@ export function createPlanKind(deps: DrDeps, workflows: WorkflowKind): PlanKind 
   }
 }
 
-/** Whom the actions act as must be said somewhere (plan semantics, §1). */
+/** The plan or the bridge's settings must name whom the actions act as (plan semantics, §1). */
 function checkAccount(plan: DRPlan, settings: DrSettings): Problem[] {
   if (plan.spec.serviceAccountName || settings.defaultServiceAccount || settings.controllerIdentity)
     return [];

@@ -14,7 +14,7 @@ export interface WorkflowKind {
   reconcile(workflow: DRWorkflow): Promise<void>;
   /** What is wrong with a workflow by its own text, whatever plans give it. */
   problems(workflow: DRWorkflow): readonly Problem[];
-  /** A plan is new, different or gone. Returns the workflows that are valid, or not, by what it gives. */
+  /** A plan is new, different or gone. Returns the workflows whose validity depends on what it gives. */
   planChanged(change: Change<DRPlan>): DRWorkflow[];
 }
 
@@ -35,7 +35,7 @@ export function createWorkflowKind(deps: Pick<DrDeps, 'caches' | 'writer'>): Wor
   const isOpen = (workflow: DRWorkflow): boolean =>
     problems(workflow).some(({ reason }) => reason === UNDECLARED);
 
-  /** With what the plans give, as far as it matters and they are known. */
+  /** Judged with what plans give it, as far as that matters and plans are known. */
   function judged(workflow: DRWorkflow): readonly Problem[] {
     return isOpen(workflow) && deps.caches.plans.synced
       ? validateWorkflow(workflow, { supplied: suppliedTo(workflow, deps.caches.plans.list()) })
@@ -75,7 +75,7 @@ function suppliedTo({ metadata }: DRWorkflow, plans: readonly DRPlan[]): Set<str
   );
 }
 
-/** Tolerates a list of any shape: plans of other hands are read too. */
+/** Tolerates a list of any shape: plans are read as others have written them. */
 function namesWithValue(entries: unknown): string[] {
   if (!Array.isArray(entries)) return [];
   return (entries as unknown[])
@@ -100,7 +100,7 @@ export function workflowStatus(
   };
 }
 
-/** Condition `Ready` for what a check has found; warnings are told in its message. */
+/** Condition `Ready` for what a check has found; its message lists warnings. */
 export function readyCondition(
   conditions: readonly Condition[] | undefined,
   problems: readonly Problem[],

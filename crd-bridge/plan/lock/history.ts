@@ -2,12 +2,12 @@ import { HISTORY_LIMIT } from '../../../api/plan/schema/plan.js';
 import { isTerminalExecution } from '../../../api/core/phase.js';
 import type { ExecutionRecord } from '../../../api/plan/types.js';
 
-/** A row to write; `uid` is what makes it one. */
+/** A row to write; the `uid` identifies it. */
 export type HistoryRow = ExecutionRecord & { uid: string };
 
 /**
- * The row of an execution that the original controller has run: it kept no uid there. One that is still open, or began at
- * the same moment, is of this very execution and of no other of its name.
+ * The row of an execution that the original controller has run: it kept no uid there. A row that is still open, or
+ * began at the same moment, belongs to this very execution and to no other of its name.
  */
 function isInheritedRow(candidate: ExecutionRecord, row: HistoryRow): boolean {
   if (candidate.uid !== undefined || candidate.name !== row.name || !isTerminalExecution(row.phase))

@@ -12,17 +12,17 @@ import type { CachedExecution, DrDeps } from '../types.js';
 /** Whether the holder of a plan still needs it. */
 export type HolderState =
   | { kind: 'live'; why: string }
-  /** It is over, or was never there: the lock may be taken away from it. */
+  /** It is over, or never existed: the lock may be taken away from it. */
   | {
       kind: 'over';
       why: string;
-      /** What it has come to, where its record still says so. */
+      /** How it ended, where its record still shows that. */
       ended?: { execution: ExecutionIdentity; end: ExecutionEnd };
     };
 
 /**
- * Finds out about the holder of a plan's lock, from the live object and from Temporal: caches may be late, and a lock
- * that is taken away from a run that still goes on lets two runs act at once.
+ * Finds out about the holder of a plan's lock, from the live object and from Temporal: caches may be behind, and taking
+ * the lock from a run that still goes on would let two runs act at once.
  */
 export async function inspectHolder(
   deps: Pick<DrDeps, 'kube' | 'runs' | 'cluster' | 'caches' | 'temporal'>,
@@ -68,7 +68,7 @@ export async function inspectHolder(
     : { kind: 'over', why: `execution "${name}" does not exist and has no open run` };
 }
 
-/** How an execution has ended, as its own status says. */
+/** How an execution has ended, by its own status. */
 export function endOf({ status }: DRPlanExecution): ExecutionEnd | undefined {
   const { phase, startTime, completionTime } = status ?? {};
   if (!isTerminalExecution(phase)) return undefined;
@@ -80,8 +80,8 @@ export function endOf({ status }: DRPlanExecution): ExecutionEnd | undefined {
 }
 
 /**
- * Takes the lock away from a holder that is over, and writes what its end should have: the whole of it where the record
- * of the execution says how it ended, else that it is not running any more. Guarded by uid, as every end.
+ * Takes the lock away from a holder that is over, and writes what its end should have written: all of it where the
+ * record of the execution shows how it ended, else only that it no longer runs. Guarded by uid, as every end.
  */
 export function releaseHolder(
   status: DRPlanStatus,

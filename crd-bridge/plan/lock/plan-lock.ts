@@ -13,20 +13,20 @@ export interface PlanLock {
   /**
    * Takes the plan. One write under the plan's resourceVersion decides between any number of executions and replicas.
    *
-   * @returns false when the plan is not the one any more that was compiled
+   * @returns false when the plan is no longer the one that was compiled
    * @throws {@link Refused} when somebody else runs on the plan, or its phase does not allow the operation any more
    */
   take(execution: DRPlanExecution, plan: DRPlan, identity: ExecutionIdentity): Promise<boolean>;
-  /** Frees the plan of an execution that took it and then did not start: its history row goes with it. */
+  /** Frees the plan of an execution that took it and then did not start, and removes its history row. */
   giveBack(execution: DRPlanExecution, identity: ExecutionIdentity): Promise<void>;
-  /** Frees the plan of an execution that another controller has begun: its history row stays, and ends as told. */
+  /** Frees the plan of an execution that another controller has begun: its history row stays and gets the given end. */
   abandon(execution: DRPlanExecution, identity: ExecutionIdentity, end: ExecutionEnd): Promise<void>;
 }
 
 /** Locks over the status of plans. */
 export function createPlanLock(deps: DrDeps): PlanLock {
   const { caches } = deps;
-  // Rows of several replicas are compared: by the one clock that they share.
+  // Rows of several replicas are compared, so they use the one clock that all share.
   const now = (): string => new Date(deps.kube.now()).toISOString();
 
   async function take(
@@ -77,7 +77,7 @@ export function createPlanLock(deps: DrDeps): PlanLock {
         caches.plans,
         refOf(plan),
         ({ status }) => status && next(status),
-        // It may be another replica that took the plan.
+        // The plan may have been taken by another replica.
         { confirm: true },
       ),
     );

@@ -9,7 +9,7 @@ import { findCondition, setCondition } from '../../core/conditions.js';
 import type { TemporalIdentity } from '../../core/temporal-identity.js';
 import { recordRow, rowOf } from './history.js';
 
-/** Condition of a plan that keeps whether it is executed, whatever its phase says in the meantime. */
+/** Condition that records whether a plan is executed, whatever its phase is in the meantime. */
 export const EXECUTED_CONDITION = 'Executed';
 
 /** An execution, as far as its plan is concerned. */
@@ -35,7 +35,7 @@ export function holds(
 
 /**
  * Gives the plan to an execution: the lock, and a history row that says Running. The caller writes it under the
- * resourceVersion it was computed from, which is what makes the lock one.
+ * resourceVersion it was computed from: only that makes it a lock.
  *
  * @param temporal where the run is about to be started: the row keeps it for when the execution is gone
  * @returns undefined when somebody else holds it
@@ -152,7 +152,7 @@ function describe({ operation, mode }: ExecutionIdentity, restored: boolean): [s
   return restored ? ['Restored', 'deletion reverted'] : ['Reverted', 'reverted'];
 }
 
-/** Revert of a run in mode Delete: the run whose effects are there again. */
+/** Revert of a run in mode Delete: the run whose effects exist again. */
 function restoredBy(
   history: readonly ExecutionRecord[] = [],
   { operation, uid, target }: ExecutionIdentity,
@@ -180,10 +180,10 @@ function restoredBy(
 }
 
 /**
- * Takes an execution that another controller has left off its plan: the lock, and its row, which is still open. Nothing
- * else: what the execution has come to is not known.
+ * Removes from the plan an execution that another controller has left: the lock, and its row, which is still open.
+ * Nothing else: how the execution ended is not known.
  *
- * @returns undefined when there is nothing to take off
+ * @returns undefined when there is nothing to remove
  */
 export function abandonOnPlan(
   status: DRPlanStatus,
@@ -212,7 +212,7 @@ export function abandonOnPlan(
   };
 }
 
-/** Whether this is the run that made the plan Executed, or none is known to have. */
+/** Whether this is the run that made the plan Executed, or no such run is known. */
 function isInEffect(
   status: DRPlanStatus | undefined,
   name: string | undefined,
@@ -225,7 +225,7 @@ function isInEffect(
     : executedBy.uid === uid;
 }
 
-/** The newest Execute that succeeded and is not reverted; of statuses without the field, as far as history tells. */
+/** The newest Execute that succeeded and is not reverted; in statuses without the field, as far as history shows. */
 export function executedByOf(
   status: DRPlanStatus | undefined,
 ): { name: string; uid?: string | undefined } | undefined {
@@ -236,7 +236,7 @@ export function executedByOf(
   );
 }
 
-/** Frees a plan whose holder is known to be over without having said so. */
+/** Frees a plan whose holder is known to be over but has not written its end. */
 export function freeLock(status: DRPlanStatus, uid: string | undefined): DRPlanStatus {
   if (status.currentExecution === undefined || status.currentExecution.uid !== uid) return status;
   const { currentExecution: _, ...next } = status;

@@ -11,7 +11,7 @@ import { isOurs, nameTaken, nestingOf } from './objects.js';
 import type { NestedObjects } from './objects.js';
 import { executed, failed, waiting } from './outcome.js';
 
-/** Brings the Execute of a nested plan one step forward: made, waited for, ended. */
+/** Brings the Execute of a nested plan one step forward: makes its execution, waits for it, or reports its end. */
 export async function lookAtExecute(
   objects: NestedObjects,
   look: NestedTask,
@@ -46,14 +46,14 @@ export async function lookAtExecute(
   return 'reason' in made ? failed(made) : waiting(made);
 }
 
-/** Whether a look is to end what it finds, and a rollback in it too. */
+/** Whether a look is to end what it finds, and whether also a rollback in it. */
 type Stop = ReturnType<typeof stopOf>;
 const stopOf = ({ stop, force }: NestedTask): { stop: boolean; force: boolean } => ({
   stop: stop === true,
   force: stop === true && force === true,
 });
 
-/** Ends what is to be stopped, and says how far it is. */
+/** Ends what is to be stopped, and reports how far it is. */
 async function follow(
   objects: NestedObjects,
   run: RunIdentity,
@@ -65,7 +65,7 @@ async function follow(
   return waiting(execution);
 }
 
-/** Somebody has deleted the execution: its run is cancelled by that, and what it did can only be looked up. */
+/** Somebody has deleted the execution, which cancels its run; what it did can only be looked up. */
 async function gone(
   objects: NestedObjects,
   run: RunIdentity,
@@ -100,7 +100,7 @@ function specOf(action: Action, scope: RenderScope, task: NestedTask['task']): D
   };
 }
 
-/** The mode of the whole is that of its parts; what undoes a run that had one rolls back. */
+/** A part runs in the mode of the whole; the undo of a run that had a mode rolls back. */
 function modeOf({ run, direction }: NestedTask['task']): Pick<DRPlanExecutionSpec, 'mode'> {
   const given = (run.target === undefined ? run.mode : run.target.mode) as DRPlanExecutionSpec['mode'];
   const mode = direction === 'forward' ? (run.mode as typeof given) : given && 'Rollback';
@@ -116,7 +116,7 @@ function checkRequest(run: RunIdentity, { planRef }: DRPlanExecutionSpec): Refus
   };
 }
 
-/** The last word on depth and cycles: parameters may name another plan than the check of the plans saw. */
+/** The final check of depth and cycles: parameters may name another plan than the check of the plans saw. */
 function checkNesting(task: NestedTask['task'], plan: string): Refusal | undefined {
   const { plans } = nestingOf(task);
   if (plans.includes(plan)) {

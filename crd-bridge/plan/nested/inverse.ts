@@ -9,9 +9,9 @@ import { isOurs, nameTaken } from './objects.js';
 import type { NestedObjects } from './objects.js';
 import { failed, lookAt, nameOf, nestedRef, waiting } from './outcome.js';
 
-/** What one nested execution needs, or has had. */
+/** What undoing one nested execution takes, or has led to. */
 type Undo =
-  /** Not over yet. */
+  /** Not over yet, or failed. */
   | { kind: 'state'; state: NestedState }
   | { kind: 'nothing' }
   /** Somebody else has undone it. */
@@ -21,12 +21,12 @@ type Undo =
   | { kind: 'gone'; message: string };
 
 /**
- * Undoes what a Plan did: a Revert of each execution that its action has made, newest first, one step at a time. More
- * than one is there when a person had the action tried again.
+ * Undoes what an action of type Plan did: a Revert of each execution that the action has made, newest first, one step
+ * at a time. There are several when a person had the action tried again.
  */
 export async function lookAtInverse(objects: NestedObjects, look: NestedTask): Promise<NestedState> {
   const ends: Exclude<Undo, { kind: 'state' }>[] = [];
-  // Who was interrupted in a further round has not recorded it.
+  // An action that was interrupted in a further round has not recorded that round.
   for (let round = lastRound(look) + 1; round >= 0; round -= 1) {
     const undo = await undoRound(objects, look, round);
     if (undo.kind === 'state') return undo.state;
@@ -47,7 +47,7 @@ async function undoRound(objects: NestedObjects, look: NestedTask, round: number
   const found = await objects.find(run, name);
   const nested = found !== undefined && isOurs(found, { ...run, uid: origin.uid }, key) ? found : undefined;
   if (nested === undefined) {
-    // Earlier rounds that have failed may never have made one.
+    // Earlier rounds that have failed may never have made an execution.
     const recorded = forward?.outputs?.planExecutionRef?.name === name;
     const lost = round === lastRound(look) && forward?.effect === 'Done' && forward.outputs === undefined;
     if (!recorded && !lost) return { kind: 'nothing' };
@@ -101,7 +101,7 @@ function revertOf(nested: DRPlanExecution, { task }: NestedTask): DRPlanExecutio
   };
 }
 
-/** What a Revert that has ended says about its target. */
+/** What the end of a Revert means for its target. */
 function judge(nested: DRPlanExecution, revert: DRPlanExecution): Undo {
   const { phase, reason, message = '' } = revert.status ?? {};
   if (phase === 'Succeeded') {
@@ -110,7 +110,7 @@ function judge(nested: DRPlanExecution, revert: DRPlanExecution): Undo {
       ? { kind: 'partly', message: `${nameOf(nested)} was reverted in part: ${full.message}` }
       : { kind: 'undone', message: `${nameOf(nested)} was reverted by "${revert.metadata.name}"`, revert };
   }
-  // Somebody was faster than this revert's own start.
+  // Somebody else reverted it before this revert's own start.
   if (reason === 'AlreadyReverted') return { kind: 'already', message };
   if (reason === 'NothingToUndo') return { kind: 'nothing' };
   const why = `reverting ${nameOf(nested)} by "${revert.metadata.name}" ended ${phase ?? ''}: ${reason ?? ''}: ${message}; ${lookAt(revert.metadata)}`;

@@ -11,10 +11,10 @@ import type { NestedDeps } from './objects.js';
 import { failed } from './outcome.js';
 
 /**
- * The activity by which runs have other plans run: each call looks at what there is and does the next thing, so that it
- * does not matter how often, from where and after which crash it is called. It never waits.
+ * The activity by which runs have other plans run: each call looks at the current state and does the next thing, so
+ * that it does not matter how often, from where and after which crash it is called. It never waits.
  *
- * Values of placeholders are filled in here and not in the run: what looks like a secret stays out of its history.
+ * Values of placeholders are filled in here and not in the run, so that possible secrets stay out of its history.
  */
 export function createNestedPlans(deps: NestedDeps): Pick<BridgeActivities, 'nestedPlan'> {
   const objects = createNestedObjects(deps);
@@ -48,7 +48,7 @@ export function createNestedPlans(deps: NestedDeps): Pick<BridgeActivities, 'nes
       const { action, scope, custom } = actionInScope(task, body);
       if (task.direction === 'undo' && !custom) return lookAtInverse(objects, look);
       try {
-        // Once it runs, what its condition would say now does not matter.
+        // Once the nested plan runs, it does not matter what the condition would give now.
         const verdict =
           action.when === undefined || look.known !== undefined
             ? undefined

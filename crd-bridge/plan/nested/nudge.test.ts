@@ -23,7 +23,7 @@ function execution(phase: string, more: { completionTime?: string; nested?: bool
   };
 }
 
-/** Workflows that are told of a change. */
+/** Workflows that are asked to look because of a change. */
 async function told(change: Change<CachedExecution>, open: 's' | 'r' = 's'): Promise<string[]> {
   const seen: string[] = [];
   const runs: Pick<Runs, 'look'> = {

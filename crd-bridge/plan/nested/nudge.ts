@@ -7,7 +7,7 @@ import { rollbackWorkflowId, stageWorkflowId } from '../../../workflows/plan/con
 import { findCondition } from '../../core/conditions.js';
 import type { CachedExecution, DrDeps } from '../types.js';
 
-/** What a process finds ended on its start-up is told if it ended no longer ago. */
+/** A process that starts up reports only executions that ended less than this ago. */
 const RECENT_MS = 3_600_000;
 
 /**
@@ -44,7 +44,7 @@ function isNews(change: Change<CachedExecution>): boolean {
   return isTerminalExecution(object.status?.phase) && Date.now() - ended < RECENT_MS;
 }
 
-/** What a waiting action shows of it, but for its progress. */
+/** What a waiting action shows of it, except its progress. */
 function stateOf({ status, metadata }: CachedExecution): string {
   const progressing = findCondition(status?.conditions, 'Progressing');
   return JSON.stringify([

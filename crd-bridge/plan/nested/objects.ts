@@ -1,4 +1,4 @@
-/** The executions that nested plans run in: made, found and stopped, by names that every replica arrives at. */
+/** The executions that nested plans run in: made, found and stopped under names that every replica derives alike. */
 import { ANNOTATIONS, API_VERSION, FINALIZERS, LABELS } from '../../../api/core/group.js';
 import { labelValue, positionLabel, runWorkflowId } from '../../../api/plan/naming.js';
 import type { Nesting } from '../../../api/plan/order/nesting.js';
@@ -30,14 +30,14 @@ export interface NestedRequest {
   spec: DRPlanExecutionSpec;
 }
 
-/** Executions, as they are now: a cache may be late, and what was just made is looked for first. */
+/** Executions, as they are now: a cache may be behind, and one that was just made is looked for first. */
 export interface NestedObjects {
   find(run: Pick<RunIdentity, 'namespace'>, name: string): Promise<CachedExecution | undefined>;
-  /** Makes the execution, owned by the run's own; or says why it may not be made. */
+  /** Makes the execution, owned by the run's own; or returns why it may not be made. */
   create(task: ActionTask, request: NestedRequest): Promise<CachedExecution | Refusal>;
-  /** Asks for its cancel; done before, it has no effect. With `force` a rollback that it is in is aborted too. */
+  /** Asks for its cancel; repeating that has no effect. With `force`, a rollback that it is in is aborted too. */
   cancel(run: RunIdentity, execution: CachedExecution, options: { force: boolean }): Promise<void>;
-  /** Whether the run of an execution that is gone goes on, after asking it to end where that is wanted. */
+  /** Whether the run of a deleted execution still goes on, after asking it to end where that is wanted. */
   isOpen(
     run: RunIdentity,
     execution: { name: string; uid: string },
@@ -85,7 +85,7 @@ export function createNestedObjects(deps: NestedDeps): NestedObjects {
       } catch (error) {
         if (isAlreadyExists(error)) {
           const found = await find(run, request.name);
-          // Gone again in this very moment: the next look sees it.
+          // It was deleted again at this very moment: the next look sees that.
           if (found === undefined) throw error;
           return isOurs(found, run, request.key) ? found : nameTaken(request.name);
         }
@@ -138,7 +138,7 @@ const executionGone = ({ name }: RunIdentity): Refusal => ({
   message: `execution "${name}" is not there any more`,
 });
 
-/** Nothing new is made for a run whose execution has ended or goes away. */
+/** Nothing new is made for a run whose execution has ended or is being deleted. */
 function checkParent(run: RunIdentity, parent: DRPlanExecution | undefined): Refusal | undefined {
   if (parent === undefined || parent.metadata.uid !== run.uid) return executionGone(run);
   if (parent.metadata.deletionTimestamp !== undefined) {
@@ -153,7 +153,7 @@ function checkParent(run: RunIdentity, parent: DRPlanExecution | undefined): Ref
   return undefined;
 }
 
-/** The refusal to take an execution of somebody else for one that was made here. */
+/** The refusal to take somebody else's execution for one that was made here. */
 export const nameTaken = (name: string): Refusal => ({
   reason: 'NameTaken',
   message: `there is an execution "${name}" already, which this action has not made; delete or rename it, then try again`,
@@ -168,7 +168,7 @@ export function nestingOf({ run, at }: Pick<ActionTask, 'run' | 'at'>): Nesting 
   };
 }
 
-/** Admission is not asked about what the bridge makes: it says itself that it has let it in. */
+/** Admission does not review what the bridge makes, so the bridge stamps it itself. */
 function stampedExecution(sealer: Sealer, execution: KubeObject): KubeObject {
   const { metadata } = execution;
   const { annotations = {}, namespace = '' } = metadata;
@@ -213,7 +213,7 @@ function nestedExecution(
         [ANNOTATIONS.key]: key,
         [ANNOTATIONS.nestedIn]: JSON.stringify(nestingOf(task)),
         ...stamps,
-        // Whoever asked for the whole has asked for its parts.
+        // The requester of the whole is the requester of its parts.
         ...(run.requestedBy !== undefined && { [ANNOTATIONS.requestedBy]: run.requestedBy }),
       },
       ownerReferences: [

@@ -51,7 +51,7 @@ export function executed(execution: DRPlanExecution): NestedOutcome {
     .filter((part) => part !== undefined && part !== '')
     .join(': ');
   const by = status?.cancelRequest?.requestedBy;
-  // What never ran says for itself why: PlanBusy, PlanInvalid and the like.
+  // An execution that never ran gives its own reason: PlanBusy, PlanInvalid and the like.
   const neverRan = status?.temporal === undefined;
   return {
     phase: 'Failed',

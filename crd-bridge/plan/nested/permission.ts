@@ -17,18 +17,18 @@ export interface PermissionDeps extends Pick<
   authority: Authority;
 }
 
-/** What is known of who a nested execution is made for. */
+/** What is known of the person a nested execution is made for. */
 export interface Permission {
   /** Stamps that admission would set, had the requester made the execution. */
   stamps: Record<string, string>;
 }
 
 /**
- * Whether who asked for a run may also run a plan that is part of it: asked as if they had made the nested execution
- * themselves (architecture, §6), since the bridge, which does make it, may do everything.
+ * Whether the requester of a run may also run a plan that is part of it: checked as if they had made the nested
+ * execution themselves (architecture, §6), since the bridge, which does make it, may do everything.
  *
- * Nobody is asked where admission stamps nobody, and for the undo of what a run itself has done: whoever may start a run
- * may have it take back its own work.
+ * Nothing is checked where admission stamps nobody, nor for the undo of what a run itself has done: whoever may start a
+ * run may have it take back its own work.
  */
 export async function mayRun(
   deps: PermissionDeps,
@@ -44,7 +44,7 @@ export async function mayRun(
   const stamps = { [ANNOTATIONS.requester]: annotations?.[ANNOTATIONS.requester] ?? '' };
   const plan = await findPlan(deps, run.namespace, spec.planRef);
   const acting = plan && (await actingOf(deps, { metadata: { name: '' }, spec }, plan));
-  // Its own start says better what is missing.
+  // Its own start reports better what is missing.
   if (acting === undefined) return { stamps };
   const permitted = {
     stamps: { ...stamps, [ANNOTATIONS.authorizedAs]: accountUser(run.namespace, acting.account) },

@@ -5,13 +5,13 @@ import { planKeyOf } from './retention.js';
 import type { RetentionView } from './retention.js';
 import type { CachedExecution } from '../types.js';
 
-/** Executions by what retention asks for. */
+/** Executions, grouped as retention needs them. */
 export interface RetentionIndex extends Pick<RetentionView, 'ofPlan' | 'nestedIn'> {
   /** Keys of all plans that have executions. */
   plans(): string[];
 }
 
-/** An index that goes with its cache, change by change: thousands may be looked at one after the other. */
+/** An index that follows its cache, change by change: thousands may be looked up one after the other. */
 export function createRetentionIndex(cache: Pick<Informer<CachedExecution>, 'onChange'>): RetentionIndex {
   const byPlan = createGroups();
   const byParent = createGroups();

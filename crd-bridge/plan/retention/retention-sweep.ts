@@ -27,13 +27,13 @@ export interface RetentionSweep {
   run(signal: AbortSignal): Promise<void>;
 }
 
-/** Names that an Event tells. */
+/** Most names in an Event. */
 const NAMED = 20;
 
 /**
- * Removes what {@link removable} allows. Age is told by the end that is in status, so that a restart of the bridge changes
- * nothing. Each deletion is of the very object and version that was judged, and of a plan that the API server says is free
- * at that moment; replicas that do the same meet Conflict or NotFound and leave it.
+ * Removes what {@link removable} allows. Age counts from the end that is in status, so that a restart of the bridge
+ * changes nothing. Each deletion is of the very object and version that was judged, and of a plan that the API server
+ * reports free at that moment; replicas that do the same meet Conflict or NotFound and leave it.
  */
 export function createRetentionSweep(
   deps: Pick<DrDeps, 'kube' | 'caches' | 'events' | 'log' | 'mutex'>,
@@ -51,7 +51,7 @@ export function createRetentionSweep(
     },
   };
 
-  /** @returns false when the plan is not free, or its executions are not what they were */
+  /** @returns false when the plan is not free, or its executions have changed */
   async function remove(execution: CachedExecution): Promise<boolean> {
     const { name, namespace = '', uid, resourceVersion } = execution.metadata;
     if (uid === undefined || resourceVersion === undefined) return false;
@@ -64,7 +64,7 @@ export function createRetentionSweep(
         name: planName,
       });
       if (plan !== undefined) caches.plans.learn(plan);
-      // What has happened since the pass began counts.
+      // Changes since the pass began count.
       const due = removable(view, planKeyOf(execution), options.defaults, now());
       if (!due.some(({ metadata }) => metadata.uid === uid && metadata.resourceVersion === resourceVersion))
         return false;

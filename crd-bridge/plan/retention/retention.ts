@@ -1,6 +1,6 @@
 /**
- * Which executions that have ended may be removed: asked for by age or by number, and needed by nobody any more. Pure: from
- * what the cache keeps of them and the status of their plan.
+ * Which executions that have ended may be removed: due by age or by number, and no longer needed by anybody. Pure:
+ * decided from what the cache keeps of them and from the status of their plan.
  */
 import { isTerminalExecution } from '../../../api/core/phase.js';
 import type { DRPlan } from '../../../api/plan/types.js';
@@ -8,7 +8,7 @@ import { rowOf } from '../lock/history.js';
 import { executedByOf } from '../lock/plan-state.js';
 import type { CachedExecution } from '../types.js';
 
-/** What holds where neither execution nor plan says something; absent means: for ever. */
+/** What holds where neither execution nor plan sets a limit; absent means: for ever. */
 export interface RetentionDefaults {
   /** How many of a plan are kept. */
   historyLimit?: number;
@@ -16,12 +16,12 @@ export interface RetentionDefaults {
   ttlMs?: number;
 }
 
-/** All executions there are, as far as they matter to one of them. */
+/** All executions, as far as they matter to one of them. */
 export interface RetentionView {
-  /** Those of a plan, by `namespace/name` of it. */
+  /** Executions of a plan, by its `namespace/name`. */
   ofPlan(plan: string): readonly CachedExecution[];
   plan(plan: string): DRPlan | undefined;
-  /** Those that one has made as parts of itself, by its uid. */
+  /** Executions that one has made as parts of itself, by its uid. */
   nestedIn(uid: string): readonly CachedExecution[];
 }
 
@@ -62,7 +62,7 @@ function dueOf(
   if (!isAsked) return [];
   return (
     executions
-      // What is part of another execution goes with that one.
+      // An execution that is part of another is removed with that one.
       .filter((execution) => isOver(execution) && !hasOwner(execution))
       .sort((a, b) => endOf(b) - endOf(a))
       .filter((execution, index) => {
@@ -75,7 +75,7 @@ function dueOf(
   );
 }
 
-/** Over for good: ended, with the time, and not on its way out already. */
+/** Over for good: ended, with a completion time, and not being deleted already. */
 const isOver = ({ status, metadata, stub }: CachedExecution): boolean =>
   isTerminalExecution(status?.phase) &&
   stub !== undefined &&
@@ -86,7 +86,7 @@ const endOf = ({ status }: CachedExecution): number => Date.parse(status?.comple
 const hasOwner = ({ metadata }: CachedExecution): boolean =>
   metadata.ownerReferences?.some(({ controller }) => controller === true) === true;
 
-/** Tells whether somebody may still need an execution: then it stays, whatever was asked for. */
+/** Decides whether somebody may still need an execution: then it stays, whatever the limits. */
 function judge(view: RetentionView): (execution: CachedExecution) => boolean {
   const plans = new Map<string, { isBusy: boolean; standing: ReadonlySet<string> }>();
 
@@ -94,7 +94,8 @@ function judge(view: RetentionView): (execution: CachedExecution) => boolean {
     let facts = plans.get(key);
     if (facts === undefined) {
       const executions = view.ofPlan(key);
-      // While somebody runs on the plan nothing of it is touched: what that one builds on or undoes is not told yet.
+      // While an execution runs on the plan, nothing of the plan is touched: what it builds on or undoes is not known
+      // yet.
       const isBusy =
         view.plan(key)?.status?.currentExecution !== undefined ||
         executions.some(({ status }) => !isTerminalExecution(status?.phase));
@@ -120,7 +121,7 @@ function judge(view: RetentionView): (execution: CachedExecution) => boolean {
       (inEffect.uid === undefined ? inEffect.name === name : inEffect.uid === uid)
     )
       return true;
-    // With it everything goes that it has made as parts of itself.
+    // Removing it also removes all executions that it has made as parts of itself.
     return view.nestedIn(uid).some((nested) => isNeeded(nested));
   };
 }
@@ -130,8 +131,9 @@ const isPartlyUndone = ({ status, stub }: CachedExecution): boolean =>
   stub?.isTouched === true && stub.hasEffects && status?.revertedBy === undefined;
 
 /**
- * What stands and can be reverted step by step: the newest run that is not reverted, and all before it that it builds on,
- * back to the last one that carried the plan out as a whole. What was done before that is overlaid by it.
+ * Executions that are in effect and can be reverted step by step: the newest run that is not reverted, and all before
+ * it that it builds on, back to the last one that carried out the plan as a whole. That one covers everything before
+ * it.
  */
 function standing(executions: readonly CachedExecution[]): Set<string> {
   const found = new Set<string>();

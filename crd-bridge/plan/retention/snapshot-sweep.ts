@@ -22,7 +22,7 @@ export interface SnapshotSweepOptions {
   now?: () => number;
 }
 
-/** Removes snapshots that nobody can come back to. */
+/** Removes snapshots that nobody can use any more. */
 export interface SnapshotSweep {
   /** One pass. */
   sweep(signal: AbortSignal): Promise<void>;
@@ -35,8 +35,8 @@ export interface SnapshotSweep {
  * from the API server, and each deletion is of the very version that was judged: a start marks its snapshot as used before
  * its execution names it, so that one of the two is seen. Replicas that do the same meet Conflict or NotFound.
  *
- * One that an earlier release has stored and nobody has used since belongs to its owners: garbage collection removes it
- * with the last of them.
+ * A snapshot that an earlier release has stored and nobody has used since belongs to its owners: garbage collection
+ * removes it with the last of them.
  */
 export function createSnapshotSweep(
   deps: Pick<DrDeps, 'kube' | 'caches' | 'log'>,
@@ -52,7 +52,7 @@ export function createSnapshotSweep(
     return last + options.unusedMs <= now();
   };
 
-  /** Those that were used last long ago, by namespace. */
+  /** Snapshots that were last used long ago, by namespace. */
   async function findUnused(signal: AbortSignal): Promise<Map<string, KubeMeta[]>> {
     const found = new Map<string, KubeMeta[]>();
     const selection = { labelSelector: LABELS.snapshot, metadataOnly: true, signal };
@@ -85,7 +85,7 @@ export function createSnapshotSweep(
     return named;
   }
 
-  /** Plans on which something may run whose execution was removed by force: its run still reads the snapshot. */
+  /** Plans on which a run may go on whose execution was removed by force: that run still reads the snapshot. */
   const busyIn = (namespace: string): Set<string> =>
     new Set(
       caches.plans

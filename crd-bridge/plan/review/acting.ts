@@ -15,9 +15,9 @@ export interface Acting {
 }
 
 /**
- * What the requester of an execution must be allowed. What a revert does is done as the account of its target.
+ * What the requester of an execution must be allowed. A revert acts as the account of its target.
  *
- * @returns undefined where nothing can be run, which the start says better
+ * @returns undefined where nothing can be run; the start explains that better
  */
 export async function actingOf(
   { kube, snapshots, settings }: Pick<DrDeps, 'kube' | 'snapshots' | 'settings'>,
@@ -35,7 +35,7 @@ export async function actingOf(
     const ref = target?.status?.snapshotRef;
     if (ref === undefined) return undefined;
     const snapshot = await snapshots.read({ ...ref, namespace }).catch((error: unknown) => {
-      // The API did not answer: then nobody can say, and nothing is let in.
+      // The API server did not answer: then nobody can decide, and nothing is let in.
       if (error instanceof Error && error.name === 'KubeError') throw error;
       return undefined;
     });

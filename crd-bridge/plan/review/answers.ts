@@ -7,15 +7,15 @@ import { readAnswers } from '../status/answers.js';
 import { refusedBy } from '../../webhook/review.js';
 import type { ReviewedObject, ReviewRequest, Verdict } from '../../webhook/review.js';
 
-/** Answers that one execution keeps; a run asks for far fewer. */
+/** Most answers that one execution keeps; a run asks for far fewer. */
 const MAX_ANSWERS = 200;
 
-/** What the annotations about approvals have to be after a review; undefined values are taken away. */
+/** What the annotations about approvals have to be after a review; undefined values are removed. */
 export type AnswerStamps = Record<string, string | undefined>;
 
 /**
- * Turns a new `approve` or `reject` into a record of who gave it, which nobody else can write. Says at once why an answer
- * cannot count.
+ * Turns a new `approve` or `reject` into a record of who gave it, which nobody else can write. Reports at once why an
+ * answer cannot count.
  */
 export function stampAnswer(
   request: ReviewRequest,
@@ -44,7 +44,7 @@ export function stampAnswer(
     at: pending.at,
     decision,
     user: request.user,
-    // Only those that matter: a person may be in hundreds.
+    // Only the groups that matter: a person may be in hundreds.
     groups: (request.groups ?? []).filter((group) => allowed.includes(group)),
     ...(comment !== undefined && { comment }),
     time: new Date().toISOString(),

@@ -7,7 +7,7 @@ import type { Refusal } from '../start/gates.js';
 import { refusedBy } from '../../webhook/review.js';
 import type { ReviewRequest, Verdict } from '../../webhook/review.js';
 
-/** What becomes of what somebody may not do: refused, let in with a warning, not asked. */
+/** What happens to a request that somebody may not make: refused, let in with a warning, not checked. */
 export type AuthorizationMode = 'Enforce' | 'Warn' | 'Off';
 
 /** Who asks, as the API server has authenticated them. */
@@ -29,7 +29,7 @@ export const subjectOf = ({ user, groups, userUid, userExtra }: ReviewRequest): 
 /** Decides who may do what. */
 export interface Authority {
   readonly mode: AuthorizationMode;
-  /** Why the subject may not do one of these with the plan; undefined when they may. */
+  /** Why the subject may do none of these with the plan; undefined when they may do one. */
   onPlan(
     subject: Subject,
     verbs: readonly PlanVerb[],
@@ -122,7 +122,7 @@ export function createAuthority(kube: KubeClient, mode: AuthorizationMode): Auth
   };
 }
 
-/** Lays a refusal over a verdict, as the mode says. */
+/** Combines a refusal with a verdict, as the mode requires. */
 export function withAuthority(
   mode: AuthorizationMode,
   refusal: Refusal | undefined,

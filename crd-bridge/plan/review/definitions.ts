@@ -38,8 +38,8 @@ export interface DefinitionDeps {
 }
 
 /**
- * What depends on things that may still come or on how the installation is set up: objects are applied in any order, so
- * these make a plan Invalid in its status and are warnings here.
+ * Problems that depend on objects that may still come, or on how the installation is set up: objects are applied in any
+ * order, so these make a plan Invalid in its status and are only warnings here.
  */
 const CIRCUMSTANCES: ReadonlySet<string> = new Set([
   'WorkflowNotFound',
@@ -47,27 +47,27 @@ const CIRCUMSTANCES: ReadonlySet<string> = new Set([
   'NestedPlanNotFound',
   'NestedPlanInvalid',
 ]);
-/** What is found in other plans, which the cache may not have as they are. */
+/** Problems found in other plans, of which the cache may have old versions. */
 const ABOUT_PLANS: ReadonlySet<string> = new Set([
   'NestedPlanNotFound',
   'NestedPlanInvalid',
   'PlanCycle',
   'NestingTooDeep',
 ]);
-/** Plans of a changed workflow are looked at for so long, for warnings only. */
+/** How long plans of a changed workflow are looked at, for warnings only. */
 const PLANS_BUDGET_MS = 50;
 
-/** The definitions of what a workflow writes are looked at for so long. */
+/** How long the definitions of what a workflow writes are looked at. */
 const DEFINITIONS_BUDGET_MS = 500;
 
-/** Reviews a workflow by what the bridge itself will say about it, and by the definitions of what it writes. */
+/** Reviews a workflow by the checks of the bridge itself, and by the definitions of what it writes. */
 export async function reviewWorkflow(
   deps: DefinitionDeps,
   request: ReviewRequest,
   object: ReviewedObject,
 ): Promise<Verdict> {
   const problems = validateWorkflow(object);
-  // What is stored is not judged anew by definitions that have changed since.
+  // A stored spec is not judged again by definitions that have changed since.
   const isJudged =
     errorsOf(problems).length === 0 && !isDeepStrictEqual(request.oldObject?.spec, object.spec);
   const verdict = verdictOn(isJudged ? [...problems, ...(await checkFields(deps, object))] : problems);
@@ -75,7 +75,10 @@ export async function reviewWorkflow(
   return { ...verdict, warnings: [...warnUsers(deps, object as unknown as DRWorkflow), ...verdict.warnings] };
 }
 
-/** Late, or of a cluster that does not tell, definitions say nothing: then the action itself is refused when it runs. */
+/**
+ * Definitions that come late or that the cluster does not report find no problem: the action itself is then refused
+ * when it runs.
+ */
 async function checkFields({ openApi, log }: DefinitionDeps, object: ReviewedObject): Promise<Problem[]> {
   try {
     return await problemsByDefinitions(object as unknown as DRWorkflow, openApi, DEFINITIONS_BUDGET_MS);
@@ -91,7 +94,7 @@ export async function reviewPlan(
   request: ReviewRequest,
   object: ReviewedObject,
 ): Promise<Verdict> {
-  // Only the spec is new: whatever a status says belongs to the object that is stored.
+  // Only the spec is new: the status belongs to the object that is stored.
   const plan = object as unknown as DRPlan;
   await deps.lookups.learnWorkflows(plan, false);
   let problems = check(deps, plan);
@@ -117,8 +120,8 @@ export async function reviewPlan(
 }
 
 /**
- * Whether the plan could be run and reverted as it is. One that needs values of an execution is judged when that comes, by
- * which time all workflows are there.
+ * Whether the plan could be run and reverted as it is. A plan that needs values of an execution is judged when that is
+ * created, by which time all workflows exist.
  */
 function checkPlanFits({ caches }: DefinitionDeps, plan: DRPlan): Refusal | undefined {
   const { snapshot, missing } = takeSnapshot({
@@ -133,7 +136,7 @@ function checkPlanFits({ caches }: DefinitionDeps, plan: DRPlan): Refusal | unde
   return checkFits(snapshot);
 }
 
-/** Whoever writes a plan says what its account does: they must be allowed to use that account. */
+/** Whoever writes a plan decides what its account does, so they must be allowed to use that account. */
 async function checkAccountUse(
   { authority, settings }: DefinitionDeps,
   request: ReviewRequest,
@@ -145,12 +148,12 @@ async function checkAccountUse(
   return authority.useAccount(subjectOf(request), { namespace: request.namespace, name }, plan.metadata.name);
 }
 
-/** Workflows of other namespaces that are asked about in one review, each with a request. */
+/** Most workflows of other namespaces that one review checks, each with a request. */
 const MOST_READ = 20;
 
 /**
- * A plan carries the text of its workflows into snapshots and statuses that its own namespace may read: who writes it must
- * be allowed to read those of other namespaces. Those that it used before are not asked about again.
+ * A plan carries the text of its workflows into snapshots and statuses that its own namespace may read: whoever writes
+ * it must be allowed to read those of other namespaces. Those that it used before are not checked again.
  */
 async function checkForeignWorkflows(
   { authority }: DefinitionDeps,
@@ -183,7 +186,7 @@ const check = (deps: DefinitionDeps, plan: DRPlan): Problem[] =>
     .problems(plan)
     .map((problem) => (CIRCUMSTANCES.has(problem.reason) ? { ...problem, severity: 'warning' } : problem));
 
-/** A valid change of a workflow can still make plans invalid that were not. */
+/** A valid change of a workflow can still make valid plans invalid. */
 function warnUsers(deps: DefinitionDeps, workflow: DRWorkflow): string[] {
   const { caches, workflows } = deps;
   const { name, namespace } = workflow.metadata;

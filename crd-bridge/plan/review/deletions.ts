@@ -17,10 +17,10 @@ export interface DeletionDeps {
   lookups: Lookups;
 }
 
-/** Plans that are named in a refusal. */
+/** Most plans that a refusal names. */
 const NAMED_PLANS = 3;
 
-/** A workflow that plans use stays, plans of other namespaces included; not when its namespace goes. */
+/** A workflow that plans of any namespace use stays; not when its own namespace is deleted. */
 export async function reviewWorkflowDeletion(deps: DeletionDeps, workflow: ReviewedObject): Promise<Verdict> {
   const { name, namespace = '' } = workflow.metadata;
   const uses = (plan: DRPlan): boolean =>
@@ -43,7 +43,7 @@ export async function reviewWorkflowDeletion(deps: DeletionDeps, workflow: Revie
   });
 }
 
-/** A plan that somebody runs on, or that is part of another, stays; not when its namespace goes. */
+/** A plan that somebody runs on, or that is part of another, stays; not when its namespace is deleted. */
 export async function reviewPlanDeletion(
   deps: DeletionDeps & { plans: Pick<PlanKind, 'nestedIn'> },
   object: ReviewedObject,
@@ -62,7 +62,10 @@ export async function reviewPlanDeletion(
   });
 }
 
-/** An execution that is being reverted stays: what its undo restores from goes with it. Not when its namespace goes. */
+/**
+ * An execution that is being reverted stays: what its undo restores from would go with it. Not when its namespace is
+ * deleted.
+ */
 export async function reviewExecutionDeletion(deps: DeletionDeps, object: ReviewedObject): Promise<Verdict> {
   const { name, namespace = '', annotations, deletionTimestamp } = object.metadata;
   if (deletionTimestamp !== undefined || annotations?.[ANNOTATIONS.forceDelete] === 'true') return allowed();
@@ -79,7 +82,7 @@ export async function reviewExecutionDeletion(deps: DeletionDeps, object: Review
   return allowed();
 }
 
-/** Plans that are being deleted themselves need it no more. */
+/** Refuses while other plans run this one; plans that are being deleted themselves no longer need it. */
 async function checkNested(
   deps: DeletionDeps & { plans: Pick<PlanKind, 'nestedIn'> },
   { metadata: { name, namespace = '' } }: ReviewedObject,

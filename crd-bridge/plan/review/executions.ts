@@ -1,4 +1,4 @@
-/** Reviews of executions: of the gates before a start, those that can be told when one is created. */
+/** Reviews of executions: those of the gates before a start that can be checked when one is created. */
 import { hasEffects } from '../../../api/plan/undo/effects.js';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { ANNOTATIONS, API_VERSION } from '../../../api/core/group.js';
@@ -41,13 +41,13 @@ export interface ExecutionDeps {
   lookups: Lookups;
 }
 
-/** A plan that was just applied is given so long to be looked at. */
+/** How long to wait until a plan that was just applied is checked. */
 const PLAN_WAIT_MS = 2000;
 const PLAN_LOOK_MS = 50;
 
 /**
  * Reviews an execution. What the bridge records as a failed execution on purpose, a restored copy or a name used again,
- * is let in with a warning: it never starts, and its record is what tells people so.
+ * is let in with a warning: it never starts, and its record shows people why.
  */
 export async function reviewExecution(
   deps: ExecutionDeps,
@@ -64,7 +64,7 @@ export async function reviewExecution(
   if (changed !== undefined) return refusedBy(changed, checked.warnings);
   const late = checkRequestedAt(execution, new Date(deps.dr.kube.now()), deps.dr.settings.gitOps);
   if (late !== undefined) {
-    // A time that has passed is that of a record; it is let in as one that never starts.
+    // A request time in the past is that of a record; it is let in as one that never starts.
     const isRecord = execution.spec.requestedAt !== undefined && late.reason === 'RequestTooOld';
     return isRecord ? allowed([late.message, ...checked.warnings]) : refusedBy(late, checked.warnings);
   }
@@ -72,7 +72,7 @@ export async function reviewExecution(
   const { namespace, name: planName } = { namespace: request.namespace, name: execution.spec.planRef };
   const known = await deps.lookups.plan(namespace, planName);
   if (known === undefined) return refusedBy(planNotFound(namespace, planName), checked.warnings);
-  // Before anything that tells about the plan.
+  // This comes before anything that reveals something about the plan.
   const unauthorized = await checkAuthority(deps, request, execution, known);
   if (unauthorized !== undefined && deps.authority.mode === 'Enforce') return refusedBy(unauthorized);
   const verdict = await reviewStart(deps, execution, known, checked);
@@ -85,7 +85,7 @@ export async function reviewExecution(
   return withAuthority(deps.authority.mode, unauthorized, verdict);
 }
 
-/** Another webhook may have changed what the stamp was written for; its start would never believe it. */
+/** Another webhook may have changed what the stamp was written for; the start would never accept that. */
 async function checkStamp(
   { dr }: ExecutionDeps,
   { namespace }: ReviewRequest,
@@ -98,7 +98,7 @@ async function checkStamp(
   return found.kind === 'refused' ? found.refusal : undefined;
 }
 
-/** What the bridge itself will say about the start. */
+/** The verdict that the bridge itself will reach at the start. */
 async function reviewStart(
   deps: ExecutionDeps,
   execution: DRPlanExecution,
@@ -122,7 +122,7 @@ async function reviewStart(
   return { ...verdict, warnings: [...verdict.warnings, ...warnings] };
 }
 
-/** Whether who asks may run this plan, and may have it act as the account that it acts as. */
+/** Whether the requester may run this plan, and may have it act as its account. */
 async function checkAuthority(
   { dr, authority }: ExecutionDeps,
   request: ReviewRequest,
@@ -147,7 +147,7 @@ async function checkAuthority(
   return authority.useAccount(subject, { namespace, name: acting.account }, name);
 }
 
-/** The definition says the same; this holds where a cluster has an older one. */
+/** The definition has the same rule; this one is for clusters with an older definition. */
 function reviewChange({ oldObject }: ReviewRequest, object: ReviewedObject): Verdict {
   if (oldObject?.metadata.generation === object.metadata.generation) return allowed();
   const problem: Problem = {
@@ -195,7 +195,7 @@ async function checkBusy(
     const state = await inspectHolder(deps.dr, plan, holder);
     return state.kind === 'live' ? planBusy(plan.metadata.name, state.why) : undefined;
   } catch (error) {
-    // Temporal cannot say; the start itself asks again.
+    // The state of the holder cannot be found out now; the start itself asks again.
     deps.dr.log.warn({ holder, err: error }, 'could not find out about the holder of a plan');
     return undefined;
   }
@@ -225,7 +225,7 @@ async function checkRevert(
     : nothingToUndo(target.metadata.name, phase);
 }
 
-/** Compiles the run as its start will: parameters that are missing or wrong are told now. */
+/** Compiles the run as its start will, so that missing or wrong parameters are reported now. */
 function checkRun({ dr }: ExecutionDeps, execution: DRPlanExecution, plan: DRPlan): Verdict {
   const { snapshot, missing } = takeSnapshot({
     plan,

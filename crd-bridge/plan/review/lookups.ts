@@ -8,15 +8,15 @@ import { references } from '../kinds/plan-references.js';
 import type { DrDeps } from '../types.js';
 
 /**
- * Reads behind the caches. A cache may be a moment late: what is missing in it is looked up, and nobody is refused
- * before what the refusal rests on was read anew.
+ * Reads behind the caches. A cache may be a moment behind: what is missing in it is looked up, and nobody is refused
+ * before the grounds for the refusal were read anew.
  */
 export interface Lookups {
-  /** A plan that is there and not being deleted. */
+  /** A plan that exists and is not being deleted. */
   plan(namespace: string, name: string): Promise<DRPlan | undefined>;
   livePlan(namespace: string, name: string): Promise<DRPlan | undefined>;
   liveExecution(namespace: string, name: string): Promise<DRPlanExecution | undefined>;
-  /** Takes in workflows of a plan that the cache does not have; with `all`, also those it has. */
+  /** Takes into the cache those workflows of a plan that it lacks; with `all`, also those it has. */
   learnWorkflows(plan: DRPlan, all: boolean): Promise<void>;
   /** Reads anew the plans that a plan runs as parts of itself, and what those run in turn. */
   learnNestedPlans(plan: DRPlan): Promise<void>;

@@ -5,12 +5,12 @@ import { actingOf } from './acting.js';
 import type { Authority, Subject } from './authority.js';
 import type { Lookups } from './lookups.js';
 
-/** Plans that are asked about; each is up to four requests. */
+/** Most plans that are checked; each takes up to four requests. */
 const MOST = 10;
 
 /**
- * Says before a run which of the plans inside it its requester may not run: the action will fail then. Only a warning, as
- * a condition may leave that action out, and only as far as names are known now.
+ * Warns before a run which of the plans inside it its requester may not run: their actions will fail. Only a warning,
+ * as a condition may leave the action out, and only as far as names are known now.
  */
 export async function nestedWarnings(
   {

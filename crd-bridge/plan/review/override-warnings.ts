@@ -11,15 +11,15 @@ import { accountOf } from '../start/account.js';
 import { Refused } from '../start/refused.js';
 import type { DrDeps } from '../types.js';
 
-/** All reads of one review together: what has not come by then is not told. */
+/** Time for all reads of one review together; warnings that would come later are left out. */
 const BUDGET_MS = 500;
-/** Feeds that are looked up for one review. */
+/** Most feeds that are looked up for one review. */
 const MOST = 20;
 
 /**
  * Warns of JSON patches whose path does not exist in what is deployed now. It never refuses and never takes long: what
- * cannot be read, or not in time, is judged when the action runs. It reads as the account that the plan acts as, which
- * whoever asks must be allowed to use: nobody learns more than they could through the plan.
+ * cannot be read in time is judged when the action runs. It reads as the account of the plan, which the requester must
+ * be allowed to use: nobody learns more than they could through the plan.
  */
 export async function overrideWarnings(
   {

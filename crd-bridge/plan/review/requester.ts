@@ -1,4 +1,4 @@
-/** Who asked for an execution, kept on it: groups decide too, and are known at admission only. */
+/** The requester of an execution, kept on it: groups decide too, and are known at admission only. */
 import { isObject, parseJson } from '../../../api/core/json.js';
 import type { Subject } from './authority.js';
 
@@ -6,8 +6,8 @@ import type { Subject } from './authority.js';
 const LONGEST = 16 * 1024;
 
 /**
- * Writes the record. What is too long for it is left out, extra first, then the last groups: that can only take rights
- * away, never give any.
+ * Writes the record. If it is too long, parts are left out, extra first, then the last groups: that can only take
+ * rights away, never give any.
  */
 export function writeRequester(subject: Subject): string {
   const whole = JSON.stringify(subject);
@@ -20,7 +20,7 @@ export function writeRequester(subject: Subject): string {
   return JSON.stringify({ ...rest, groups: kept });
 }
 
-/** Reads the record; undefined where there is none, or none that can be read. */
+/** Reads the record; undefined where there is none that can be read. */
 export function readRequester(text: string | undefined): Subject | undefined {
   if (text === undefined) return undefined;
   const value = parseJson(text);

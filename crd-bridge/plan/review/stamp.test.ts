@@ -62,7 +62,7 @@ async function review(
   return (result as unknown as ReviewedObject).metadata;
 }
 
-/** Annotations after the patch; of the admission stamp only that it is there. */
+/** Annotations after the patch; of the admission stamp, only whether it is present. */
 async function stamped(
   operation: 'CREATE' | 'UPDATE',
   after: Annotations,

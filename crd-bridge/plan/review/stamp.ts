@@ -23,10 +23,10 @@ export interface StampDeps {
 }
 
 /**
- * Says on an execution who asked for it, as whom it may act, who asked for its cancel, and who answered its approvals
- * (architecture, §6), and that it is part of no other unless the bridge has made it so. Whatever an object claims about
- * that itself is replaced: on a create by the user of the request, on an update by what was there before. Cancels and
- * answers of those who may not give them are refused.
+ * Records on an execution who asked for it, as whom it may act, who asked for its cancel, and who answered its
+ * approvals (architecture, §6), and that it is part of no other unless the bridge has made it so. Whatever an object
+ * claims about these itself is replaced: on a create by the user of the request, on an update by what was recorded
+ * before. Cancels and answers of people who may not give them are refused.
  */
 export async function stamp(deps: StampDeps, request: ReviewRequest): Promise<Verdict> {
   const { object, oldObject, user } = request;
@@ -70,10 +70,10 @@ export async function stamp(deps: StampDeps, request: ReviewRequest): Promise<Ve
     ...answered.stamps,
     ...requester,
     [ANNOTATIONS.admission]: isCreate ? admitted?.stamp : before?.[ANNOTATIONS.admission],
-    // A bridge writes it when the execution ends, or at its start where nobody is asked.
+    // A bridge writes this when the execution ends, or at its start where there is no admission.
     [ANNOTATIONS.stamp]: isCreate ? admitted?.copy : before?.[ANNOTATIONS.stamp],
     [ANNOTATIONS.cancelRequestedBy]: isCancelNew ? canceller : before?.[ANNOTATIONS.cancelRequestedBy],
-    // What the bridge alone writes, whose own requests do not come here.
+    // Only the bridge writes these, and its own requests do not come here.
     [ANNOTATIONS.nestedIn]: before?.[ANNOTATIONS.nestedIn],
     [ANNOTATIONS.key]: before?.[ANNOTATIONS.key],
   };
@@ -91,9 +91,10 @@ export async function stamp(deps: StampDeps, request: ReviewRequest): Promise<Ve
 }
 
 /**
- * The stamp of what is new, or the mark of a copy: what arrives with our finalizer or stamps, or with the label of a restore
- * tool, was an execution before, and is let in as a record that never starts. So the API server must ask once only. The
- * review asks of such a record nobody's right to run the plan, so it must not start without its label either.
+ * The stamp of a new object, or the mark of a copy: what arrives with our finalizer or stamps, or with the label of a
+ * restore tool, was an execution before, and is let in as a record that never starts. The API server must therefore ask
+ * only once. The review checks nobody's right to run the plan for a record like this, so it must not start without its
+ * label either.
  */
 function admission(
   { dr }: StampDeps,
@@ -127,7 +128,7 @@ function ownership(object: ReviewedObject): JsonPatch {
   return patch;
 }
 
-/** The old object says of which plan an execution is: its spec cannot change. */
+/** The old object shows the plan of an execution: its spec cannot change. */
 function planOf(
   { oldObject, namespace }: ReviewRequest,
   object: ReviewedObject,
@@ -136,7 +137,7 @@ function planOf(
   return { namespace, name: typeof spec?.planRef === 'string' ? spec.planRef : '' };
 }
 
-/** Whom the run will act as, by the plan as it is now; the review refuses where the requester may not. */
+/** Whom the run will act as, by the present plan; the review refuses where the requester may not use it. */
 async function authorizedAs(
   { dr, authority, lookups }: StampDeps,
   request: ReviewRequest,

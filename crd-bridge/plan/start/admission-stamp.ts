@@ -1,6 +1,6 @@
 /**
  * The admission stamp of an execution: what the webhooks have let in, for whom and when, under a seal. Annotations that
- * somebody writes while the webhooks are away are none (architecture, §7).
+ * somebody writes while the webhooks are away do not count as one (architecture, §7).
  */
 import { createHash } from 'node:crypto';
 import { ANNOTATIONS } from '../../../api/core/group.js';
@@ -20,12 +20,15 @@ export interface Stamped {
   spec?: unknown;
 }
 
-/** Annotations that say who asked, which the stamp covers. */
+/** Annotations that name the requester, which the stamp covers. */
 export type Requester = Record<(typeof REQUESTER)[number], string | undefined>;
 
 const REQUESTER = [ANNOTATIONS.requestedBy, ANNOTATIONS.requester, ANNOTATIONS.authorizedAs] as const;
 
-/** An object is created within moments of its admission; a clock may be wrong, and a stamp of before is of another. */
+/**
+ * An object is created within moments of its admission. This leaves room for a wrong clock; an older stamp belongs to
+ * another object.
+ */
 const FITS_MS = 15 * 60_000;
 
 interface Stamp {
@@ -53,7 +56,7 @@ export type Admittance =
   | { kind: 'admitted' }
   /** Its key may be in the ring in a moment. */
   | { kind: 'unknownKey'; keyId: string }
-  /** It was admitted under this name once, but this is another object: a copy. */
+  /** An execution of this name was admitted once, but this is another object: a copy. */
   | { kind: 'copy'; refusal: Refusal }
   | { kind: 'refused'; refusal: Refusal };
 

@@ -41,18 +41,18 @@ import { areWorkflowsOutdated, checkInputSize, findWork, workOf } from './work.j
 /** Everything between a new execution and the start of its run. */
 export interface ExecutionAdmission {
   admit(execution: CachedExecution): Promise<Admission>;
-  /** Says what keeps an execution from being started; leaves alone what belongs to another controller. */
+  /** Shows what keeps an execution from being started; leaves alone what belongs to another controller. */
   hold(execution: CachedExecution, reason: string, message: string): Promise<void>;
   /**
    * Ends an execution that never started. Does nothing to one that another replica has started or ended meanwhile: the
-   * live object decides, not the caller's.
+   * live object decides, not the one that was passed.
    */
   refuse(execution: DRPlanExecution, phase: 'Failed' | 'Cancelled', refusal: Refusal): Promise<void>;
 }
 
-/** How often it is looked whether the bridge is connected to the right Temporal again. */
+/** Time between two checks whether the bridge is connected to the right Temporal again. */
 const TEMPORAL_LOOK_MS = 15_000;
-/** How often it is looked whether admission is ready. */
+/** Time between two checks whether admission is ready. */
 const ADMISSION_LOOK_MS = 1_000;
 /** Reasons of executions that are not ours: their metadata is evidence and stays as it is. */
 const FOREIGN: ReadonlySet<string> = new Set(['RestoredCopy', ABANDONED]);
@@ -62,11 +62,11 @@ const isUnwanted = (admitted: CachedExecution, latest: CachedExecution | undefin
   latest?.metadata.uid !== admitted.metadata.uid ||
   latest?.metadata.deletionTimestamp !== undefined ||
   isTerminalExecution(latest?.status?.phase) ||
-  // One that was cancelled before is admitted only where its run is there.
+  // An execution that was cancelled before its admission is admitted only if its run exists.
   (latest?.metadata.annotations?.[ANNOTATIONS.cancel] === 'true' &&
     admitted.metadata.annotations?.[ANNOTATIONS.cancel] !== 'true');
 
-/** A Revert rolls back, whatever it says. */
+/** A Revert rolls back, whatever its spec says. */
 function modeOf({ spec }: DRPlanExecution): Pick<RunIdentity, 'mode'> {
   if (spec.operationType === 'Revert') return { mode: 'Rollback' };
   return spec.mode === undefined ? {} : { mode: spec.mode };
@@ -79,7 +79,7 @@ export function createAdmission(deps: DrDeps): ExecutionAdmission {
   /** When a plan that is not observed was first waited for, by uid of the execution. */
   const waitingSince = new Map<string, number>();
   const now = (): string => new Date().toISOString();
-  /** When an execution was created stands in it by the API server's clock. */
+  /** The creation time of an execution is by the API server's clock. */
   const serverNow = (): Date => new Date(deps.kube.now());
 
   async function admit(execution: CachedExecution): Promise<Admission> {
@@ -103,7 +103,7 @@ export function createAdmission(deps: DrDeps): ExecutionAdmission {
     if (problems.length > 0) throw new Refused(refusalOf(problems));
     const identity = identityOf(execution);
     const plan = await findPlan(execution);
-    // Holding the lock means that an earlier attempt got at least so far, and maybe further.
+    // Holding the lock means that an earlier attempt got at least this far, and maybe further.
     const isHolder = holds(plan.status?.currentExecution, identity);
     const resumed = isHolder ? await findRun(identity) : undefined;
     if (resumed === undefined) {
@@ -151,7 +151,7 @@ export function createAdmission(deps: DrDeps): ExecutionAdmission {
       ),
       located.write(),
     ]);
-    // The plan was edited between the snapshot and the lock: what it says now is what has to run.
+    // The plan was edited between the snapshot and the lock: the edited plan is the one to run.
     if (!locked) return { kind: 'wait', ms: 0 };
     if (resumed === undefined) {
       throwIf(checkDeadline(execution, serverNow()));
@@ -161,7 +161,7 @@ export function createAdmission(deps: DrDeps): ExecutionAdmission {
       }
     }
 
-    // Without admission the annotation is what somebody claims.
+    // Without admission, the annotation may be anybody's claim.
     const requester =
       settings.answers.verified && deps.isAdmitted(identity.namespace)
         ? execution.metadata.annotations?.[ANNOTATIONS.requestedBy]
@@ -198,7 +198,7 @@ export function createAdmission(deps: DrDeps): ExecutionAdmission {
     };
   }
 
-  /** Values are looked up as the identity that acts: whoever may run the plan sees no more through it. */
+  /** Values are looked up as the identity that acts, so that whoever may run the plan sees no more through it. */
   function lookingAs(execution: CachedExecution, plan: DRPlan, account: string | undefined): ResolveContext {
     const { namespace = 'default', name } = execution.metadata;
     const user = `system:serviceaccount:${plan.metadata.namespace ?? namespace}:${account ?? ''}`;
@@ -215,7 +215,7 @@ export function createAdmission(deps: DrDeps): ExecutionAdmission {
     const name = execution.spec.planRef;
     const cached = caches.plans.get(namespace, name);
     if (cached !== undefined && cached.metadata.deletionTimestamp === undefined) return cached;
-    // Its own watch may be ahead of the plan's.
+    // The watch of executions may be ahead of that of plans.
     const live = await deps.kube.get<DRPlan>({
       apiVersion: API_VERSION,
       kind: 'DRPlan',
@@ -235,8 +235,8 @@ export function createAdmission(deps: DrDeps): ExecutionAdmission {
   }
 
   /**
-   * A start that got as far as the lock while the bridge was connected to another Temporal may have begun there: not to
-   * find it here does not allow a second one.
+   * A start that got as far as the lock while the bridge was connected to another Temporal may have begun there: a
+   * second start is not allowed just because the run is not found here.
    */
   async function awaitTemporal(execution: CachedExecution, plan: DRPlan): Promise<Admission | undefined> {
     const locked = rowOf(plan.status?.executionHistory, execution.metadata.uid ?? '')?.temporal;
@@ -249,7 +249,10 @@ export function createAdmission(deps: DrDeps): ExecutionAdmission {
     return { kind: 'wait', ms: TEMPORAL_LOOK_MS };
   }
 
-  /** Where the webhooks are asked, what they have not let in does not start, and nothing does before they are there. */
+  /**
+   * Where webhooks review executions, what they have not let in does not start, and nothing starts before they are
+   * ready.
+   */
   async function awaitAdmission(execution: CachedExecution): Promise<Admission | undefined> {
     const { namespace = '', annotations } = execution.metadata;
     const isAsked = settings.answers.verified && deps.isAdmitted(namespace);
@@ -313,7 +316,7 @@ export function createAdmission(deps: DrDeps): ExecutionAdmission {
     return holdFor(left, execution, 'PlanNotObserved', message);
   }
 
-  /** @returns whether it is there and ours */
+  /** @returns whether the execution exists and is ours */
   async function hold(execution: CachedExecution, reason: string, message: string): Promise<boolean> {
     if ((checkAbandoned(execution) ?? checkRestored(execution)) !== undefined) return false;
     // A phase without our stamp would make it another controller's.
@@ -327,8 +330,8 @@ export function createAdmission(deps: DrDeps): ExecutionAdmission {
   }
 
   /**
-   * Finalizer, label and a stamp: from here on the execution is ours and known to be. Admission has written them on what it
-   * has let in, without the uid, which is not known then; where nobody is asked, they are written here.
+   * Finalizer, label and a stamp: from here on the execution is marked as ours. Admission has written them on what it
+   * has let in, except for the uid, which is not known then; without admission they are written here.
    */
   async function stamp(execution: CachedExecution): Promise<CachedExecution | undefined> {
     const result = await deps.writer.metadata(caches.executions, refOf(execution), ({ metadata }) => {
@@ -368,11 +371,11 @@ export function createAdmission(deps: DrDeps): ExecutionAdmission {
     });
     if (live === undefined || live.metadata.uid !== identity.uid) return;
     caches.executions.learn(live);
-    // Another replica was faster, and what was found here is old.
+    // Another replica was faster, and the refusal is out of date.
     if (isDecided(live)) return;
     const cancelRun = (): Promise<SignalResult> =>
       deps.runs.signalCancel(workflowId, { reason: refusal.message });
-    // An earlier attempt may have got as far as the start: what ends now must not go on.
+    // An earlier attempt may have got as far as the start: a run of an execution that ends now must not go on.
     const { annotations } = live.metadata;
     const isStamped =
       annotations?.[ANNOTATIONS.stamp] === identity.uid || annotations?.[ANNOTATIONS.admission] !== undefined;
@@ -387,7 +390,7 @@ export function createAdmission(deps: DrDeps): ExecutionAdmission {
         ? undefined
         : refusedStatus(current.status, { ...refusal, phase, generation: current.metadata.generation }, at),
     );
-    // It was recorded since the look at it: without the plan, which was given back, its run must not act.
+    // The start was recorded in the meantime: the plan was given back, so the run must not act without it.
     if (result.kind === 'unchanged' && !isTerminalExecution(result.object.status?.phase)) await cancelRun();
     if (result.kind !== 'written') return;
     await letGo(deps, result.object, { isForeign: FOREIGN.has(refusal.reason) });

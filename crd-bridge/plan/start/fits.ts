@@ -1,4 +1,4 @@
-/** Whether a run can be begun and reverted, said before it begins. */
+/** Checks before a run begins whether it can be begun and reverted. */
 import type { Snapshot } from '../../../api/plan/snapshot/snapshot.js';
 import type { ActionStatus, DRPlanExecution, StageStatus } from '../../../api/plan/types.js';
 import type { Refusal } from './gates.js';
@@ -6,17 +6,17 @@ import { STATUS_LIMIT_BYTES } from '../status/size-guard.js';
 import { checkInputSize, workOf } from './work.js';
 import type { Work } from './work.js';
 
-/** An action without texts of its own takes less in the input of a run. */
+/** Most bytes that an action without texts of its own takes in the input of a run. */
 const ACTION_BYTES = 1024;
-/** What is kept of an answer (plan semantics, §3 HTTP: 1,000 characters), and what else an action puts out. */
+/** Bytes kept of an answer (plan semantics, §3 HTTP: 1,000 characters), and of what any other action outputs. */
 const OUTPUT_BYTES = { HTTP: 4 * 1024, other: 700 };
-/** What takes less than this need not be put together to see that it fits. */
+/** An input below this size fits without being put together to see that. */
 const SURELY_FITS_BYTES = 512 * 1024;
 
 /**
- * Whether Temporal takes a run of a plan, and its revert after all of it was done: what cannot be undone must not begin
- * (plan semantics, §6). What actions leave behind is not known yet: what custom rollbacks read of it counts as it may be
- * at most, the rest a revert does without where it would not fit.
+ * Whether Temporal accepts a run of a plan, and its revert after all of it was done: what cannot be undone must not
+ * begin (plan semantics, §6). What actions leave behind is not known yet: what custom rollbacks read of it counts at
+ * its largest; a revert does without the rest where that would not fit.
  *
  * @param snapshot one that compiles
  */
@@ -35,7 +35,10 @@ export function checkFits(snapshot: Snapshot): Refusal | undefined {
   return checkInputSize(revert, { isForeseen: true, more: readByRollbacks(revert) });
 }
 
-/** How many bytes the outputs may come to that rollbacks read: a revert tells each of them once, and status has no more. */
+/**
+ * How many bytes the outputs that rollbacks read may come to: a revert carries each of them once, and status holds no
+ * more.
+ */
 function readByRollbacks({ input }: Work): number {
   const bytes = input.undo.flatMap((stage) => {
     const types = new Map<string, string>();
@@ -55,7 +58,7 @@ function readByRollbacks({ input }: Work): number {
 /** Whether a snapshot is so small that its run fits, as nearly all are: then it need not be compiled to know. */
 export const isSurelySmall = (snapshot: Snapshot): boolean => atMost(snapshot) < SURELY_FITS_BYTES;
 
-/** A bound for what the input of a run holds: texts of workflows and parameters for each use, and what is added to them. */
+/** Upper bound for the input of a run: texts of workflows and parameters for each use, and what is added to them. */
 function atMost({ plan, workflows, params }: Snapshot): number {
   const sizes = new Map(
     Object.entries(workflows).map(([key, { spec }]) => [

@@ -18,10 +18,10 @@ export const ABANDONED = 'AbandonedByPreviousController';
 /** Default of `spec.startDeadlineSeconds`. */
 export const START_DEADLINE_SECONDS = 900;
 
-/** Of what a date can say: whoever gives more seconds means no deadline. */
+/** Last moment that a Date can hold: more seconds than that mean no deadline. */
 const LAST_MOMENT = 8.64e15;
 
-/** The moment after which an execution never starts: within its deadline of its creation and of its request. */
+/** The moment after which an execution never starts: the earlier of its creation and its request, plus its deadline. */
 export function startDeadline({ metadata, spec }: DRPlanExecution): Date {
   const ms = (spec.startDeadlineSeconds ?? START_DEADLINE_SECONDS) * 1000;
   const created = Date.parse(metadata.creationTimestamp ?? '') + ms;
@@ -56,7 +56,7 @@ export const trackingKey = ({
 /** Marks that Helm leaves on what a person installs with it; nothing applies that again by itself. */
 const HELM_KEYS: ReadonlySet<string> = new Set(['meta.helm.sh/release-name', 'app.kubernetes.io/instance']);
 
-/** Whether a GitOps tool, which applies what it keeps again by itself, tracks an object. */
+/** Whether an object is tracked by a GitOps tool, which applies what it keeps again by itself. */
 export function isGitOps(metadata: Pick<DRPlanExecution['metadata'], 'labels' | 'annotations'>): boolean {
   const keys = Object.keys({ ...metadata.labels, ...metadata.annotations }).filter((key) =>
     TRACKING_KEYS.includes(key),
@@ -84,7 +84,7 @@ const restored = (why: string): Refusal => ({
   message: `not started: this is a copy of an execution, ${why}; to run the plan on purpose, create a new execution without these labels and annotations`,
 });
 
-/** An execution that another controller has begun: it carries neither stamp, but already a phase. */
+/** An execution that another controller has begun: it carries none of our stamps, but a phase already. */
 export function checkAbandoned(execution: DRPlanExecution): Refusal | undefined {
   const phase = execution.status?.phase;
   if (
@@ -103,8 +103,8 @@ export function checkAbandoned(execution: DRPlanExecution): Refusal | undefined 
 }
 
 /**
- * The account that a run would act as is another than its requester was checked for: the plan, or the installation, was
- * changed in between.
+ * The run would act as another account than its requester was checked for: the plan, or the installation, was changed
+ * in between.
  */
 export function checkAuthorizedAs({ metadata }: DRPlanExecution, actsAs: string): Refusal | undefined {
   const recorded = metadata.annotations?.[ANNOTATIONS.authorizedAs];
@@ -115,15 +115,15 @@ export function checkAuthorizedAs({ metadata }: DRPlanExecution, actsAs: string)
   };
 }
 
-/** A time that is given by a person may lie so far ahead of this clock. */
+/** How far a time that a person gives may lie ahead of this clock. */
 const AHEAD_MS = 5 * 60_000;
 
-/** What is asked of executions that a GitOps tool keeps: to say when they were asked for, or nothing. */
+/** What executions that a GitOps tool keeps must state: when they were asked for, or nothing. */
 export type GitOpsExecutions = 'RequestedAt' | 'AsBefore';
 
 /**
- * An execution that was asked for at another time than it was created: a hub that is rebuilt from Git creates again what
- * lies there, and must begin no failover of before.
+ * An execution that was asked for at another time than it was created: a hub that is rebuilt from Git creates again
+ * what is kept there, and must not begin an earlier failover again.
  */
 export function checkRequestedAt(
   execution: DRPlanExecution,
@@ -167,8 +167,8 @@ export function checkDeadline(execution: DRPlanExecution, now: Date): Refusal | 
 }
 
 /**
- * An execution that a GitOps tool has made again under a name that has run before. A row without a uid is the original
- * controller's, which kept none: it is of a run that was there before this bridge, and so of another one.
+ * An execution that a GitOps tool has made again under a name that has run before. A row without a uid was written by
+ * the original controller, which kept none: its run is older than this bridge, and so another one.
  */
 export function checkNameReused(
   { metadata }: DRPlanExecution,

@@ -29,7 +29,7 @@ export function checkPlanPhase(
   return undefined;
 }
 
-/** An upgrade, a deletion and a rollback are for what is there already. */
+/** An upgrade, a deletion and a rollback apply to what exists already. */
 const isForExecuted = ({ spec }: DRPlanExecution): boolean =>
   spec.mode === 'Upgrade' || spec.mode === 'Delete' || spec.mode === 'Rollback';
 

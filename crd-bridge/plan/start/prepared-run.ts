@@ -1,4 +1,4 @@
-/** A run that may begin: its start, and its record in the status of its execution. Both can be repeated. */
+/** A run that may begin: starts it, and records it in the status of its execution. Both can be repeated. */
 import { runWorkflowId } from '../../../api/plan/naming.js';
 import { isTerminalExecution } from '../../../api/core/phase.js';
 import type { RunIdentity, SnapshotRef } from '../../../workflows/plan/contract.js';
@@ -18,9 +18,9 @@ export interface RunToBegin {
   execution: CachedExecution;
   run: RunIdentity;
   work: Work;
-  /** Values of parameters were looked up: another replica may have started the run with other ones. */
+  /** Whether values of parameters were looked up: another replica may have started the run with other ones. */
   isLookedUp: boolean;
-  /** Id of the key that it is sealed under; absent of one that a release without seals has begun. */
+  /** Id of the key that the run is sealed under; absent for a run that a release without seals has begun. */
   sealKey: string | undefined;
 }
 
@@ -76,11 +76,11 @@ export function prepareRun(
     record: async ({ runId }) => {
       const started = { ...run, snapshot: isLookedUp ? await startedSnapshot(deps, run) : run.snapshot };
       const result = await deps.writer.status(caches.executions, refOf(execution), ({ status, metadata }) =>
-        // Another replica was faster: what it wrote is newer.
+        // Another replica was faster: its record is newer.
         status?.temporal !== undefined || isTerminalExecution(status?.phase)
           ? undefined
           : startedStatus(status, {
-              // Which run came later is told by this, whichever replica wrote it.
+              // This time shows which run came later, whichever replica wrote it.
               startTime: new Date(deps.kube.now()).toISOString(),
               generation: metadata.generation,
               stages: work.statuses,
@@ -97,7 +97,7 @@ export function prepareRun(
             }),
       );
       if (result.kind === 'gone' || result.object.metadata.deletionTimestamp !== undefined) {
-        // Another replica may have let it go in the belief that it never started.
+        // Another replica may have let the execution go, believing that it never started.
         await deps.runs.signalCancel(workflowId, { via: 'Delete', reason: 'the execution was deleted' });
       } else if (result.kind === 'unchanged' && result.object.status?.temporal === undefined) {
         // Another replica has ended the execution while this one started its run.

@@ -13,9 +13,9 @@ import type { KubeObject } from '../../../kube/object.js';
 import { listPages } from '../../../kube/pages.js';
 import { refuse } from './refused.js';
 
-/** Objects that a selector may match; beyond that it most likely is a mistake. */
+/** Most objects that a selector may match; more are most likely a mistake. */
 const MAX_MATCHES = 5000;
-/** Of several that match where one is asked for. */
+/** Most names shown when several objects match where one is asked for. */
 const NAMED_MATCHES = 5;
 const MAX_VALUE_CHARACTERS = 4096;
 
@@ -32,7 +32,7 @@ export interface ResolveContext {
 type Values = Record<string, Scalar>;
 
 /**
- * A snapshot whose parameters are all plain values: what is run, retried and reverted goes by these. An entry that a
+ * A snapshot whose parameters are all plain values, used for the run, its retries and its revert. An entry that a
  * higher level overrides is not looked up. Placeholders in a reference see the plain values of plan and execution, and
  * what has been looked up for lower levels.
  *
@@ -166,7 +166,7 @@ async function lookUp(ref: ManifestRef, context: ResolveContext, who: string): P
       `${who}: ${shown} has no single value at ${ref.jsonPath} but an object or a list; name a field of it`,
     );
   }
-  // As kubectl prints several.
+  // Several values are joined as kubectl prints them.
   const value = found.length === 1 ? (found[0] as Scalar) : found.map(String).join(' ');
   if (String(value).length > MAX_VALUE_CHARACTERS) {
     return refuse(
@@ -186,7 +186,7 @@ async function lookUp(ref: ManifestRef, context: ResolveContext, who: string): P
 
 async function findObject(ref: ManifestRef, context: ResolveContext, who: string): Promise<KubeObject> {
   const { apiVersion, kind, name = '', namespace = '', labelSelector = '' } = ref;
-  // Whatever the manifest says: a value of a Secret would be kept in the snapshot.
+  // Refused in any case: a value of a Secret would be kept in the snapshot.
   if (kind.toLowerCase() === 'secret')
     return refuse('SecretRefused', `${who}: a Secret is no source of a parameter`);
   const where = `in namespace "${namespace}"`;

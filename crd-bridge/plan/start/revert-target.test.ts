@@ -117,7 +117,7 @@ describe('the target of a revert', () => {
     const earlier = { ...row, startTime: '2025-12-31T00:00:00Z' };
     expect(checkNewest(revert(), target(), [target()], [earlier])).toBeUndefined();
     expect(checkNewest(revert(), target(), [target()], [{ ...later, phase: 'Cancelled' }])).toBeUndefined();
-    // What its object says of itself counts more.
+    // The execution's own object counts more.
     const present: CachedExecution = { ...target({}, 'new'), stub: { hasEffects: false } };
     expect(checkNewest(revert(), target(), [target(), present], [later])).toBeUndefined();
   });

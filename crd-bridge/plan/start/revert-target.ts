@@ -5,7 +5,7 @@ import type { DRPlanExecution, ExecutionRecord } from '../../../api/plan/types.j
 import type { Refusal } from './gates.js';
 import type { CachedExecution } from '../types.js';
 
-/** Rules that need nothing but the objects. What is left to undo is the caller's to find out. */
+/** Rules that need nothing but the objects. The caller has to find out what is left to undo. */
 export function checkTarget(
   revert: DRPlanExecution,
   target: DRPlanExecution | undefined,
@@ -57,7 +57,7 @@ export function checkTarget(
   return undefined;
 }
 
-/** What is being deleted takes along what was kept for its undo. */
+/** A target that is being deleted takes along what was kept for its undo. */
 export function checkStays({ metadata }: DRPlanExecution): Refusal | undefined {
   if (metadata.deletionTimestamp === undefined) return undefined;
   return {
@@ -79,7 +79,7 @@ export const openRevertsOf = (
       other.spec.planRef === planRef,
   );
 
-/** Whether a revert may still do something; one that was let go while it was deleted is nobody's any more. */
+/** Whether a revert may still do something; one that was let go during its deletion no longer counts. */
 export const isOpenRevert = ({ spec, status, metadata }: DRPlanExecution): boolean =>
   spec.operationType === 'Revert' &&
   !isTerminalExecution(status?.phase) &&

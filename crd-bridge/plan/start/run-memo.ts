@@ -4,7 +4,7 @@ import type { RunIdentity } from '../../../workflows/plan/contract.js';
 
 const sealed = ({ seal: _, ...memo }: RunMemo): Omit<RunMemo, 'seal'> => memo;
 
-/** What is kept beside a run in Temporal: by it a bridge knows what another one has begun and not recorded. */
+/** The memo kept beside a run in Temporal, by which a bridge knows what another one has begun and not recorded. */
 export function memoOf(
   { namespace, name, uid, snapshot }: RunIdentity,
   sealKey: string | undefined,
@@ -15,8 +15,8 @@ export function memoOf(
 }
 
 /**
- * The memo of a run that a bridge has begun; undefined of any other, whatever its id: that something is there under the id
- * of an execution says nothing about what it is to run.
+ * The memo of a run that a bridge has begun; undefined for any other, whatever its id: that something runs under the id
+ * of an execution does not show what it is to run.
  */
 export async function vouchedMemo(
   found: RunDescription | undefined,

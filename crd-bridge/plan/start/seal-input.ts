@@ -8,10 +8,10 @@ import { digestText } from '../../../workflows/plan/run-digest.js';
 import { sealedBody, sealedRun, sealedStep } from '../../../workflows/plan/sealed.js';
 
 /**
- * The input of a run with the bridge's seals (architecture, §7): of who the run is and of all that it is given to do, of
- * each body that is sent along, and of each step of a revert.
+ * The input of a run with the bridge's seals (architecture, §7): one for the run's identity and all that it is given to
+ * do, one for each body that is sent along, and one for each step of a revert.
  *
- * @param workflowId of the run: in no other does it count
+ * @param workflowId of the run: the seal counts in no other
  */
 export function sealInput(input: RunInput, workflowId: string, sealer: Pick<Sealer, 'seal'>): RunInput {
   const { uid } = input.run;
@@ -41,7 +41,7 @@ export function sealInput(input: RunInput, workflowId: string, sealer: Pick<Seal
   return { ...sealed, run: { ...run, seal: sealer.seal('run', sealedRun(run)) } };
 }
 
-/** A seal with the name of its field. */
+/** Bytes of a seal with the name of its field. */
 const SEAL_BYTES = 80;
 
 /** What the seals of an input will take in it, in bytes: at least that much, so that what fits without fits with them. */

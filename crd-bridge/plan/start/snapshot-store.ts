@@ -32,7 +32,7 @@ type Revision = KubeObject & { data?: unknown };
 
 /**
  * A store over the API server. A revision belongs to no execution: one that runs the content again marks it as used, so
- * that nothing on it grows with the number of runs. What nobody names any more the snapshot sweep removes.
+ * that nothing on it grows with the number of runs. The snapshot sweep removes what nobody names any more.
  */
 export function createSnapshotStore(
   kube: KubeClient,
@@ -50,7 +50,7 @@ export function createSnapshotStore(
     }
   }
 
-  /** @returns false when an object of the name is there */
+  /** @returns false when an object of that name exists */
   async function create(revision: Revision): Promise<boolean> {
     try {
       await told('create', () => kube.create(revision));
@@ -62,11 +62,11 @@ export function createSnapshotStore(
   }
 
   /**
-   * Marks what is there as used now, and takes off the owners that earlier releases have set: garbage collection must not
-   * take it away from whoever names it now. A merge patch leaves the bytes of `data` as they are stored; a strategic one
-   * writes them anew, in another order, which the API server refuses as a change.
+   * Marks what is stored as used now, and removes the owners that earlier releases have set: garbage collection must
+   * not take it away from whoever names it now. A merge patch leaves the bytes of `data` as they are stored; a
+   * strategic one writes them anew, in another order, which the API server refuses as a change.
    *
-   * @returns whether it is there and holds the content; `gone` also when it had to be removed to be written anew
+   * @returns whether it exists and holds the content; also `gone` when it had to be removed to be written anew
    */
   async function renew(revision: Revision): Promise<'kept' | 'gone'> {
     const { annotations } = revision.metadata;
@@ -81,7 +81,7 @@ export function createSnapshotStore(
       if (isDeepStrictEqual(kept.data, revision.data)) return 'kept';
     } catch (error) {
       if (isNotFound(error)) return 'gone';
-      // Stored by others in a form that no patch leaves as it is.
+      // Somebody else stored it in a form that every patch changes.
       if (!(error instanceof KubeError) || error.reason !== 'Invalid') throw error;
     }
     const found = await kube.get(keyOf(revision));
@@ -94,8 +94,8 @@ export function createSnapshotStore(
   }
 
   async function keep(revision: Revision): Promise<void> {
-    // Its name is its digest: what is there is the same, written for another run. The sweep, or garbage collection of what
-    // an earlier release has written, may come between the two steps.
+    // The name is the digest: what is stored is the same, written for another run. The sweep, or garbage collection of
+    // what an earlier release has written, may come between the two steps.
     for (let attempt = 1; attempt <= KEEP_ATTEMPTS; attempt += 1) {
       if ((await create(revision)) || (await renew(revision)) === 'kept') return;
     }

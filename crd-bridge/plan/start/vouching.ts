@@ -10,10 +10,10 @@ import type { CachedExecution, DrDeps } from '../types.js';
 /** The workflow that asks, as Temporal states it; undefined where none does. */
 export type Caller = () => { workflowId: string; runId: string } | undefined;
 
-/** Tells what is vouched for. Must be called inside an activity. */
+/** Decides what is vouched for. Must be called inside an activity. */
 export interface BridgeVouching {
   /**
-   * Makes sure of a run that speaks as the stage of this index, or else as itself.
+   * Verifies a run that sends an update as the stage of this index, or else as itself.
    *
    * @throws ApplicationFailure that is tried again only where that may help
    */
@@ -24,7 +24,7 @@ export interface BridgeVouching {
    * @throws ApplicationFailure while that may change
    */
   task(task: ActionTask): Promise<{ task: ActionTask } | Refusal>;
-  /** Why a task is not about the action that was found for it; undefined when it is. */
+  /** Why a task does not belong to the action that was found for it; undefined when it does. */
   action(task: ActionTask, body: ActionBody): Refusal | undefined;
   /** Whether a workflow asks for what is its own: of itself or of a stage of it. */
   ownsStage(workflowId: string): boolean;
@@ -33,9 +33,9 @@ export interface BridgeVouching {
 /** What vouching is built from. */
 export interface VouchingDeps extends Pick<DrDeps, 'kube' | 'caches' | 'runs' | 'sealer'> {
   caller: Caller;
-  /** Shows on an execution why nothing is heard of its run for now. */
+  /** Shows on an execution why no updates of its run are accepted for now. */
   show: (execution: CachedExecution, refusal: Refusal) => Promise<void>;
-  /** Until then a run without seals may end although its execution is gone, so that nothing says whose it is. */
+  /** Until this moment, a run without seals may end although its execution is gone and nothing shows whose it is. */
   acceptUnsealedUntil?: Date | undefined;
 }
 
@@ -72,7 +72,7 @@ export function createBridgeVouching(deps: VouchingDeps): BridgeVouching {
     return explain(verdict, run);
   }
 
-  /** A run whose key is gone cannot say so itself; who merely claims to be one shows nothing. */
+  /** A run whose key is gone cannot report that itself; a caller that merely claims to be one shows nothing. */
   async function tell({ namespace, name, uid }: RunIdentity, refusal: Refusal): Promise<void> {
     const execution = deps.caches.executions.get(namespace, name);
     const runId = execution?.status?.temporal?.workflowId ?? '';

@@ -38,7 +38,7 @@ export interface WorkSource {
 /**
  * Finds what is to be run.
  *
- * @param recorded the snapshot of a run that an interrupted attempt has started already: then that is what it runs
+ * @param recorded the snapshot of a run that an interrupted attempt has started already: then this is the one to run
  * @throws {@link Refused}
  */
 export async function findWork(
@@ -60,8 +60,8 @@ export async function findWork(
 
 /**
  * Compares the workflows of a snapshot with what the API server has: the watch of workflows may be behind that of
- * executions, and whoever has just corrected a workflow must not get the uncorrected one run. What is newer goes into
- * the cache, for the next attempt.
+ * executions, and somebody who has just corrected a workflow must not see the uncorrected one run. Newer workflows go
+ * into the cache, for the next attempt.
  *
  * @throws {@link Refused} when one is gone
  */
@@ -181,7 +181,7 @@ export function workOf(snapshot: Snapshot, target: DRPlanExecution | undefined):
     ...plan,
     stages: [],
     undo,
-    // The workflow lays the stages that are undone over these: they travel once.
+    // The workflow lays the stages to undo over these, so that they travel only once.
     undoStatuses: statuses.map((status, index) =>
       steps.has(index) ? { name: status.name, phase: status.phase } : status,
     ),
@@ -199,12 +199,12 @@ export function workOf(snapshot: Snapshot, target: DRPlanExecution | undefined):
   };
 }
 
-/** The input of a revert, made smaller where Temporal would not take it. */
+/** The input of a revert, made smaller where Temporal would not accept it. */
 function fitted(input: Work['input']): Work['input'] {
   if (fits(input)) return input;
   const shared = { ...input, undo: input.undo.map(shareViews) };
   if (fits(shared)) return shared;
-  // What was created is found again by its marks, which takes longer: better than not to undo.
+  // Created objects are found again by their marks. That takes longer, but is better than no undo.
   return { ...shared, undo: shared.undo.map((stage) => withSteps(stage, unsettled)) };
 }
 
@@ -226,14 +226,14 @@ const fits = (input: Work['input']): boolean => sizeOf(input) <= INPUT_LIMIT_BYT
 
 const sizeOf = (input: Work['input']): number => Buffer.byteLength(JSON.stringify(input)) + sealBytes(input);
 
-/** Temporal takes 2 MiB for one input; the rest is for what every run carries beside its stages. */
+/** Temporal accepts 2 MiB for one input; the rest is for what every run carries beside its stages. */
 const INPUT_LIMIT_BYTES = 2 * 1024 * 1024 - 64 * 1024;
 
 /**
- * Whether Temporal takes the run.
+ * Whether Temporal accepts the run.
  *
- * @param options.isForeseen the target has not run yet: it is asked whether it could be reverted
- * @param options.more bytes that will come to it
+ * @param options.isForeseen the target has not run yet: this checks whether it could be reverted
+ * @param options.more bytes that will be added to the input
  */
 export function checkInputSize(
   { input, target }: Work,

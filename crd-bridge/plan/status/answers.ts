@@ -4,7 +4,7 @@ import { ANNOTATIONS } from '../../../api/core/group.js';
 import { isObject, parseJson } from '../../../api/core/json.js';
 import type { DRPlanExecution } from '../../../api/plan/types.js';
 
-/** How much an installation wants to know of who answers an approval. */
+/** What an installation wants to know of whoever answers an approval. */
 export interface AnswerTrust {
   /** Whether admission verifies who answers, so that its records can be believed. */
   verified: boolean;
@@ -25,7 +25,7 @@ export function answersOf(
   ].filter(([text]) => text !== undefined);
   if (!trust.allowUnverified) {
     const stages = execution.status?.stageStatuses ?? [];
-    // What claims to be a record, and is for something that still waits, would have counted with admission.
+    // A claimed record for something that still waits would have counted with admission.
     const claimed = readAnswers(annotations[ANNOTATIONS.approvals]).some(
       ({ at }) => !('problem' in findPending(stages, at)),
     );
@@ -51,7 +51,7 @@ export function answersOf(
   return { answers, unverified: false };
 }
 
-/** The records of admission; whatever is not one is left out. */
+/** The records of admission; anything else in the list is left out. */
 export function readAnswers(text: string | undefined): ApprovalAnswer[] {
   if (text === undefined) return [];
   const list = parseJson(text);

@@ -1,6 +1,6 @@
 /**
- * The finalizer of executions: there while a run may go on, and while a revert needs what its target has kept; never on
- * what is over, so that an installation whose bridge is gone leaves nothing hanging (plan semantics, §5 Finalizer).
+ * The finalizer of executions: present while a run may go on, and while a revert needs what its target has kept; never
+ * on what is over, so that an installation whose bridge is gone leaves nothing hanging (plan semantics, §5 Finalizer).
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { ANNOTATIONS, FINALIZERS, LABELS } from '../../../api/core/group.js';
@@ -16,13 +16,13 @@ import type { CachedExecution, DrDeps } from '../types.js';
 type Deps = Pick<DrDeps, 'writer' | 'caches'>;
 
 /**
- * Takes the finalizer off an execution that has ended, and sets the uid stamp by which a copy of it is told. One write, none
- * where both are as they should be. Leaves alone what a revert still needs: one that has just begun may not be in this
- * replica's cache yet, but it has left its uid on the object.
+ * Takes the finalizer off an execution that has ended, and sets the uid stamp that reveals a copy of it. One write,
+ * none where both are as they should be. Leaves alone what a revert still needs: a revert that has just begun may not
+ * be in this replica's cache yet, but it has left its uid on the object.
  *
  * @param execution as it was read or written last
- * @param options.after uid of the revert that has ended, where it is let go for that
- * @param options.isForeign its marks are evidence of where it came from: only the finalizer goes
+ * @param options.after uid of the revert that has ended, if that is why the execution is let go
+ * @param options.isForeign its marks are evidence of its origin: only the finalizer is removed
  */
 export async function letGo(
   { writer, caches }: Deps,
@@ -90,13 +90,13 @@ export async function holdTarget(
   return result.kind === 'gone' ? checkTarget(revert, undefined) : going;
 }
 
-/** What looks after finalizers that a crash, or an earlier release, has left. */
+/** Removes finalizers that a crash, or an earlier release, has left. */
 export interface FinalizerSweep {
   /** Sweeps at once and then at intervals until the signal aborts. Never rejects. */
   run(signal: AbortSignal): Promise<void>;
 }
 
-/** What has just ended is let go by whoever writes its end. */
+/** An execution that has just ended is let go by whoever writes its end. */
 const FRESH_MS = 5_000;
 
 /** A time in the future comes from another clock, and would stay fresh for as long as that clock is ahead. */
@@ -123,7 +123,8 @@ export function createFinalizerSweep(
     isTerminalExecution(status?.phase) &&
     !isFresh(status?.completionTime);
 
-  // A revert that this cache does not show yet may have just begun: only what stays so is left over.
+  // A revert that this cache does not show yet may have just begun: only a finalizer that two sweeps find counts as
+  // left over.
   let unheld = new Set<string>();
 
   async function sweep(signal: AbortSignal): Promise<void> {

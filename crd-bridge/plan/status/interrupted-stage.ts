@@ -1,12 +1,12 @@
-/** The last word about a stage that was ended from outside and could not say it itself. */
+/** The final status of a stage that was ended from outside and could not report it itself. */
 import { isTerminalItem } from '../../../api/core/phase.js';
 import { closeStage } from '../../../api/plan/progress.js';
 import type { ActionStatus, StageStatus } from '../../../api/plan/types.js';
 import type { ActionOutcome, Settled, StageUpdate } from '../../../workflows/plan/contract.js';
 
 /**
- * The stage was ended from outside: its own detail is what status shows, closed. What had begun and was not told of may
- * have had its effect all the same.
+ * The stage was ended from outside: status shows the detail that the stage itself reported, closed. An action that had
+ * begun and was not reported may have had its effect all the same.
  */
 export function interrupt(
   known: StageStatus | undefined,
@@ -41,7 +41,9 @@ function withBegun(stage: StageStatus, begun: NonNullable<StageUpdate['begun']>)
   };
 }
 
-/** What was found out about actions after their stage was gone. One that has told its end itself keeps it. */
+/**
+ * Adds what was found out about actions after their stage was gone. An action that has reported its own end keeps it.
+ */
 function withSettled(
   stage: StageStatus,
   settled: readonly Settled[],

@@ -27,7 +27,7 @@ export interface MirrorDeps extends Pick<
   'caches' | 'writer' | 'mutex' | 'events' | 'log' | 'kube' | 'runs' | 'pace'
 > {
   vouching: BridgeVouching;
-  /** Told about every update, for the run controller and the metrics. */
+  /** Called for every update, for the run controller and the metrics. */
   onUpdate: (run: RunIdentity, kind: 'mirror' | 'finish') => void;
 }
 
@@ -37,14 +37,14 @@ interface Pending {
   reject: (error: unknown) => void;
 }
 
-/** A run speaks before its start is in status; Temporal tries again in a moment. */
+/** A run sends an update before its start is in status; Temporal tries again in a moment. */
 export class NotRecordedError extends Error {
   override readonly name = 'NotRecordedError';
 }
 
 /**
- * The activities by which runs reach status. Both are idempotent, and neither ever fails a run: an execution that is
- * gone, has another uid or has ended is success, everything else is retried by Temporal.
+ * The activities by which runs write to status. Both are idempotent, and neither ever fails a run: an execution that is
+ * gone, has another uid or has ended counts as success, and Temporal retries everything else.
  */
 export function createMirror(deps: MirrorDeps): Pick<BridgeActivities, 'mirror' | 'finish' | 'unfinished'> {
   const { caches, writer, mutex } = deps;
@@ -86,7 +86,7 @@ export function createMirror(deps: MirrorDeps): Pick<BridgeActivities, 'mirror' 
     }
   }
 
-  /** Writes a projection of the execution's status and tells failed actions. */
+  /** Writes a projection of the execution's status and records events for failed actions. */
   async function project(
     run: RunIdentity,
     apply: (status: DRPlanExecutionStatus) => DRPlanExecutionStatus | undefined,
@@ -99,7 +99,7 @@ export function createMirror(deps: MirrorDeps): Pick<BridgeActivities, 'mirror' 
         before = status;
         if (isTerminalExecution(status?.phase)) return undefined;
         if (status?.temporal === undefined) {
-          // Nobody records a start any more once the execution is being deleted: the run must not wait for it.
+          // Once the execution is being deleted, nobody records its start any more: the run must not wait for that.
           if (metadata.deletionTimestamp !== undefined) return undefined;
           throw new NotRecordedError(`the start of run ${run.namespace}/${run.name} is not recorded yet`);
         }
@@ -131,11 +131,14 @@ export function createMirror(deps: MirrorDeps): Pick<BridgeActivities, 'mirror' 
     return result;
   }
 
-  /** Whether the execution is there, open, and does not know its run yet: then nothing may be ended, its plan least. */
+  /**
+   * Whether the execution exists, is open, and does not know its run yet: then nothing may be ended, least of all its
+   * plan.
+   */
   async function isUnrecorded(run: RunIdentity): Promise<boolean> {
     let found = caches.executions.get(run.namespace, run.name);
     if (found?.metadata.uid !== run.uid) {
-      // A cache that is late must not be taken for an execution that is gone.
+      // An execution that a late cache lacks must not be taken for one that is gone.
       found = await deps.kube.get<CachedExecution>({
         apiVersion: API_VERSION,
         kind: 'DRPlanExecution',
@@ -177,7 +180,7 @@ export function createMirror(deps: MirrorDeps): Pick<BridgeActivities, 'mirror' 
     },
   };
 
-  /** A stage that was ended from outside could not tell what it had begun: its history can. */
+  /** A stage that was ended from outside could not report what it had begun, but its history shows it. */
   async function withBegun<T extends MirrorUpdate | FinishUpdate>(update: T): Promise<T> {
     if (update.stages.every(({ interrupted }) => interrupted !== true)) return update;
     const { run } = update;
@@ -195,8 +198,8 @@ export function createMirror(deps: MirrorDeps): Pick<BridgeActivities, 'mirror' 
 
   /**
    * The end of a run: plan, then the target of a revert, then the execution itself, so that a terminal phase implies
-   * that all else is done. A crash between two steps leaves a run that waits for this activity; Temporal hands it out
-   * again, and each step finds what is written already.
+   * that all else is done. A crash between two steps leaves a run that waits for this activity; Temporal hands the
+   * activity out again, and each step finds what was written before.
    */
   async function finish(update: FinishUpdate): Promise<void> {
     const { run } = update;
@@ -205,7 +208,7 @@ export function createMirror(deps: MirrorDeps): Pick<BridgeActivities, 'mirror' 
     }
     const ref = { namespace: run.plan.namespace, name: run.plan.name, uid: run.plan.uid };
     await mutex.run(`DRPlan ${ref.namespace}/${ref.name}`, () =>
-      // An execution that ends although its plan has not is never looked at again.
+      // An ended execution is never looked at again, so its end must reach the plan first.
       writer.status(caches.plans, ref, ({ status }) => endOnPlan(status, identityOfRun(run), update), {
         confirm: true,
       }),
@@ -242,7 +245,10 @@ export function createMirror(deps: MirrorDeps): Pick<BridgeActivities, 'mirror' 
     });
   }
 
-  /** What is over needs no finalizer any more, nor does the target of a revert that is over. Cut short, a sweep does it. */
+  /**
+   * An execution that is over needs no finalizer, nor does the target of a revert that is over. If this is cut short, a
+   * sweep does it.
+   */
   async function release({ run }: FinishUpdate, execution: CachedExecution): Promise<void> {
     await letGo(deps, execution);
     const { target, namespace } = run;

@@ -3,25 +3,25 @@ import type { Informer } from '../../../kube/informer.js';
 import type { MirrorPace } from '../../../workflows/plan/contract.js';
 import type { CachedExecution } from '../types.js';
 
-/** No run waits longer than that to be told, however many are live. */
+/** Longest wait of a run before its progress is written, however many are live. */
 const MOST_MS = 5_000;
 /** Below this many live runs, every change is mirrored at once. */
 const UNTHROTTLED_RUNS = 30;
-/** Below this many, a run that is watched by a person tells its first change at once. */
+/** Up to this many live runs, a run that a person watches reports its first change at once. */
 const FEW = 10;
-/** A run that is over by then costs no step of its own; it is what an eye takes for at once. */
+/** A run that ends within this time costs no step of its own; to the eye it is immediate. */
 const FEW_BEGIN_MS = 400;
 
 /** What the pace of status is made of. */
 export interface PaceSettings {
-  /** Least time before a workflow speaks for the first time, in milliseconds. */
+  /** Least time before the first update of a workflow, in milliseconds. */
   beginMs: number;
-  /** Steps of all runs in a second that are aimed at. */
+  /** Steps per second to aim at, over all runs. */
   stepsPerSecond: number;
 }
 
 /**
- * How often runs may tell their progress, by how many of them are live. A step costs Temporal, the bridge and the API
+ * How often runs may report their progress, by how many of them are live. A step costs Temporal, the bridge and the API
  * server some 40 CPU milliseconds together, which a burst of runs needs for itself.
  */
 export function createPace(

@@ -1,5 +1,5 @@
 /**
- * A run's state laid into an execution's status. Pure functions from status to status: late, lost, repeated and
+ * Writes a run's state into an execution's status. Pure functions from status to status: late, lost, repeated and
  * reordered updates all end in the same place (plan semantics, §6 Mirror).
  */
 import { isTerminalExecution, isTerminalItem } from '../../../api/core/phase.js';
@@ -114,7 +114,7 @@ export function refusedStatus(
       reason: refusal.reason,
       message: refusal.message,
       completionTime: now,
-      // What is left of an earlier life was never carried to an end.
+      // Stages that status still holds from before were never carried to an end.
       unfinished: {
         running: { reason: 'Interrupted', message: refusal.message },
         pending: { reason: refusal.reason, message: 'the execution ended before this began' },
@@ -170,10 +170,10 @@ const isClosed = (item: { phase: string; completionTime?: string | undefined }):
   isTerminalItem(item.phase) && item.completionTime !== undefined;
 
 /**
- * Lays progress into status. Dropped are: everything after the end, a lower sequence of the same speaker, anything about
- * a stage that has ended.
+ * Writes progress into status. It drops everything after the end, a lower sequence of the same speaker, and anything
+ * about a stage that has ended.
  *
- * @returns undefined when nothing of the update is news
+ * @returns undefined when the update contains nothing new
  */
 export function applyMirror(
   status: DRPlanExecutionStatus,
@@ -216,7 +216,7 @@ function mirrorConditions(
       now,
     );
   }
-  // A stage that speaks is not waiting: neither for a person, if it was the one that did, nor for a worker.
+  // A stage that sends an update is not waiting: neither for a person, if it was the one that did, nor for a worker.
   const speaker = update.from === 'run' ? undefined : status.stageStatuses?.[update.from]?.name;
   const resumed =
     (progressing?.reason === 'Paused' &&
@@ -258,7 +258,7 @@ function mergeStage(
   const own = speaker.from === entry.index;
   const sequence = known?.sequence ?? 0;
   if (own && speaker.sequence <= sequence) return undefined;
-  // What the run says about a stage in progress is older than what the stage has said itself.
+  // What the run reports about a stage in progress is older than what the stage itself has reported.
   if (!own && sequence > 0 && !isTerminalItem(entry.status.phase)) return undefined;
   const numbered = own ? speaker.sequence : sequence;
   const merged = detailOf(known, entry, now);
@@ -287,7 +287,7 @@ function withChanges(
 }
 
 /**
- * Lays the last word of a run into status.
+ * Writes the final update of a run into status.
  *
  * @returns undefined when the execution has ended already
  */
@@ -306,7 +306,7 @@ export function applyFinish(
       stageStatuses: [...stages],
       sequence: update.sequence,
       snapshotRef: { name: update.run.snapshot.name, digest: update.run.snapshot.digest },
-      // Somebody has reset the run, and it has ended before anybody looked.
+      // Somebody has reset the run, and it ended before the bridge looked.
       ...(update.runId !== undefined &&
         status.temporal !== undefined && { temporal: { ...status.temporal, runId: update.runId } }),
       ...(update.cancelRequest !== undefined && { cancelRequest: update.cancelRequest }),
@@ -352,9 +352,9 @@ function rolledBackPositions(update: FinishUpdate, stages: readonly StageStatus[
   );
 }
 
-/** A failed action, to be told as an event. */
+/** A failed action, to be recorded as an event. */
 export interface FailedAction {
-  /** Position and round: tells two failures apart, and repetitions of one not. */
+  /** Position and round: distinguishes two failures, but not repetitions of one. */
   key: string;
   stage: string;
   workflow: string;

@@ -5,9 +5,10 @@ import type { RunProgress } from '../../../workflows/plan/contract.js';
 
 /**
  * Status of an execution whose run somebody has reset: it follows the new run, which goes on from an earlier point and
- * counts its updates from there. What it does not know to have ended has not ended, whatever the old run had done.
+ * counts its updates from there. A stage that the new run does not show as ended has not ended, whatever the old run
+ * had done.
  *
- * @param progress what the new run says of itself
+ * @param progress what the new run reports of itself
  */
 export function followReset(
   status: DRPlanExecutionStatus,

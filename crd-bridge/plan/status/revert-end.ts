@@ -1,4 +1,4 @@
-/** What the end of a revert says on the revert itself and on its target. */
+/** What the end of a revert writes on the revert itself and on its target. */
 import type { DRPlanExecutionStatus } from '../../../api/plan/types.js';
 import type { FinishUpdate, RunIdentity } from '../../../workflows/plan/contract.js';
 import { setCondition } from '../../core/conditions.js';
@@ -7,7 +7,8 @@ import type { ConditionUpdate } from '../../core/conditions.js';
 /**
  * The condition `FullyReverted`.
  *
- * @param unconfirmed what was removed and may still run: it is undone as far as anybody could, and that is said
+ * @param unconfirmed where something that was removed may still run: it counts as undone, and the message names these
+ * places
  */
 export function fullyReverted(
   update: Omit<RevertEnd, 'run'>,

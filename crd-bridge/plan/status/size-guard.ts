@@ -22,7 +22,7 @@ type Item = ActionStatus | ClusterActionStatus | WorkflowExecutionStatus | Stage
 interface Reduction {
   /** What a person misses afterwards; absent when it can be derived from what stays. */
   note?: string;
-  /** Sum above which it is needed. */
+  /** Size above which it is needed, in bytes. */
   limit: number;
   item?: (item: Item) => Item;
   action?: (action: ActionStatus) => ActionStatus;
@@ -51,14 +51,14 @@ export function fitStatus(status: DRPlanExecutionStatus): DRPlanExecutionStatus 
   return withNote(fitted, applied);
 }
 
-/** The smallest status that still tells every phase: for one that the API server refused. */
+/** The smallest status that still shows every phase: for one that the API server refused. */
 export function smallestStatus(status: DRPlanExecutionStatus): DRPlanExecutionStatus {
   return withNote(REDUCTIONS.reduce(reduce, status), new Set(REDUCTIONS));
 }
 
 /**
- * Puts back what was left out of the status of an execution and can be derived. An outcome whose outputs are left out
- * altogether stays without them: see {@link hasLostOutputs}.
+ * Puts back what was left out of the status of an execution and can be derived. Outputs that are left out altogether
+ * stay missing: see {@link hasLostOutputs}.
  */
 export function expandStages({ metadata, status }: DRPlanExecution): StageStatus[] {
   const { name: executionName, uid = '' } = metadata;
@@ -81,13 +81,13 @@ export function expandStages({ metadata, status }: DRPlanExecution): StageStatus
 }
 
 /**
- * Whether what an action has written is not in its status: then an undo has to recognise it by the marks on the objects
- * and by the recorded prior state, as after an attempt without an answer.
+ * Whether the outputs of an action are missing from its status: an undo then has to recognise what it wrote by the
+ * marks on the objects and by the recorded prior state, as after an attempt without an answer.
  */
 export const hasLostOutputs = (action: ActionStatus): boolean =>
   action.outputs === undefined && REF_BY_TYPE[action.type ?? ''] !== undefined;
 
-/** Where an action's first object is told. */
+/** Output field that holds an action's first object, by action type. */
 const REF_BY_TYPE: Partial<
   Record<string, 'resourceRef' | 'localizationRef' | 'globalizationRef' | 'helmChartRef' | 'subscriptionRef'>
 > = {
@@ -100,7 +100,7 @@ const REF_BY_TYPE: Partial<
 
 const sizeOf = (status: DRPlanExecutionStatus): number => Buffer.byteLength(JSON.stringify(status));
 
-/** Says what is missing, now or since an earlier time, and where it is. */
+/** Notes what is missing, now or since an earlier time, and where it can be found. */
 function withNote(status: DRPlanExecutionStatus, applied: ReadonlySet<Reduction>): DRPlanExecutionStatus {
   const notes = REDUCTIONS.flatMap((reduction) =>
     reduction.note !== undefined && (applied.has(reduction) || status.omitted?.includes(reduction.note))
@@ -175,13 +175,16 @@ function withShortMessage(item: Item): Item {
     : { ...item, message: `${item.message.slice(0, SHORT_MESSAGE - 1)}…` };
 }
 
-/** Counts of nothing, names that are derived, and references that say again what `created` says: that one is what an undo goes by. */
+/**
+ * Drops counts of zero, names that can be derived, and references that repeat `created`, which is what an undo relies
+ * on.
+ */
 function withoutRepeats(full: ActionStatus): ActionStatus {
   const action = full.retryCount === 0 ? without('retryCount')(full) : full;
   if (action.outputs === undefined) return action;
   const { priorRef, created } = action.outputs;
   const outputs: ActionOutputs = { ...action.outputs };
-  // Of its name only the digits that nobody can work out; an earlier release wrote none.
+  // Keeps only the digits of the name that cannot be derived; an earlier release wrote none.
   const [digits = ''] = /-[0-9a-f]{16}$/.exec(priorRef?.name ?? '') ?? [];
   if (priorRef !== undefined) outputs.priorRef = { ...priorRef, name: digits };
   const key = REF_BY_TYPE[action.type ?? ''];

@@ -6,11 +6,11 @@ import type { RunDescription, Runs } from '../../../client/runs/runs.js';
 import { rollbackWorkflowId, stageWorkflowId } from '../../../workflows/plan/contract.js';
 import type { Operation, StageUpdate } from '../../../workflows/plan/contract.js';
 
-/** What the stages of a closed run are at. */
+/** The state of the stages of a closed run. */
 export interface StageRuns {
   /** Workflow ids of those that still act. */
   open: string[];
-  /** Last words of those that have ended and of which status does not say so. */
+  /** Final statuses of those that have ended without status showing it. */
   stages: StageUpdate[];
   /** Execute: what a rollback inside the run has undone. */
   undone: string[];
@@ -19,8 +19,8 @@ export interface StageRuns {
 const CONCURRENCY = 10;
 
 /**
- * Looks at the stages of a run that has closed without a last word. They are asked to cancel when it closes, settle what
- * they have begun, and may take minutes for that.
+ * Looks at the stages of a run that has closed without a final update. They are asked to cancel when it closes, settle
+ * what they have begun, and may take minutes for that.
  */
 export async function inspectStageRuns(
   runs: Pick<Runs, 'describe' | 'stageResult'>,

@@ -1,13 +1,13 @@
-/** Why a run that is open does not get on, by what Temporal says of it. */
+/** Why an open run makes no progress, judged by what Temporal reports of it. */
 import type { RunDescription } from '../../../client/runs/runs.js';
 import { TROUBLES } from '../../core/trouble.js';
 
-/** A task that no worker has taken for so long is told, in milliseconds (plan semantics, §5 Bounds). */
+/** A task that no worker has taken for this long is shown, in milliseconds (plan semantics, §5 Bounds). */
 const WAITS_MS = 30_000;
-/** A moment beyond the bound: times of tasks come in whole seconds. */
+/** Added to the bound before the next look: times of tasks come in whole seconds. */
 const ROUNDING_MS = 1_000;
 
-/** What condition Progressing says of a run that stands still. */
+/** What condition Progressing shows for a run that stands still. */
 export interface Standstill {
   reason: 'NoWorker' | 'WorkersBusy' | 'WorkflowTaskFailing';
   message: string;
@@ -18,7 +18,7 @@ export type Look = { kind: 'moves'; againMs?: number } | { kind: 'stands'; stand
 
 const ENDS_WITH_BOTH = ['NoWorker', 'WorkersBusy', 'TemporalMismatch', ...TROUBLES];
 
-/** Reasons of condition Progressing that end as soon as the run says anything: somebody has taken its task. */
+/** Reasons of condition Progressing that end with any update of the run: then somebody has taken its task. */
 export const ENDS_WITH_NEWS: ReadonlySet<string> = new Set([...ENDS_WITH_BOTH, 'SealKeyUnknown']);
 
 /** Reasons of condition Progressing that end when a look at the run finds nothing wrong. */
@@ -27,8 +27,8 @@ export const ENDS_WITH_LOOK: ReadonlySet<string> = new Set([...ENDS_WITH_BOTH, '
 /**
  * Judges a run that is open.
  *
- * @param answers whether a worker answers for this run now: without one, slots that are taken and workers that are gone
- * look the same from outside
+ * @param answers whether a worker answers for this run now: otherwise, busy workers and missing workers look the same
+ * from outside
  * @param now milliseconds since the epoch
  */
 export async function lookAtRun(

@@ -7,10 +7,10 @@ import type { ConditionUpdate } from '../../core/conditions.js';
 export const STOP_UNCONFIRMED = 'StopUnconfirmed';
 
 /**
- * The condition that the actions of a run ask for; undefined when nothing is to be said that is not said already. Once
- * set it stays: that a cluster is in reach again does not mean that anybody has looked.
+ * The condition that the actions of a run call for; undefined when it would show nothing new. Once set it stays: that a
+ * cluster is in reach again does not mean that anybody has looked.
  *
- * @param alsoIn clusters that a rollback inside the run could not confirm, which stand in no action's status
+ * @param alsoIn clusters that a rollback inside the run could not confirm; no action's status names them
  */
 export function stopUnconfirmed(
   status: DRPlanExecutionStatus,
@@ -41,7 +41,7 @@ export function stopUnconfirmed(
   };
 }
 
-/** All that actions could not confirm, each once. */
+/** All places that actions could not confirm, each once. */
 export const unconfirmedPlaces = (stages: readonly StageStatus[]): string[] => [
   ...new Set(
     stages.flatMap(({ workflowExecutions = [] }) =>
@@ -60,7 +60,7 @@ const SUFFIX = '; make sure that it is stopped there before anything else takes 
 const isNamed = (condition: Condition | undefined, cluster: string): boolean =>
   condition?.message.includes(`"${cluster}"`) === true;
 
-/** The condition where it has come up or has grown between two states. */
+/** The condition, if it is new or has changed between the two states. */
 export function newlyUnconfirmed(
   before: DRPlanExecutionStatus | undefined,
   after: DRPlanExecutionStatus,

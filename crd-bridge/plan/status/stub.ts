@@ -1,4 +1,4 @@
-/** What the cache keeps of executions: all of one that goes on, a few words of one that has ended. */
+/** What the cache keeps of executions: all of one that goes on, a few fields of one that has ended. */
 import { hasEffects } from '../../../api/plan/undo/effects.js';
 import { ANNOTATIONS, FINALIZERS } from '../../../api/core/group.js';
 import { isTerminalExecution } from '../../../api/core/phase.js';
@@ -15,12 +15,12 @@ const KEPT_ANNOTATIONS: ReadonlySet<string> = new Set([
   ANNOTATIONS.forceDelete,
   ANNOTATIONS.heldFor,
 ]);
-/** One array for thousands of executions. */
+/** Shared by thousands of executions. */
 const OWN_FINALIZER = [FINALIZERS.execution];
 
 /**
- * Keeps all of an execution while it goes on, and a stub once it has ended, so that memory hardly grows with what lies
- * finished. What a stub lacks is not known to be absent: nothing is written from it.
+ * Keeps all of an execution while it goes on, and a stub once it has ended, so that memory hardly grows with ended
+ * executions. What a stub lacks is not known to be absent, so nothing is written from it.
  */
 export function trimExecution(execution: CachedExecution): CachedExecution {
   const { managedFields: _, ...metadata } = execution.metadata;

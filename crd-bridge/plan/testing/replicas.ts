@@ -47,7 +47,7 @@ export interface World {
   put<T>(object: T): T;
   read<T>(kind: string, name: string, namespace?: string): T;
   remove(kind: string, name: string): void;
-  /** Does something just before the next such request about what begins so. */
+  /** Does something just before the next request of this kind about an object or run whose key starts with `of`. */
   once(request: Request, of: string, work: () => unknown): void;
   execution(): DRPlanExecution;
   plan(): DRPlan;
@@ -70,7 +70,7 @@ export function createWorld({ aheadMs = 0 }: { aheadMs?: number } = {}): World {
   // What the API server keeps is JSON, and this is far quicker than a structured clone.
   const copy = <T>(value: T): T => (value === undefined ? value : (JSON.parse(JSON.stringify(value)) as T));
 
-  /** Runs what a test has put before such a request, once. */
+  /** Runs, once, what a test has put before a request of this kind. */
   async function before(request: Request, of: string): Promise<void> {
     const index = hooks.findIndex((hook) => hook.request === request && of.startsWith(hook.of));
     if (index >= 0) await hooks.splice(index, 1)[0]?.work();
@@ -184,7 +184,9 @@ export const workflow = (url: string, generation = 1): DRWorkflow => ({
   spec: { actions: [{ name: 'a', type: 'HTTP', http: { url, method: 'POST' } }] },
 });
 
-/** One replica: its caches know what it has written itself and what `sync` has shown them, at first all there is. */
+/**
+ * One replica. Its caches know what it has written itself and what `sync` has shown them; at first, that is everything.
+ */
 export interface Replica {
   deps: DrDeps;
   clock: { now: number };
@@ -198,7 +200,7 @@ export interface Replica {
   cached(): CachedExecution;
 }
 
-/** A replica; `empty` caches have not even seen what was there before. */
+/** A replica; caches that are `empty` have not even seen the objects that existed before. */
 export function createReplica(
   world: World,
   temporal: Partial<DrDeps['temporal']> = {},
@@ -207,7 +209,7 @@ export function createReplica(
   const silent = (): void => undefined;
   const log = { debug: silent, info: silent, warn: silent, error: silent };
   const { kube } = world;
-  // Which Temporal answers is a matter of the replica that asks.
+  // Which Temporal answers depends on the replica that asks.
   const runs: Runs = { ...world.runs, where: () => Promise.resolve(deps.temporal) };
   const informer = { kube, apiVersion: API_VERSION };
   const keys = parseSealKeys({ [SEAL_KEY.id]: SEAL_KEY.value });
@@ -294,7 +296,7 @@ export function createReplica(
   };
 }
 
-/** The activities by which runs reach status, asked by the run's own workflow with what the bridge has sealed. */
+/** The activities by which runs write to status, called by the run's own workflow with what the bridge has sealed. */
 export function speaksItself(deps: DrDeps): Pick<BridgeActivities, 'mirror' | 'finish'> {
   const asking = { workflowId: '', runId: 'r1' };
   const vouching = createBridgeVouching({ ...deps, caller: () => asking, show: () => Promise.resolve() });
