@@ -1,4 +1,4 @@
-/** The kinds of all systems. Definitions, the reference and the command line know no other list. */
+/** The kinds of all systems: definitions and the reference are made from these. */
 import type { KindDescriptor } from './core/kind-descriptor.js';
 import { DR_KINDS } from './plan/kinds.js';
 

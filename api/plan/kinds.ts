@@ -13,6 +13,20 @@ const AGE: PrinterColumn = {
   description: 'Time since creation',
 };
 
+const REASON: PrinterColumn = {
+  name: 'Reason',
+  type: 'string',
+  jsonPath: ready('reason'),
+  description: 'Why',
+};
+const MESSAGE: PrinterColumn = {
+  name: 'Message',
+  type: 'string',
+  jsonPath: ready('message'),
+  description: 'What was found',
+  priority: 1,
+};
+
 /** The kinds of DR plans. */
 export const DR_KINDS = [
   {
@@ -29,15 +43,9 @@ export const DR_KINDS = [
     status: workflowStatusSchema,
     columns: [
       { name: 'Phase', type: 'string', jsonPath: '.status.phase', description: 'Ready or Invalid' },
-      { name: 'Reason', type: 'string', jsonPath: ready('reason'), description: 'Why' },
+      REASON,
       AGE,
-      {
-        name: 'Message',
-        type: 'string',
-        jsonPath: ready('message'),
-        description: 'What was found',
-        priority: 1,
-      },
+      MESSAGE,
     ],
     selectable: ['.status.phase'],
   },
@@ -55,7 +63,7 @@ export const DR_KINDS = [
     status: planStatusSchema,
     columns: [
       { name: 'Phase', type: 'string', jsonPath: '.status.phase', description: 'Ready, Executed or Invalid' },
-      { name: 'Reason', type: 'string', jsonPath: ready('reason'), description: 'Why' },
+      REASON,
       {
         name: 'Running',
         type: 'string',
@@ -82,13 +90,7 @@ export const DR_KINDS = [
         description: 'ServiceAccount of the actions',
         priority: 1,
       },
-      {
-        name: 'Message',
-        type: 'string',
-        jsonPath: ready('message'),
-        description: 'What was found',
-        priority: 1,
-      },
+      MESSAGE,
     ],
     selectable: ['.status.phase'],
   },
@@ -183,3 +185,13 @@ export const DR_KINDS = [
     selectable: [],
   },
 ] as const satisfies readonly KindDescriptor[];
+
+/** A kind of DR plans. */
+export type DrKind = (typeof DR_KINDS)[number]['kind'];
+
+/** What is said of a kind. */
+export function drKind(kind: DrKind): KindDescriptor {
+  const found = DR_KINDS.find((one) => one.kind === kind);
+  if (found === undefined) throw new Error(`no kind ${kind}`);
+  return found;
+}

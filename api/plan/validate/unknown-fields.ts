@@ -1,19 +1,11 @@
 import { z } from 'zod';
 import { isObject } from '../../core/json.js';
+import { drKind } from '../kinds.js';
+import type { DrKind } from '../kinds.js';
 import type { Problem } from '../../core/problem.js';
-import { executionSpecSchema } from '../schema/execution.js';
-import { planSpecSchema } from '../schema/plan.js';
-import { policySpecSchema } from '../schema/policy.js';
 import { rollbackSchema } from '../schema/actions/action.js';
-import { workflowSpecSchema } from '../schema/workflow.js';
 import { member, warning } from './fields.js';
 
-const SPECS = {
-  DRWorkflow: workflowSpecSchema,
-  DRPlan: planSpecSchema,
-  DRPlanExecution: executionSpecSchema,
-  DRPolicy: policySpecSchema,
-};
 const MAX_PROBLEMS = 100;
 
 /**
@@ -23,9 +15,9 @@ const MAX_PROBLEMS = 100;
  *
  * @param spec a checked spec, or any value
  */
-export function unknownFields(kind: keyof typeof SPECS, spec: unknown): Problem[] {
+export function unknownFields(kind: DrKind, spec: unknown): Problem[] {
   const problems: Problem[] = [];
-  walk(SPECS[kind], spec, 'spec', problems);
+  walk(drKind(kind).spec, spec, 'spec', problems);
   return problems.slice(0, MAX_PROBLEMS);
 }
 

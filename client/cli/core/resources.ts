@@ -1,6 +1,6 @@
 import { API_VERSION } from '../../../api/core/group.js';
 import { isCalled } from '../../../api/core/kind-descriptor.js';
-import { DR_KINDS } from '../../../api/plan/kinds.js';
+import { DR_KINDS, drKind } from '../../../api/plan/kinds.js';
 import type { DRPolicy } from '../../../api/plan/schema/policy.js';
 import type { DRPlan, DRPlanExecution, DRWorkflow } from '../../../api/plan/types.js';
 import type { KubeClient } from '../../../kube/client.js';
@@ -22,15 +22,9 @@ export type Kind = keyof ObjectOf;
 /** All of them. */
 export const KINDS: readonly Kind[] = DR_KINDS.map(({ kind }) => kind);
 
-const descriptorOf = (kind: Kind): (typeof DR_KINDS)[number] => {
-  const found = DR_KINDS.find((one) => one.kind === kind);
-  if (found === undefined) throw new Error(`no kind ${kind}`);
-  return found;
-};
-
 /** What a person calls one of a kind, and several. */
-export const wordOf = (kind: Kind): string => descriptorOf(kind).word;
-export const wordsOf = (kind: Kind): string => descriptorOf(kind).words;
+export const wordOf = (kind: Kind): string => drKind(kind).word;
+export const wordsOf = (kind: Kind): string => drKind(kind).words;
 
 /** The kind that a word of the command line means. */
 export function kindOf(word: string): Kind | undefined {
@@ -40,7 +34,7 @@ export function kindOf(word: string): Kind | undefined {
 }
 
 /** Whether objects of a kind are in namespaces. */
-export const isNamespaced = (kind: Kind): boolean => descriptorOf(kind).scope === 'Namespaced';
+export const isNamespaced = (kind: Kind): boolean => drKind(kind).scope === 'Namespaced';
 
 /** Key of an object of ours; the namespace counts where the kind has them. */
 export const keyFor = (kind: Kind, namespace: string, name: string): ObjectKey => ({

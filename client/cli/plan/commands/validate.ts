@@ -10,6 +10,7 @@ import { byPlace, type Place } from '../manifests/place.js';
 import { readSources, readStdin } from '../manifests/sources.js';
 import { surroundingsIn } from '../manifests/surroundings.js';
 import { type OutputFormat, printValue } from '../../core/output.js';
+import { KINDS, wordOf, wordsOf } from '../../core/resources.js';
 import type { Style } from '../../core/render/style.js';
 import { cut, oneLine } from '../../core/render/text.js';
 import { addExamples, collect, outputOption, type Perform } from '../../core/commands/shared.js';
@@ -137,14 +138,11 @@ function describeOthers(others: ReadonlyMap<string, number>): string {
 
 function summaryOf(checked: readonly CheckedObject[], errors: number, warnings: number): string {
   const count = (number: number, word: string): string => `${number} ${word}${number === 1 ? '' : 's'}`;
-  const of = (kind: string): number => checked.filter((object) => object.kind === kind).length;
-  const policies = of('DRPolicy');
-  const what = [
-    count(of('DRWorkflow'), 'workflow'),
-    count(of('DRPlan'), 'plan'),
-    count(of('DRPlanExecution'), 'execution'),
-    ...(policies > 0 ? [policies === 1 ? '1 policy' : `${policies} policies`] : []),
-  ].join(', ');
+  const what = KINDS.map((kind) => ({ kind, found: checked.filter((object) => object.kind === kind).length }))
+    // Few files hold policies.
+    .filter(({ kind, found }) => kind !== 'DRPolicy' || found > 0)
+    .map(({ kind, found }) => `${found} ${found === 1 ? wordOf(kind) : wordsOf(kind)}`)
+    .join(', ');
   if (checked.length === 0 && errors === 0)
     return 'there is no workflow, plan or execution in what was given';
   return `${what}: ${count(errors, 'error')}, ${count(warnings, 'warning')}`;
