@@ -1,6 +1,6 @@
 import { workflowInfo } from '@temporalio/workflow';
 import { dependencies, isGraph } from '../../api/core/graph.js';
-import { addedByClusters, MAX_ACTIONS } from '../../api/plan/snapshot/parts.js';
+import { addedByClusters, countActions, MAX_ACTIONS } from '../../api/plan/snapshot/parts.js';
 import { isTerminalItem } from '../../api/core/phase.js';
 import { between } from '../../api/plan/progress.js';
 import type { StageInput } from '../../api/plan/snapshot/run.js';
@@ -115,12 +115,6 @@ async function runStage(context: RunContext, index: number): Promise<void> {
 
 const hasClusters = ({ workflows }: StageInput): boolean =>
   workflows.some(({ actions }) => actions.some(({ perCluster }) => perCluster !== undefined));
-
-const countActions = (stages: readonly StageInput[]): number =>
-  stages.reduce(
-    (sum, { workflows }) => sum + workflows.reduce((inner, { actions }) => inner + actions.length, 0),
-    0,
-  );
 
 /** Whether a stage has failed whose policy does not let the plan go on. */
 export function stopsPlan(input: RunInput, stages: readonly StageStatus[]): boolean {

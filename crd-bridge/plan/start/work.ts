@@ -5,6 +5,7 @@ import { API_VERSION } from '../../../api/core/group.js';
 import { closeStage, pendingStage } from '../../../api/plan/progress.js';
 import { takeSnapshot } from '../../../api/plan/snapshot/snapshot.js';
 import type { Snapshot } from '../../../api/plan/snapshot/snapshot.js';
+import { countActions } from '../../../api/plan/snapshot/parts.js';
 import type { UndoStageInput, UndoStep } from '../../../api/plan/snapshot/run.js';
 import { shareViews } from '../../../api/plan/undo/shared-views.js';
 import type { DRPlan, DRPlanExecution, DRWorkflow, StageStatus } from '../../../api/plan/types.js';
@@ -156,7 +157,7 @@ export function workOf(snapshot: Snapshot, target: DRPlanExecution | undefined):
   if (!compiled.ok) throw new Refused(refusalOf(compiled.problems));
   const { stages, failurePolicy, onFailure, maxConcurrentStages } = compiled;
   const plan = { failurePolicy, onFailure, maxConcurrentStages };
-  const actions = stages.flatMap((stage) => stage.workflows).flatMap((workflow) => workflow.actions).length;
+  const actions = countActions(stages);
   if (target === undefined) {
     const statuses = stages.map(pendingStage);
     return { input: { ...plan, stages, undo: [] }, statuses, actions };
