@@ -1,22 +1,11 @@
 /** `npm run house`: draws the rooms, and fails where an import is not allowed or files import each other. */
-import { faultsOf, partOf, readImports, readTables } from './house.js';
+import { faultsOf, foldersOf, partOf, readImports, readTables } from './house.js';
 import type { Imports } from './house.js';
 
-const FOLDERS = [
-  'api',
-  'kube',
-  'runtime',
-  'workflows',
-  'activities',
-  'worker',
-  'client',
-  'crd-bridge',
-  'local',
-];
-
 const root = process.cwd();
-const imports = readImports(root, FOLDERS);
-const { arrows, cycles } = faultsOf(imports, await readTables(root));
+const tables = await readTables(root);
+const imports = readImports(root, foldersOf(tables));
+const { arrows, cycles } = faultsOf(imports, tables);
 process.stdout.write(`${drawing(imports)}\n`);
 process.stdout.write(`${arrows.length} arrows that the tables do not allow\n`);
 for (const arrow of arrows) process.stdout.write(`  ${arrow}\n`);

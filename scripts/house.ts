@@ -28,6 +28,11 @@ export async function readTables(root: string): Promise<Tables> {
   return (await import(pathToFileURL(join(root, 'house.js')).href)) as Tables;
 }
 
+/** The folders that the tables speak of. */
+export const foldersOf = ({ ROOMS }: Tables): string[] => [
+  ...new Set(Object.keys(ROOMS).map((room) => room.split('/')[0] ?? '')),
+];
+
 /** All source files under these folders, without tests and what only tests use. */
 export function readImports(root: string, folders: readonly string[]): Imports {
   const files = folders.flatMap((folder) =>

@@ -72,8 +72,7 @@ function stepsForChanges(commit) {
     ...new Set([...git('diff', '--name-only', commit), ...git('ls-files', '--others', '--exclude-standard')]),
   ].filter((file) => file !== '' && existsSync(file));
   const code = files.filter((file) => /\.[jt]s$/.test(file));
-  const [types] = STEPS.filter(({ name }) => name === 'types');
-  const [unit] = STEPS.filter(({ name }) => name === 'unit');
+  const stepOf = (wanted) => STEPS.find(({ name }) => name === wanted);
   return [
     ...(files.length > 0
       ? [
@@ -84,10 +83,10 @@ function stepsForChanges(commit) {
           },
         ]
       : []),
-    types,
+    stepOf('types'),
     ...(code.length > 0 ? [{ name: 'lint', command: ['eslint', ...code], limit: 10 * MINUTE }] : []),
     {
-      ...unit,
+      ...stepOf('unit'),
       command: [...vitest('unit', 'vitest.config.ts'), '--changed', commit, '--passWithNoTests'],
     },
   ];

@@ -20,16 +20,14 @@ import {
 import { checkName } from '../../../../api/plan/validate/names.js';
 import { isNamespaced, KINDS } from '../../core/resources.js';
 import type { Kind } from '../../core/resources.js';
-import type { Position } from './locate.js';
 import type { SourcesOf } from './override-sources.js';
 import type { ManifestObject } from './parse.js';
+import type { Place } from './place.js';
 import { referencesOf } from './references.js';
 import type { SourceFault } from './sources.js';
 
 /** A problem with its place. */
-export interface LocatedProblem extends Problem, Position {
-  file: string;
-}
+export type LocatedProblem = Problem & Place;
 
 /** An object of ours in a file. */
 export interface DrObject {
