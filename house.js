@@ -1,7 +1,7 @@
 // The tables of the house: lint enforces them, `npm run house` draws what is there.
 
 /** What the programs of a system agree on with its workflows. */
-export const CONTRACTS = ['workflows/plan/contract.ts'];
+export const CONTRACTS = ['workflows/core/contract.ts', 'workflows/plan/contract.ts'];
 /** What is sealed and how it is verified is for those who hold keys. */
 export const SEALS = ['workflows/plan/sealed.ts'];
 
@@ -51,6 +51,6 @@ export const CORES = {
   'api/core': [],
   'activities/core': [],
   'client/cli/core': [],
-  'crd-bridge/core': [],
+  'crd-bridge/core': ['crd-bridge/config.ts'],
   'crd-bridge/webhook': ['crd-bridge/core', 'crd-bridge/config.ts'],
 };

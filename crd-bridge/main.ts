@@ -5,6 +5,7 @@ import type { Logger } from 'pino';
 import { clusterId } from '../api/plan/naming.js';
 import { createSealer, parseSealKeys } from '../api/core/seal.js';
 import { createRuns } from '../client/runs/runs.js';
+import { createWorkflows } from '../client/runs/workflows.js';
 import { createClaimWords, mayNotKeepWords } from '../kube/claim-words.js';
 import { createKubeClient } from '../kube/client.js';
 import { readClusterUid } from '../kube/cluster-id.js';
@@ -100,6 +101,7 @@ async function main(config: BridgeConfig, log: Logger): Promise<void> {
     kube,
     sealer: createSealer(sealRing),
     runs: createRuns(temporal.client),
+    workflows: createWorkflows(temporal.client),
     connection: temporal.connection,
     temporal,
     cluster,

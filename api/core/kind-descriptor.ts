@@ -10,6 +10,14 @@ export interface PrinterColumn {
   priority?: 1;
 }
 
+/** What admission writes on objects of a kind. */
+export interface AdmissionStamps {
+  /** Annotations that only admission and the bridge may write. */
+  guarded: readonly string[];
+  /** Annotation by which a person cancels; whoever sets it is recorded. */
+  cancel: string;
+}
+
 /** All that is said once about a kind: definitions, the reference and the command line are made from it. */
 export interface KindDescriptor {
   group: string;
@@ -29,6 +37,10 @@ export interface KindDescriptor {
   /** Absent: the kind has none. */
   status?: z.ZodType;
   columns: readonly PrinterColumn[];
+  /** Whether admission looks at what is created, changed and deleted. */
+  reviewed: boolean;
+  /** Absent: admission writes nothing on objects of this kind. */
+  stamps?: AdmissionStamps;
   /** Paths that field selectors may use. */
   selectable: readonly string[];
 }

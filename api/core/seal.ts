@@ -20,6 +20,8 @@ import { canonicalJson } from './json.js';
  * - `prior`, `after`: an object before and after an action, as it is kept for a revert
  * - `name`: makes a name that nobody can guess
  * - `admission`: who created an object, and when
+ * - `entity`: which workflow looks after an object, in which epoch
+ * - `desired`: what an object is to be, as its workflow is told
  */
 export const SEAL_PURPOSES = [
   'run',
@@ -34,6 +36,8 @@ export const SEAL_PURPOSES = [
   'after',
   'name',
   'admission',
+  'entity',
+  'desired',
 ] as const;
 /** One of {@link SEAL_PURPOSES}. */
 export type SealPurpose = (typeof SEAL_PURPOSES)[number];

@@ -1,4 +1,4 @@
-import { GROUP, PLURALS, POLICY_PLURAL, VERSION } from '../core/group.js';
+import { ANNOTATIONS, GROUP, PLURALS, POLICY_PLURAL, VERSION } from '../core/group.js';
 import type { KindDescriptor, PrinterColumn } from '../core/kind-descriptor.js';
 import { executionSpecSchema, executionStatusSchema } from './schema/execution.js';
 import { planSpecSchema, planStatusSchema } from './schema/plan.js';
@@ -47,6 +47,7 @@ export const DR_KINDS = [
       AGE,
       MESSAGE,
     ],
+    reviewed: true,
     selectable: ['.status.phase'],
   },
   {
@@ -92,6 +93,7 @@ export const DR_KINDS = [
       },
       MESSAGE,
     ],
+    reviewed: true,
     selectable: ['.status.phase'],
   },
   {
@@ -159,6 +161,24 @@ export const DR_KINDS = [
         priority: 1,
       },
     ],
+    reviewed: true,
+    stamps: {
+      // An answer to an approval counts only once it is stamped, so it fails closed too.
+      guarded: [
+        ANNOTATIONS.requestedBy,
+        ANNOTATIONS.requester,
+        ANNOTATIONS.authorizedAs,
+        ANNOTATIONS.cancelRequestedBy,
+        ANNOTATIONS.nestedIn,
+        ANNOTATIONS.key,
+        ANNOTATIONS.admission,
+        ANNOTATIONS.stamp,
+        ANNOTATIONS.approvals,
+        ANNOTATIONS.approve,
+        ANNOTATIONS.reject,
+      ],
+      cancel: ANNOTATIONS.cancel,
+    },
     selectable: ['.spec.planRef', '.status.phase'],
   },
   {
@@ -182,6 +202,7 @@ export const DR_KINDS = [
       { name: 'Allow', type: 'string', jsonPath: '.spec.allow', description: 'Escalations that are allowed' },
       AGE,
     ],
+    reviewed: true,
     selectable: [],
   },
 ] as const satisfies readonly KindDescriptor[];

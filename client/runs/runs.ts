@@ -136,8 +136,11 @@ export interface Runs {
   }): Promise<{ workflowId: string; runId: string } | undefined>;
   /** Which Temporal answers now: what it does not know means something only of runs that were started in it. */
   where(): Promise<TemporalIdentity>;
-  /** Open runs whose id begins with the prefix. Eventually consistent. */
-  listOpen(idPrefix: string): AsyncIterable<{ workflowId: string; memo: RunMemo | undefined }>;
+  /** Open runs of a workflow type whose id begins with the prefix. Eventually consistent. */
+  listOpen(of: {
+    workflowType: string;
+    idPrefix: string;
+  }): AsyncIterable<{ workflowId: string; memo: RunMemo | undefined }>;
 }
 
 /** Positions of the actions of so many closed stages are kept. */
@@ -263,8 +266,8 @@ export function createRuns(client: Client): Runs {
     },
     where: () =>
       call(() => readTemporalIdentity(client.connection.workflowService, client.options.namespace)),
-    async *listOpen(idPrefix) {
-      const query = `WorkflowType = '${WORKFLOW_TYPES.execution}' AND ExecutionStatus = 'Running'`;
+    async *listOpen({ workflowType, idPrefix }) {
+      const query = `WorkflowType = '${workflowType}' AND ExecutionStatus = 'Running'`;
       for await (const found of client.workflow.list({ query })) {
         // By id, not by attribute: ids are there even where attributes could not be registered.
         if (!found.workflowId.startsWith(idPrefix)) continue;

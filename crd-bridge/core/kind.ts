@@ -1,17 +1,32 @@
 /**
- * A kind whose objects become runs: one row of the bridge's table. The bridge knows the steps (admit, start, record,
- * follow, cancel, delete) and their order; a kind knows what each means for its objects.
+ * A kind whose objects become runs. The bridge knows the steps (admit, start, record, follow, cancel, delete) and their
+ * order; a kind knows what each means for its objects.
  */
-import type { ApprovalAnswer } from '../../api/plan/actions/approval.js';
-import type { RunDescription, StartResult } from '../../client/runs/runs.js';
+import type { RunDescription, SignalResult, StartResult } from '../../client/runs/runs.js';
 import type { Cacheable } from '../../kube/informer.js';
 import type { CancelRequest } from '../../workflows/plan/contract.js';
 import type { TemporalIdentity } from './temporal-identity.js';
 
-/** What an object says about its run. */
-export interface RunView {
+/** How far an object is, told at every change of it. */
+export interface RunState {
   /** Whether it is over: nothing is started, followed or cancelled any more. */
   ended: boolean;
+  deleting: boolean;
+  /** Whether the object carries a predecessor's finalizer, which nobody else removes any more. */
+  inherited: boolean;
+}
+
+/** Something that is said to a run that goes on: until it has been accepted once, and maybe again after a restart. */
+export interface Delivery {
+  /** Tells it from others of the same object. */
+  id: string;
+  /** What the log says of it: names, no contents. */
+  about: Record<string, string>;
+  send: (workflowId: string) => Promise<SignalResult>;
+}
+
+/** What an object says about its run. */
+export interface RunView extends RunState {
   /** The run that was started for it, if one is recorded. */
   run?: { workflowId: string; runId?: string } & TemporalIdentity;
   /**
@@ -23,15 +38,12 @@ export interface RunView {
   spoken: boolean;
   /** A cancel that is asked for. */
   cancel?: CancelRequest;
-  /** People's answers to the run's approvals, earlier ones included. */
-  answers: ApprovalAnswer[];
+  /** What the run has to be told, earlier messages included. */
+  deliveries: Delivery[];
   /** Whether a cancel has reached the run already, in whatever way. */
   cancelKnown: boolean;
-  deleting: boolean;
   /** Whether the object carries the bridge's finalizer. */
   held: boolean;
-  /** Whether the object carries a predecessor's finalizer, which nobody else removes any more. */
-  inherited: boolean;
   /** What still needs the object although it is over: its deletion waits for that. */
   needed?: { reason: string; message: string };
   /** Whether a person released it although its run cannot be reached. */
@@ -57,8 +69,15 @@ export type Admission =
 /** Why an object is let go. */
 export type ReleaseCause = 'ended' | 'neverStarted' | 'lost' | 'late' | 'forced';
 
-/** One row of the table. */
+/** What the bridge asks of such a kind. */
 export interface RunKind<T extends Cacheable> {
+  /** What a person calls one object and several: `execution`, `executions`. */
+  readonly words: { one: string; several: string };
+  /** Type of its runs in Temporal. */
+  readonly workflowType: string;
+  /** What the workflow ids of all its runs in this cluster begin with. */
+  readonly idPrefix: string;
+  state(object: T): RunState;
   view(object: T): RunView;
   workflowId(object: T): string;
   /** Does everything that comes before the start. May be repeated after a crash at any point. */
@@ -96,6 +115,4 @@ export interface RunKind<T extends Cacheable> {
   disown(object: T): Promise<void>;
   /** Removes the bridge's finalizer, and any that a predecessor left. */
   release(object: T): Promise<void>;
-  /** The object is gone for good. */
-  gone(object: T): void;
 }

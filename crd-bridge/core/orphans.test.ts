@@ -33,7 +33,8 @@ function setup(times: Partial<Pick<OrphanSweepOptions, 'intervalMs' | 'confirmMs
   };
   const silent = (): void => undefined;
   const orphans = createOrphanSweep({
-    runs: runs as Runs,
+    runs: runs,
+    workflowType: 'work',
     idPrefix: 'dr/c/',
     isKnown: ({ name }) => world.cached.has(name),
     exists: ({ name }) => {

@@ -4,7 +4,9 @@ import type { Log } from './log.js';
 
 /** What the sweep is made of. */
 export interface OrphanSweepOptions {
-  runs: Runs;
+  runs: Pick<Runs, 'listOpen' | 'signalCancel'>;
+  /** Type of the runs in Temporal. */
+  workflowType: string;
   /** Prefix of the ids of all runs of this cluster; no other run is ever touched. */
   idPrefix: string;
   /** Whether the cache holds the object; if so, the API server is not asked. */
@@ -75,7 +77,7 @@ export function createOrphanSweep(options: OrphanSweepOptions): OrphanSweep {
 
   async function sweep(): Promise<void> {
     const seen = new Set<string>();
-    for await (const { workflowId, memo } of runs.listOpen(options.idPrefix)) {
+    for await (const { workflowId, memo } of runs.listOpen(options)) {
       seen.add(workflowId);
       if (memo !== undefined) await look(workflowId, memo);
     }

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { RunDescription, Runs } from '../../client/runs/runs.js';
 import type { Cacheable } from '../../kube/informer.js';
-import type { Admission, RunKind, RunView } from './kind.js';
+import type { Admission, Delivery, RunKind, RunView } from './kind.js';
 import { createRunController } from './run-controller.js';
 import { createStartRoom } from './start-room.js';
 
@@ -10,7 +10,7 @@ const OPEN: RunView = {
   goesOn: false,
   spoken: false,
   cancelKnown: false,
-  answers: [],
+  deliveries: [],
   deleting: false,
   held: true,
   inherited: false,
@@ -41,6 +41,10 @@ function setup(view: Partial<RunView> = {}) {
       return Promise.resolve();
     };
   const kind: RunKind<Cacheable> = {
+    words: { one: 'object', several: 'objects' },
+    workflowType: 'work',
+    idPrefix: 'id',
+    state: () => world.view,
     view: () => world.view,
     workflowId: () => 'id',
     admit: () => {
@@ -67,7 +71,6 @@ function setup(view: Partial<RunView> = {}) {
     beforeRelease: note('beforeRelease'),
     disown: note('disown'),
     release: note('release'),
-    gone: () => undefined,
   };
   const start = () => {
     world.calls.push('start');
@@ -75,15 +78,11 @@ function setup(view: Partial<RunView> = {}) {
     world.run ??= running;
     return Promise.resolve({ kind: 'running' as const, runId: 'r' });
   };
-  const runs: Pick<Runs, 'answer' | 'describe' | 'signalCancel' | 'where'> = {
+  const runs: Pick<Runs, 'describe' | 'signalCancel' | 'where'> = {
     where: () => Promise.resolve(world.where),
     describe: () => {
       world.calls.push('describe');
       return world.unreachable ? Promise.reject(new Error('unreachable')) : Promise.resolve(world.run);
-    },
-    answer: (_, { id }) => {
-      world.calls.push(`answer ${id}`);
-      return Promise.resolve('accepted');
     },
     signalCancel: (_, request) => {
       world.calls.push(`signal ${request.via}`);
@@ -95,7 +94,7 @@ function setup(view: Partial<RunView> = {}) {
   const room = createStartRoom({ places: 1, holdMs: 60_000, wake: (key) => woken.push(key) });
   const controller = createRunController({
     kind,
-    runs: runs as Runs,
+    runs: runs,
     temporal: { clusterId: 'this', namespaceId: 'here' },
     times: { silenceMs: 60_000, firstLookMs: 30_000, deleteWaitMs: 120_000 },
     log: { debug: silent, info: silent, warn: silent, error: silent },
@@ -147,7 +146,7 @@ describe('what keeps an object from being brought forward [F2]', () => {
     world.now += 4_000;
     const { after, calls } = await reconcile();
     expect(after).toBeUndefined();
-    expect(calls).toEqual([expect.stringMatching(/^held WaitingForTurn 1 executions wait/)]);
+    expect(calls).toEqual([expect.stringMatching(/^held WaitingForTurn 1 objects wait/)]);
     // Its own write brings the object up again, when the number that waits has changed.
     room.enter('third', 'ns/third');
     expect(await reconcile()).toEqual({ after: undefined, calls: [] });
@@ -377,23 +376,25 @@ describe('an object with a run', () => {
     expect((await reconcile()).calls).toEqual(['signal undefined', 'describe', 'closed']);
   });
 
-  it('is told of each answer to an approval once', async () => {
+  it('is told of each message once', async () => {
     const { world, controller } = setup({ run: { workflowId: 'id' } });
     world.run = running;
-    const answer = (id: string) => ({
+    const delivery = (id: string): Delivery => ({
       id,
-      at: '0/0/0',
-      decision: 'Approve' as const,
-      user: 'bob',
-      groups: [],
-      time: 't',
-      verified: true,
+      about: {},
+      send: (workflowId) => {
+        world.calls.push(`deliver ${id} to ${workflowId}`);
+        return Promise.resolve('accepted');
+      },
     });
-    world.view.answers = [answer('one')];
+    world.view.deliveries = [delivery('one')];
     await controller.reconcile(object);
-    world.view.answers = [answer('one'), answer('two')];
+    world.view.deliveries = [delivery('one'), delivery('two')];
     await controller.reconcile(object);
-    expect(world.calls.filter((call) => call.startsWith('answer'))).toEqual(['answer one', 'answer two']);
+    expect(world.calls.filter((call) => call.startsWith('deliver'))).toEqual([
+      'deliver one to id',
+      'deliver two to id',
+    ]);
   });
 
   it('costs nothing once it has ended', async () => {

@@ -20,7 +20,7 @@ export interface RunControllerTimes {
 /** What a run controller is made of. */
 export interface RunControllerOptions<T extends Cacheable> {
   kind: RunKind<T>;
-  runs: Runs;
+  runs: Pick<Runs, 'describe' | 'signalCancel' | 'where'>;
   /** The connected Temporal; read anew at each use. */
   temporal: TemporalIdentity;
   times: RunControllerTimes;
@@ -56,8 +56,8 @@ interface Memory {
   lookAt: number;
   /** Kinds of cancel that were sent already. */
   cancelled: Set<string>;
-  /** Answers to approvals that were sent already. The run hears each once, so sending one again is harmless. */
-  answered: Set<string>;
+  /** Deliveries that were accepted already. The run heeds each once, so sending one again is harmless. */
+  delivered: Set<string>;
   /** Set when the run has closed but parts of it still act: their updates must not put off the next look. */
   isSettling?: true;
   /** When the run has accepted the cancel of a deletion. */
@@ -114,7 +114,7 @@ export function createRunController<T extends Cacheable>(options: RunControllerO
     let memory = memories.get(uid);
     if (memory === undefined) {
       // A run older than this process is described right away: it may have ended in the meantime.
-      memory = { lookAt: 0, cancelled: new Set(), answered: new Set() };
+      memory = { lookAt: 0, cancelled: new Set(), delivered: new Set() };
       memories.set(uid, memory);
     }
     return memory;
@@ -163,7 +163,7 @@ export function createRunController<T extends Cacheable>(options: RunControllerO
     await kind.held(
       object,
       'WaitingForTurn',
-      `${room.waiting} executions wait for their turn: workers have not taken up yet what was started before; it starts by itself, and can be cancelled at once`,
+      `${room.waiting} ${kind.words.several} wait for their turn: workers have not taken up yet what was started before; it starts by itself, and can be cancelled at once`,
     );
     memory.waitingSaid = true;
     return undefined;
@@ -228,11 +228,11 @@ export function createRunController<T extends Cacheable>(options: RunControllerO
       log.info({ object: nameOf(object), workflowId: run.workflowId, sent }, 'cancel sent');
       if (sent === 'notRunning') memory.lookAt = 0;
     }
-    for (const answer of view.answers) {
-      if (memory.answered.has(answer.id)) continue;
-      const sent = await runs.answer(run.workflowId, answer);
-      memory.answered.add(answer.id);
-      log.info({ object: nameOf(object), at: answer.at, user: answer.user, sent }, 'answer sent');
+    for (const { id, about, send } of view.deliveries) {
+      if (memory.delivered.has(id)) continue;
+      const sent = await send(run.workflowId);
+      memory.delivered.add(id);
+      log.info({ object: nameOf(object), ...about, sent }, 'message delivered to the run');
     }
     const wait = memory.lookAt - now();
     if (wait > 0) return wait;
@@ -284,7 +284,7 @@ export function createRunController<T extends Cacheable>(options: RunControllerO
       if (found?.state === 'Running' && memory.deleteAcceptedAt === undefined) {
         const sent = await runs.signalCancel(workflowId, {
           via: 'Delete',
-          reason: 'the execution was deleted',
+          reason: `the ${kind.words.one} was deleted`,
         });
         if (sent === 'accepted') memory.deleteAcceptedAt = now();
         log.info({ object: nameOf(object), workflowId, sent }, 'cancel sent for a deletion');

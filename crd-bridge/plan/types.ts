@@ -1,5 +1,5 @@
 import type { Sealer } from '../../api/core/seal.js';
-import type { DRPolicySpec } from '../../api/plan/schema/policy.js';
+import type { DRPolicy } from '../../api/plan/schema/policy.js';
 import type { DRPlan, DRPlanExecution, DRWorkflow } from '../../api/plan/types.js';
 import type { Runs } from '../../client/runs/runs.js';
 import type { KubeClient } from '../../kube/client.js';
@@ -91,7 +91,7 @@ export interface DrDeps {
   /** How often runs may report their progress at present. */
   pace: () => MirrorPace;
   /** All policies there are. */
-  policies(): readonly DRPolicySpec[];
+  policies(): readonly DRPolicy[];
   /** Whether admission looks at what is in a namespace, so that its stamps can be believed there. */
   isAdmitted: (namespace: string) => boolean;
   /**

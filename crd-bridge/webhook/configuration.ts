@@ -1,5 +1,6 @@
 /** The configuration of the webhooks in the API server (architecture, §6). */
-import { ANNOTATIONS, GROUP, LABELS, PLURALS, VERSION } from '../../api/core/group.js';
+import { LABELS } from '../../api/core/group.js';
+import type { KindDescriptor } from '../../api/core/kind-descriptor.js';
 import type { KubeObject } from '../../kube/object.js';
 
 /** How the API server reaches the bridge. */
@@ -13,6 +14,11 @@ export interface ConfigurationOptions {
   account: string;
   /** Authorities, PEM. Absent: whoever keeps the configurations fills them in. */
   caBundle?: string;
+}
+
+interface MatchCondition {
+  name: string;
+  expression: string;
 }
 
 /** A webhook, as far as others need to know it. */
@@ -32,46 +38,65 @@ export const CONFIGURATION = 'drover';
 /** Paths of the server. */
 export const PATHS = { validate: '/validate', stamp: '/stamp' } as const;
 
-/** Kinds that are reviewed. */
-export const KINDS_REVIEWED: ReadonlySet<string> = new Set(Object.keys(PLURALS));
-
 const TYPE = 'admissionregistration.k8s.io/v1';
-const EXECUTIONS = [PLURALS.DRPlanExecution];
 
 /**
- * Both configurations. Creates and changes fail closed, so that nothing runs unchecked while no bridge answers;
- * deletions and cancels fail open, so that a dead bridge blocks nobody. Status, metadata, objects that are being
- * deleted and the bridge's own writes are not reviewed.
+ * Both configurations, for the kinds that are reviewed. Creates and changes fail closed, so that nothing runs unchecked
+ * while no bridge answers; deletions and cancels fail open, so that a dead bridge blocks nobody. Status, metadata,
+ * objects that are being deleted and the bridge's own writes are not reviewed.
  */
-export function webhookConfigurations(options: ConfigurationOptions): WebhookConfiguration[] {
-  const notTheBridge = {
-    name: 'not-the-bridge',
-    expression: `request.userInfo.username != ${JSON.stringify(options.account)}`,
-  };
-  const notBeingDeleted = {
-    name: 'not-being-deleted',
-    expression: '!has(object.metadata.deletionTimestamp)',
-  };
-  const { approve, reject, approvals, authorizedAs, requestedBy, requester } = ANNOTATIONS;
-  const { cancelRequestedBy, nestedIn, key, admission, stamp } = ANNOTATIONS;
-  // An answer to an approval counts only once it is stamped, so it fails closed too.
-  const stamps = [
-    ...[requestedBy, requester, authorizedAs, cancelRequestedBy, nestedIn, key, admission, stamp],
-    ...[approvals, approve, reject],
-  ]
-    .map(differs)
-    .join(' || ');
-  const validating = [
+export function webhookConfigurations(
+  options: ConfigurationOptions,
+  kinds: readonly KindDescriptor[],
+): WebhookConfiguration[] {
+  const metadata = { name: CONFIGURATION, labels: { 'app.kubernetes.io/name': 'drover' } };
+  const reviewed = kinds.filter((kind) => kind.reviewed);
+  const groups = groupBy(reviewed, ({ group }) => group);
+  return [
+    {
+      apiVersion: TYPE,
+      kind: 'ValidatingWebhookConfiguration',
+      metadata,
+      webhooks: groups.flatMap(([group, own]) => validating(options, group, own)),
+    },
+    {
+      apiVersion: TYPE,
+      kind: 'MutatingWebhookConfiguration',
+      metadata,
+      // Called again, it would take its own stamps for those of an earlier object. What another webhook changes after it
+      // is refused by the review.
+      webhooks: groups
+        .flatMap(([group, own]) => mutating(options, group, own))
+        .map((entry) => ({ ...entry, reinvocationPolicy: 'Never' })),
+    },
+  ];
+}
+
+const notTheBridge = ({ account }: ConfigurationOptions): MatchCondition => ({
+  name: 'not-the-bridge',
+  expression: `request.userInfo.username != ${JSON.stringify(account)}`,
+});
+const NOT_BEING_DELETED: MatchCondition = {
+  name: 'not-being-deleted',
+  expression: '!has(object.metadata.deletionTimestamp)',
+};
+
+function validating(
+  options: ConfigurationOptions,
+  group: string,
+  kinds: readonly KindDescriptor[],
+): Webhook[] {
+  return [
     webhook(options, {
-      name: `validate.${GROUP}`,
+      name: `validate.${group}`,
       path: PATHS.validate,
       operations: ['CREATE', 'UPDATE'],
-      resources: Object.values(PLURALS),
+      kinds,
       failurePolicy: 'Fail',
       timeoutSeconds: 5,
       matchConditions: [
-        notTheBridge,
-        notBeingDeleted,
+        notTheBridge(options),
+        NOT_BEING_DELETED,
         {
           name: 'spec-is-new',
           expression:
@@ -80,56 +105,50 @@ export function webhookConfigurations(options: ConfigurationOptions): WebhookCon
       ],
     }),
     webhook(options, {
-      name: `protect.${GROUP}`,
+      name: `protect.${group}`,
       path: PATHS.validate,
       operations: ['DELETE'],
-      resources: Object.values(PLURALS),
+      kinds,
       failurePolicy: 'Ignore',
       timeoutSeconds: 3,
-      matchConditions: [notTheBridge],
+      matchConditions: [notTheBridge(options)],
     }),
   ];
-  const mutating = [
-    webhook(options, {
-      name: `stamp.${GROUP}`,
-      path: PATHS.stamp,
-      operations: ['CREATE', 'UPDATE'],
-      resources: EXECUTIONS,
-      failurePolicy: 'Fail',
-      timeoutSeconds: 3,
-      matchConditions: [
-        notTheBridge,
-        notBeingDeleted,
-        // On an update only answers to approvals, and forgers, touch these.
-        { name: 'new-answered-or-forged', expression: `request.operation != "UPDATE" || ${stamps}` },
-      ],
-    }),
-    webhook(options, {
-      name: `stamp-cancel.${GROUP}`,
-      path: PATHS.stamp,
-      operations: ['UPDATE'],
-      resources: EXECUTIONS,
-      failurePolicy: 'Ignore',
-      timeoutSeconds: 3,
-      matchConditions: [
-        notTheBridge,
-        notBeingDeleted,
-        { name: 'cancel-changes', expression: `(${differs(ANNOTATIONS.cancel)}) && !(${stamps})` },
-      ],
-    }),
-  ];
-  const metadata = { name: CONFIGURATION, labels: { 'app.kubernetes.io/name': 'drover' } };
-  return [
-    { apiVersion: TYPE, kind: 'ValidatingWebhookConfiguration', metadata, webhooks: validating },
-    {
-      apiVersion: TYPE,
-      kind: 'MutatingWebhookConfiguration',
-      metadata,
-      // Called again, it would take its own stamps for those of an earlier execution. What another webhook changes
-      // after it is refused by the review.
-      webhooks: mutating.map((entry) => ({ ...entry, reinvocationPolicy: 'Never' })),
-    },
-  ];
+}
+
+/** A kind with stamps has two webhooks: what somebody could forge fails closed, a cancel fails open. */
+function mutating(options: ConfigurationOptions, group: string, kinds: readonly KindDescriptor[]): Webhook[] {
+  return kinds.flatMap((kind) => {
+    if (kind.stamps === undefined) return [];
+    const { guarded, cancel } = kind.stamps;
+    const forged = guarded.map(differs).join(' || ');
+    const common = { path: PATHS.stamp, kinds: [kind], timeoutSeconds: 3 };
+    return [
+      webhook(options, {
+        ...common,
+        name: `stamp.${group}`,
+        operations: ['CREATE', 'UPDATE'],
+        failurePolicy: 'Fail',
+        matchConditions: [
+          notTheBridge(options),
+          NOT_BEING_DELETED,
+          // On an update only answers to approvals, and forgers, touch these.
+          { name: 'new-answered-or-forged', expression: `request.operation != "UPDATE" || ${forged}` },
+        ],
+      }),
+      webhook(options, {
+        ...common,
+        name: `stamp-cancel.${group}`,
+        operations: ['UPDATE'],
+        failurePolicy: 'Ignore',
+        matchConditions: [
+          notTheBridge(options),
+          NOT_BEING_DELETED,
+          { name: 'cancel-changes', expression: `(${differs(cancel)}) && !(${forged})` },
+        ],
+      }),
+    ];
+  });
 }
 
 /** CEL: whether an annotation has changed; an empty one differs from none. */
@@ -145,14 +164,14 @@ function webhook(
     name: string;
     path: string;
     operations: string[];
-    resources: string[];
+    kinds: readonly KindDescriptor[];
     failurePolicy: 'Fail' | 'Ignore';
     timeoutSeconds: number;
-    matchConditions: { name: string; expression: string }[];
+    matchConditions: MatchCondition[];
   },
 ): Webhook {
   const { reach, caBundle } = options;
-  const { path, operations, resources, matchConditions, ...rest } = row;
+  const { path, operations, kinds, matchConditions, ...rest } = row;
   return {
     ...rest,
     clientConfig: {
@@ -162,7 +181,7 @@ function webhook(
       ...(caBundle !== undefined && { caBundle: Buffer.from(caBundle).toString('base64') }),
     },
     ...{
-      rules: [{ apiGroups: [GROUP], apiVersions: [VERSION], operations, resources, scope: 'Namespaced' }],
+      rules: rulesFor(kinds, operations),
       ...(matchConditions.length > 0 && { matchConditions }),
       namespaceSelector: {
         matchExpressions: [{ key: LABELS.admission, operator: 'NotIn', values: ['disabled'] }],
@@ -172,4 +191,26 @@ function webhook(
       admissionReviewVersions: ['v1'],
     },
   };
+}
+
+/** Kinds with and without a namespace stand in rules of their own, as the scope of a rule covers all its resources. */
+function rulesFor(kinds: readonly KindDescriptor[], operations: string[]): object[] {
+  return groupBy(kinds, ({ scope, version }) => `${scope} ${version}`).flatMap(([, own]) =>
+    own.slice(0, 1).map(({ group, version, scope }) => ({
+      apiGroups: [group],
+      apiVersions: [version],
+      operations,
+      resources: own.map(({ plural }) => plural),
+      scope,
+    })),
+  );
+}
+
+/** In the order in which each key comes first. */
+function groupBy(
+  kinds: readonly KindDescriptor[],
+  keyOf: (kind: KindDescriptor) => string,
+): [string, KindDescriptor[]][] {
+  const keys = [...new Set(kinds.map(keyOf))];
+  return keys.map((key) => [key, kinds.filter((kind) => keyOf(kind) === key)]);
 }

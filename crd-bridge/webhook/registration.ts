@@ -1,3 +1,4 @@
+import type { KindDescriptor } from '../../api/core/kind-descriptor.js';
 import type { KubeClient } from '../../kube/client.js';
 import { webhookConfigurations } from './configuration.js';
 import type { ConfigurationOptions, WebhookConfiguration } from './configuration.js';
@@ -15,6 +16,8 @@ export interface Registration {
 /** What a registration depends on. */
 export interface RegistrationOptions {
   reach: ConfigurationOptions['reach'];
+  /** The kinds that there are. */
+  kinds: readonly KindDescriptor[];
   /** Finds out the bridge's own user name. */
   account: () => Promise<string>;
 }
@@ -26,11 +29,10 @@ export function ownRegistration(kube: KubeClient, options: RegistrationOptions):
   return {
     async publish(caBundle) {
       const account = await options.account();
-      const wanted = webhookConfigurations({
-        ...options,
-        account,
-        ...(caBundle !== undefined && { caBundle }),
-      });
+      const wanted = webhookConfigurations(
+        { ...options, account, ...(caBundle !== undefined && { caBundle }) },
+        options.kinds,
+      );
       await Promise.all(
         wanted.map((configuration) =>
           kube.patch(keyOf(configuration), configuration, {
@@ -48,7 +50,10 @@ export function ownRegistration(kube: KubeClient, options: RegistrationOptions):
 export function foreignRegistration(kube: KubeClient, options: RegistrationOptions): Registration {
   return {
     async publish(caBundle) {
-      for (const wanted of webhookConfigurations({ ...options, account: await options.account() })) {
+      for (const wanted of webhookConfigurations(
+        { ...options, account: await options.account() },
+        options.kinds,
+      )) {
         const key = keyOf(wanted);
         const present = await kube.get<WebhookConfiguration>(key);
         if (present === undefined) {

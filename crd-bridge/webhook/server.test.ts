@@ -8,8 +8,8 @@ import { createTestSealer } from '../plan/testing/sealer.js';
 import { createAuthority } from '../plan/review/authority.js';
 import { renew } from './certificates.js';
 import type { Material } from './certificates.js';
-import { verdictOn } from './review.js';
-import type { Rules } from './review.js';
+import { verdictOn } from '../core/review.js';
+import type { Rules } from '../core/review.js';
 import { serveReviews } from './server.js';
 import type { WebhookServer } from './server.js';
 import { stamp } from '../plan/review/stamp.js';
@@ -58,7 +58,15 @@ let server: WebhookServer;
 beforeAll(async () => {
   const lifetimes = { servingMs: 3_600_000, authorityMs: 3_600_000 };
   ({ material } = await renew(undefined, { hosts: ['127.0.0.1'], now: new Date(), lifetimes }));
-  server = await serveReviews({ host: '127.0.0.1', port: 0, certificate: material, rules, log, reviews });
+  server = await serveReviews({
+    host: '127.0.0.1',
+    port: 0,
+    certificate: material,
+    rules,
+    kinds: new Set(['DRPlan']),
+    log,
+    reviews,
+  });
 });
 afterAll(() => server.close());
 

@@ -2,10 +2,9 @@ import { createServer } from 'node:https';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { Histogram } from 'prom-client';
-import { KINDS_REVIEWED } from './configuration.js';
 import type { Log } from '../core/log.js';
-import { answer, readReview } from './review.js';
-import type { Rules } from './review.js';
+import { answer, readReview } from '../core/review.js';
+import type { Rules } from '../core/review.js';
 import { createSlots } from './slots.js';
 
 /** What a server is made of. */
@@ -14,6 +13,8 @@ export interface ServerOptions {
   port: number;
   certificate: { cert: string; key: string };
   rules: Rules;
+  /** Kinds that metrics name. */
+  kinds: ReadonlySet<string>;
   log: Log;
   reviews: Histogram<'kind' | 'operation' | 'result'>;
   /** Reviews that are read and answered at once (default 32): what bounds the memory they may take. */
@@ -88,7 +89,7 @@ export async function serveReviews(options: ServerOptions): Promise<WebhookServe
     } finally {
       const labels = {
         // Anybody who reaches the port may send anything: labels must not grow without end.
-        kind: KINDS_REVIEWED.has(asked.kind) ? asked.kind : 'other',
+        kind: options.kinds.has(asked.kind) ? asked.kind : 'other',
         operation: ['CREATE', 'UPDATE', 'DELETE'].includes(asked.operation) ? asked.operation : 'other',
         result,
       };

@@ -1,3 +1,4 @@
+import type { KindDescriptor } from '../../api/core/kind-descriptor.js';
 import type { Log } from '../core/log.js';
 import type { KubeClient } from '../../kube/client.js';
 import { ownNamespace } from '../../kube/own-namespace.js';
@@ -7,7 +8,7 @@ import { certificateFiles, ownCertificates } from './certificate-source.js';
 import type { CertificateSource } from './certificate-source.js';
 import type { Reach } from './configuration.js';
 import { foreignRegistration, ownRegistration } from './registration.js';
-import type { Rules } from './review.js';
+import type { Rules } from '../core/review.js';
 import { startWebhook } from './webhook.js';
 import type { AdmissionWebhook } from './webhook.js';
 
@@ -18,12 +19,19 @@ const LONGEST_SETTLE_MS = 5000;
 /**
  * Starts the webhook that the configuration asks for.
  *
+ * @param parts.kinds the kinds that there are
  * @param parts.rules called only where there is a webhook
  * @returns undefined when the configuration asks for none
  */
 export async function setUpWebhook(
   config: BridgeConfig,
-  parts: { kube: KubeClient; log: Log; rules: () => Rules; metrics: BridgeMetrics },
+  parts: {
+    kube: KubeClient;
+    log: Log;
+    kinds: readonly KindDescriptor[];
+    rules: () => Rules;
+    metrics: BridgeMetrics;
+  },
 ): Promise<AdmissionWebhook | undefined> {
   const port = config['webhook-port'];
   if (port === undefined) return undefined;
@@ -31,12 +39,13 @@ export async function setUpWebhook(
   const namespace = await ownNamespace(config.namespace);
   const reach = reachOf(config, namespace);
   const servingMs = config['webhook-certificate-life'];
-  const options = { reach, account: memoize(() => whoAmI(kube)) };
+  const options = { reach, kinds: parts.kinds, account: memoize(() => whoAmI(kube)) };
   return startWebhook({
     server: {
       host: config['webhook-host'],
       port,
       rules: parts.rules(),
+      kinds: new Set(parts.kinds.map(({ kind }) => kind)),
       log,
       reviews: metrics.reviews,
     },

@@ -2,6 +2,7 @@
 import { readFile } from 'node:fs/promises';
 import { afterAll, beforeAll, expect, inject, it } from 'vitest';
 import { parseAllDocuments } from 'yaml';
+import { KINDS } from '../../api/kinds.js';
 import { TLS_SECRET } from '../../crd-bridge/webhook/certificate-source.js';
 import { renew } from '../../crd-bridge/webhook/certificates.js';
 import { foreignRegistration } from '../../crd-bridge/webhook/registration.js';
@@ -103,6 +104,7 @@ it('authorities are filled into configurations that somebody else keeps, and not
   });
   const registration = foreignRegistration(stack.kube, {
     reach: { kind: 'url', url: inject('endpoints').kubernetes },
+    kinds: KINDS,
     account: () => Promise.resolve('nobody'),
   });
   await registration.publish(bundle + material.caBundle);

@@ -7,8 +7,9 @@ import { inject } from 'vitest';
 import { clusterId } from '../../api/plan/naming.js';
 import { createRuns } from '../../client/runs/runs.js';
 import type { Runs } from '../../client/runs/runs.js';
+import { createWorkflows } from '../../client/runs/workflows.js';
 import { startBridge } from '../../crd-bridge/bridge.js';
-import type { Bridge } from '../../crd-bridge/bridge.js';
+import type { Bridge, BridgeOptions } from '../../crd-bridge/bridge.js';
 import { readConfig } from '../../crd-bridge/config.js';
 import { createMetrics } from '../../crd-bridge/core/metrics.js';
 import { createKubeClient } from '../../kube/client.js';
@@ -35,6 +36,7 @@ let installed = false;
  * @param options.flags more flags than the fast ones
  * @param options.temporal address of another Temporal than the stack's
  * @param options.kubeconfig of another cluster than the stack's
+ * @param options.rows another table than that of all systems, with its kinds
  * @param options.controllerIdentity false: plans have to name the account that acts. Default true
  */
 export async function startReplica({
@@ -42,12 +44,16 @@ export async function startReplica({
   temporal = inject('temporal'),
   kubeconfig = inject('kubeconfig'),
   controllerIdentity = true,
+  cluster: given,
+  ...table
 }: {
   flags?: readonly string[];
   temporal?: string;
   kubeconfig?: string;
   controllerIdentity?: boolean;
-} = {}): Promise<Replica> {
+  /** A cluster id that a test has made up: then nothing of the stack's is touched. */
+  cluster?: string;
+} & Pick<BridgeOptions, 'rows' | 'kinds'> = {}): Promise<Replica> {
   if (!installed) Runtime.install({ shutdownSignals: [] });
   installed = true;
   const kube = createKubeClient(loadKubeConfig({ file: kubeconfig }));
@@ -57,14 +63,17 @@ export async function startReplica({
     connection.workflowService.describeNamespace({ namespace }),
     connection.workflowService.getClusterInfo({}),
   ]);
-  const runs = createRuns(new Client({ connection, namespace }));
-  const cluster = clusterId(await readClusterUid(kube));
+  const client = new Client({ connection, namespace });
+  const runs = createRuns(client);
+  const cluster = given ?? clusterId(await readClusterUid(kube));
   const read = readConfig([...FAST, ...(controllerIdentity ? ['--controller-identity'] : []), ...flags], {});
   if (read.kind !== 'config') throw new Error(JSON.stringify(read));
   const metrics = createMetrics();
   const bridge = await startBridge({
     kube,
     runs,
+    workflows: createWorkflows(client),
+    ...table,
     sealer: await stackSealer(),
     connection,
     temporal: {

@@ -14,8 +14,7 @@ import {
   NAMESPACE,
   speaksItself,
 } from '../../crd-bridge/plan/testing/replicas.js';
-import { PATHS } from '../../crd-bridge/webhook/configuration.js';
-import { answer, readReview } from '../../crd-bridge/webhook/review.js';
+import { answer, readReview } from '../../crd-bridge/core/review.js';
 import { createRules } from '../../crd-bridge/plan/review/rules.js';
 import type { RunInput } from '../../workflows/plan/contract.js';
 import type { Act, Ending } from './acts.js';
@@ -72,7 +71,7 @@ export async function tell(story: Story): Promise<Told[]> {
     ) as unknown;
     const request = readReview(asked);
     if (typeof request === 'string') throw new Error(`the review cannot be read: ${request}`);
-    const verdict = await rules(PATHS.validate, request);
+    const verdict = await rules.validate(request);
     if (verdict === undefined) throw new Error('no verdict');
     JSON.stringify(answer(request, verdict));
     if (verdict.allowed) return '';

@@ -83,8 +83,9 @@ export function createPlanKind(deps: DrDeps, workflows: WorkflowKind): PlanKind 
     const account = checkAccount(plan, settings);
     if (account.length > 0) return [...problems, ...account];
     const lookup = (namespace: string, name: string) => caches.workflows.get(namespace, name);
+    const policies = deps.policies().map(({ spec }) => spec);
     const acts = plan.spec.serviceAccountName ?? settings.defaultServiceAccount;
-    return [...problems, ...checkPolicy(plan, lookup, deps.policies(), acts)];
+    return [...problems, ...checkPolicy(plan, lookup, policies, acts)];
   }
 
   /**

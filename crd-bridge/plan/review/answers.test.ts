@@ -3,7 +3,7 @@ import { ANNOTATIONS } from '../../../api/core/group.js';
 import type { ApprovalState } from '../../../api/plan/actions/approval.js';
 import { readAnswers } from '../status/answers.js';
 import { stampAnswer } from './answers.js';
-import type { ReviewRequest } from '../../webhook/review.js';
+import type { ReviewRequest } from '../../core/review.js';
 
 const { approve, reject, approvals, requestedBy } = ANNOTATIONS;
 

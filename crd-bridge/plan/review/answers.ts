@@ -4,8 +4,8 @@ import type { ApprovalAnswer } from '../../../api/plan/actions/approval.js';
 import { ANNOTATIONS } from '../../../api/core/group.js';
 import type { StageStatus } from '../../../api/plan/types.js';
 import { readAnswers } from '../status/answers.js';
-import { refusedBy } from '../../webhook/review.js';
-import type { ReviewedObject, ReviewRequest, Verdict } from '../../webhook/review.js';
+import { refusedBy } from '../../core/review.js';
+import type { ReviewedObject, ReviewRequest, Verdict } from '../../core/review.js';
 
 /** Most answers that one execution keeps; a run asks for far fewer. */
 const MAX_ANSWERS = 200;

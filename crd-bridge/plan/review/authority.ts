@@ -4,8 +4,8 @@ import type { PlanVerb } from '../../../api/plan/authority.js';
 import { PLURALS } from '../../../api/core/group.js';
 import type { KubeClient } from '../../../kube/client.js';
 import type { Refusal } from '../start/gates.js';
-import { refusedBy } from '../../webhook/review.js';
-import type { ReviewRequest, Verdict } from '../../webhook/review.js';
+import { refusedBy } from '../../core/review.js';
+import type { ReviewRequest, Verdict } from '../../core/review.js';
 
 /** What happens to a request that somebody may not make: refused, let in with a warning, not checked. */
 export type AuthorizationMode = 'Enforce' | 'Warn' | 'Off';

@@ -20,8 +20,8 @@ import { subjectOf, withAuthority } from './authority.js';
 import type { Authority } from './authority.js';
 import type { Lookups } from './lookups.js';
 import { overrideWarnings } from './override-warnings.js';
-import { refusedBy, verdictOn, warningsOf } from '../../webhook/review.js';
-import type { ReviewedObject, ReviewRequest, Verdict } from '../../webhook/review.js';
+import { refusedBy, verdictOn, warningsOf } from '../../core/review.js';
+import type { ReviewedObject, ReviewRequest, Verdict } from '../../core/review.js';
 
 /** What the reviews need. */
 export interface DefinitionDeps {

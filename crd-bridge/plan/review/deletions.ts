@@ -8,8 +8,8 @@ import type { DrDeps } from '../types.js';
 import { references } from '../kinds/plan-references.js';
 import type { PlanKind } from '../kinds/dr-plan.js';
 import type { Lookups } from './lookups.js';
-import { allowed, refusedBy } from '../../webhook/review.js';
-import type { ReviewedObject, Verdict } from '../../webhook/review.js';
+import { allowed, refusedBy } from '../../core/review.js';
+import type { ReviewedObject, Verdict } from '../../core/review.js';
 
 /** What the reviews need. */
 export interface DeletionDeps {

@@ -27,8 +27,8 @@ import type { Authority } from './authority.js';
 import type { Lookups } from './lookups.js';
 import { nestedWarnings } from './nested-authority.js';
 import { overrideWarnings } from './override-warnings.js';
-import { allowed, refusedBy, verdictOn, warningsOf } from '../../webhook/review.js';
-import type { ReviewedObject, ReviewRequest, Verdict } from '../../webhook/review.js';
+import { allowed, refusedBy, verdictOn, warningsOf } from '../../core/review.js';
+import type { ReviewedObject, ReviewRequest, Verdict } from '../../core/review.js';
 
 /** What the reviews need. */
 export interface ExecutionDeps {

@@ -3,18 +3,19 @@ import { createOpenApi } from '../../../kube/openapi.js';
 import type { PlanKind } from '../kinds/dr-plan.js';
 import type { WorkflowKind } from '../kinds/dr-workflow.js';
 import type { DrDeps } from '../types.js';
-import { PATHS } from '../../webhook/configuration.js';
 import { reviewPlan, reviewWorkflow } from './definitions.js';
 import { reviewExecutionDeletion, reviewPlanDeletion, reviewWorkflowDeletion } from './deletions.js';
 import { reviewExecution } from './executions.js';
 import { createLookups } from './lookups.js';
-import { allowed } from '../../webhook/review.js';
-import type { ReviewRequest, Rules, Verdict } from '../../webhook/review.js';
+import { allowed } from '../../core/review.js';
+import type { ReviewRequest, Verdict } from '../../core/review.js';
+import type { KindReview } from '../../core/row.js';
 import { stamp } from './stamp.js';
 import { createAuthority } from './authority.js';
+import { reviewPolicy } from './policies.js';
 
-/** The rules of all kinds, over the bridge's own caches and checks. */
-export function createRules(dr: DrDeps, kinds: { workflows: WorkflowKind; plans: PlanKind }): Rules {
+/** What admission asks about DR plans, over the bridge's own caches and checks. */
+export function createRules(dr: DrDeps, kinds: { workflows: WorkflowKind; plans: PlanKind }): KindReview {
   const lookups = createLookups(dr);
   const authority = createAuthority(dr.kube, dr.settings.authorization);
   const { kube, caches, settings, log } = dr;
@@ -23,6 +24,7 @@ export function createRules(dr: DrDeps, kinds: { workflows: WorkflowKind; plans:
 
   function validate(request: ReviewRequest): Promise<Verdict> | Verdict {
     const { kind, operation, object, oldObject } = request;
+    if (kind === 'DRPolicy') return reviewPolicy(dr, request);
     if (operation === 'DELETE') {
       if (oldObject === undefined) return allowed();
       if (kind === 'DRWorkflow') return reviewWorkflowDeletion({ dr, lookups }, oldObject);
@@ -43,8 +45,5 @@ export function createRules(dr: DrDeps, kinds: { workflows: WorkflowKind; plans:
     }
   }
 
-  return (path, request) => {
-    if (path === PATHS.validate) return validate(request);
-    return path === PATHS.stamp ? stamp({ dr, authority, lookups }, request) : undefined;
-  };
+  return { validate, stamp: (request) => stamp({ dr, authority, lookups }, request) };
 }

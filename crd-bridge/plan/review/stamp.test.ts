@@ -6,7 +6,7 @@ import { judgeAdmissionStamp } from '../start/admission-stamp.js';
 import { checkRestored } from '../start/gates.js';
 import { createTestSealer } from '../testing/sealer.js';
 import { createAuthority } from './authority.js';
-import type { ReviewedObject, ReviewRequest } from '../../webhook/review.js';
+import type { ReviewedObject, ReviewRequest } from '../../core/review.js';
 import { stamp } from './stamp.js';
 import type { StampDeps } from './stamp.js';
 

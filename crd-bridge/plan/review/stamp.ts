@@ -12,8 +12,8 @@ import { subjectOf } from './authority.js';
 import type { Authority } from './authority.js';
 import type { Lookups } from './lookups.js';
 import { writeRequester } from './requester.js';
-import { refusedBy } from '../../webhook/review.js';
-import type { JsonPatch, ReviewedObject, ReviewRequest, Verdict } from '../../webhook/review.js';
+import { refusedBy } from '../../core/review.js';
+import type { JsonPatch, ReviewedObject, ReviewRequest, Verdict } from '../../core/review.js';
 
 /** What the stamps need. */
 export interface StampDeps {

@@ -1,40 +1,37 @@
-import { ApplicationFailure } from '@temporalio/common';
 import { API_VERSION } from '../../../api/core/group.js';
 import { isTerminalExecution } from '../../../api/core/phase.js';
 import type { DRPlanExecution, DRPlanExecutionStatus } from '../../../api/plan/types.js';
 import { runWorkflowId } from '../../../api/plan/naming.js';
 import { rollbackWorkflowId, stageWorkflowId } from '../../../workflows/plan/contract.js';
 import type {
-  BridgeActivities,
   FinishUpdate,
+  MirrorPace,
   MirrorUpdate,
   RunIdentity,
 } from '../../../workflows/plan/contract.js';
+import { createBatches } from '../../core/batches.js';
 import type { WriteResult } from '../../core/status-writer.js';
 import { endOnPlan } from '../lock/plan-state.js';
 import type { ExecutionIdentity } from '../lock/plan-state.js';
 import { letGo } from './finalizer.js';
-import { applyFinish, applyMirror, newFailures } from './projection.js';
+import { applyFinish, applyMirror } from './projection.js';
 import { applyRevertToTarget } from './revert-end.js';
 import { smallestStatus } from './size-guard.js';
 import { newlyUnconfirmed, STOP_UNCONFIRMED, unconfirmedPlaces } from './stop-unconfirmed.js';
+import { tellFailures } from './tell-failures.js';
 import type { CachedExecution, DrDeps } from '../types.js';
-import type { BridgeVouching } from '../start/vouching.js';
 
 /** What mirroring is built from. */
-export interface MirrorDeps extends Pick<
+export type MirrorDeps = Pick<
   DrDeps,
   'caches' | 'writer' | 'mutex' | 'events' | 'log' | 'kube' | 'runs' | 'pace'
-> {
-  vouching: BridgeVouching;
-  /** Called for every update, for the run controller and the metrics. */
-  onUpdate: (run: RunIdentity, kind: 'mirror' | 'finish') => void;
-}
+>;
 
-interface Pending {
-  update: MirrorUpdate;
-  resolve: () => void;
-  reject: (error: unknown) => void;
+/** How executions of plans get into status. */
+export interface PlanMirror {
+  /** @returns how often the run may tell from now on */
+  mirror(update: MirrorUpdate): Promise<MirrorPace>;
+  finish(update: FinishUpdate): Promise<void>;
 }
 
 /** A run sends an update before its start is in status; Temporal tries again in a moment. */
@@ -43,30 +40,17 @@ export class NotRecordedError extends Error {
 }
 
 /**
- * The activities by which runs write to status. Both are idempotent, and neither ever fails a run: an execution that is
- * gone, has another uid or has ended counts as success, and Temporal retries everything else.
+ * Writes what runs say into status. Both are idempotent, and neither ever fails a run: an execution that is gone, has
+ * another uid or has ended counts as success, and Temporal retries everything else.
  */
-export function createMirror(deps: MirrorDeps): Pick<BridgeActivities, 'mirror' | 'finish' | 'unfinished'> {
+export function createMirror(deps: MirrorDeps): PlanMirror {
   const { caches, writer, mutex } = deps;
-  // Updates of one run that arrive while a write is under way go out together in the next.
-  const queues = new Map<string, Pending[]>();
+  const batch = createBatches<MirrorUpdate>({ mutex, write: (updates) => write(updates) });
 
-  async function flush(key: string, run: RunIdentity): Promise<void> {
-    const batch = queues.get(key) ?? [];
-    queues.delete(key);
-    if (batch.length === 0) return;
-    try {
-      await write(
-        run,
-        batch.map((pending) => pending.update),
-      );
-      for (const pending of batch) pending.resolve();
-    } catch (error) {
-      for (const pending of batch) pending.reject(error);
-    }
-  }
-
-  async function write(run: RunIdentity, updates: readonly MirrorUpdate[]): Promise<void> {
+  async function write(updates: readonly MirrorUpdate[]): Promise<void> {
+    const [first] = updates;
+    if (first === undefined) return;
+    const { run } = first;
     await project(run, (status) => {
       let next: DRPlanExecutionStatus | undefined;
       for (const update of updates) {
@@ -108,15 +92,7 @@ export function createMirror(deps: MirrorDeps): Pick<BridgeActivities, 'mirror' 
       { smaller: smallestStatus },
     );
     if (result.kind === 'written') {
-      for (const { key, stage, workflow, action } of newFailures(before, result.object.status ?? {})) {
-        deps.events.record(result.object, {
-          type: 'Warning',
-          reason: 'ActionFailed',
-          action: 'Execute',
-          message: `action "${action.name}" of workflow "${workflow}" in stage "${stage}" failed: ${action.reason ?? ''}: ${action.message ?? ''}`,
-          key,
-        });
-      }
+      tellFailures(deps.events, result.object, { before, after: result.object.status });
       const unconfirmed = newlyUnconfirmed(before, result.object.status ?? {});
       if (unconfirmed !== undefined) {
         deps.events.record(result.object, {
@@ -153,28 +129,10 @@ export function createMirror(deps: MirrorDeps): Pick<BridgeActivities, 'mirror' 
 
   return {
     async mirror(said) {
-      await deps.vouching.run(said.run, said.from === 'run' ? undefined : said.from);
-      deps.onUpdate(said.run, 'mirror');
-      const update = await withBegun(said);
-      const key = executionKey(update.run);
-      const done = new Promise<void>((resolve, reject) => {
-        const pending: Pending = { update, resolve, reject };
-        const queue = queues.get(key);
-        if (queue === undefined) queues.set(key, [pending]);
-        else queue.push(pending);
-      });
-      await Promise.all([done, mutex.run(key, () => flush(key, update.run))]);
+      await batch(executionKey(said.run), await withBegun(said));
       return deps.pace();
     },
-    async unfinished({ workflowId, run }) {
-      if (run !== undefined) await deps.vouching.run(run);
-      if (!deps.vouching.ownsStage(workflowId))
-        throw ApplicationFailure.nonRetryable(`"${workflowId}" is no stage of who asks`, 'NotSealed');
-      return deps.runs.unfinished(workflowId);
-    },
     async finish(update) {
-      await deps.vouching.run(update.run);
-      deps.onUpdate(update.run, 'finish');
       const known = await withBegun(update);
       await mutex.run(executionKey(update.run), () => finish(known));
     },

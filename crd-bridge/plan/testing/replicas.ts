@@ -5,6 +5,8 @@
  */
 import { createAdmission } from '../start/admission.js';
 import { createMirror } from '../status/mirror.js';
+import { createMirrorRow } from '../status/mirror-row.js';
+import { createMirrorEndpoint } from '../../core/mirror-endpoint.js';
 import { createSnapshotStore } from '../start/snapshot-store.js';
 import type { CachedExecution, DrDeps } from '../types.js';
 import { trimExecution } from '../status/stub.js';
@@ -250,7 +252,7 @@ export function createReplica(
     policies: () => [],
   };
   const admission = createAdmission(deps);
-  const kind = createExecutionKind(deps, admission, silent);
+  const kind = createExecutionKind(deps, admission);
   const clock = { now: Date.now() };
   const controller = createRunController({
     kind,
@@ -300,14 +302,21 @@ export function createReplica(
 export function speaksItself(deps: DrDeps): Pick<BridgeActivities, 'mirror' | 'finish'> {
   const asking = { workflowId: '', runId: 'r1' };
   const vouching = createBridgeVouching({ ...deps, caller: () => asking, show: () => Promise.resolve() });
-  const { mirror, finish } = createMirror({ ...deps, vouching, onUpdate: () => undefined });
+  const row = createMirrorRow({ mirror: createMirror(deps), vouching });
+  const { mirror, finish } = createMirrorEndpoint({
+    rows: [{ ...row, heard: () => undefined }],
+    onUpdate: () => undefined,
+  });
   const sealed = <T extends { run: RunIdentity }>(update: T): T => {
     const workflowId = runWorkflowId(update.run);
     asking.workflowId = workflowId;
     const run = { ...update.run, workflowId };
     return { ...update, run: { ...run, seal: deps.sealer.seal('run', sealedRun(run)) } };
   };
-  return { mirror: (update) => mirror(sealed(update)), finish: (update) => finish(sealed(update)) };
+  return {
+    mirror: (update) => mirror(sealed(update)) as ReturnType<BridgeActivities['mirror']>,
+    finish: async (update) => void (await finish(sealed(update))),
+  };
 }
 
 function apply(target: KubeObject, operation: PatchOperation): void {

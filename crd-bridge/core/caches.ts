@@ -1,0 +1,62 @@
+import { createInformer } from '../../kube/informer.js';
+import type { Cacheable, Informer } from '../../kube/informer.js';
+import type { KubeClient } from '../../kube/client.js';
+import type { Log } from './log.js';
+import type { Services } from './services.js';
+
+/** All copies of objects that a bridge keeps. */
+export interface Caches {
+  /** Makes one; see {@link Services}. */
+  cache: Services['cache'];
+  /** Lists and watches for all of them until the signal aborts. Never rejects. */
+  run(signal: AbortSignal): Promise<unknown>;
+  /** Resolves once all are complete. */
+  whenSynced(): Promise<unknown>;
+  /** What is not complete yet, with the last error. */
+  missing(): string[];
+}
+
+/** Most objects that one log line names. */
+const NAMED_OBJECTS = 10;
+
+/** Makes caches that tell the log what goes wrong. */
+export function createCaches(options: { kube: KubeClient; checkMs: number; log: Log }): Caches {
+  const { kube, checkMs, log } = options;
+  const informers: Informer[] = [];
+  const lastErrors = new Map<string, string>();
+
+  function cache<T extends Cacheable>(of: Parameters<typeof createInformer<T>>[0]): Informer<T> {
+    const { kind } = of;
+    const informer = createInformer<T>({
+      ...of,
+      onError: (error) => {
+        lastErrors.set(kind, error instanceof Error ? error.message : String(error));
+        log.warn({ kind, err: error }, 'watch failed; trying again');
+      },
+      check: {
+        everyMs: checkMs,
+        onRepair: (objects) => {
+          log.warn(
+            { kind, count: objects.length, objects: objects.slice(0, NAMED_OBJECTS) },
+            'a watch has lost changes; read them anew',
+          );
+        },
+      },
+    });
+    informers.push(informer);
+    return informer;
+  }
+
+  return {
+    cache: (of) => cache({ ...of, kube }),
+    run: (signal) => Promise.all(informers.map((informer) => informer.run(signal))),
+    whenSynced: () => Promise.all(informers.map((informer) => informer.whenSynced())),
+    missing: () =>
+      informers
+        .filter(({ synced }) => !synced)
+        .map(({ kind }) => {
+          const error = lastErrors.get(kind);
+          return `${kind}: not listed yet${error === undefined ? '' : ` (${error})`}`;
+        }),
+  };
+}

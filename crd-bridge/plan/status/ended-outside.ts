@@ -1,0 +1,141 @@
+/** The end of a run that could not write it: closed from outside, or lost with its Temporal. */
+import { isTerminalItem } from '../../../api/core/phase.js';
+import type { RunDescription } from '../../../client/runs/runs.js';
+import type { FinishUpdate, RunProgress } from '../../../workflows/plan/contract.js';
+import { identityOf } from '../start/identity.js';
+import type { CachedExecution, DrDeps } from '../types.js';
+import { conclude } from './conclude.js';
+import type { ConcludeDeps } from './conclude.js';
+import { setProgressing } from './progressing.js';
+import { inspectStageRuns } from './stage-runs.js';
+import type { StageRuns } from './stage-runs.js';
+
+/** How long stages of a run that was ended from outside may take to settle what they have begun. */
+const STAGES_WAIT_MS = 120_000;
+const STAGES_POLL_MS = 2_000;
+
+/** What the end is found out with. */
+export type EndedDeps = ConcludeDeps & Pick<DrDeps, 'cluster' | 'runs'>;
+
+/**
+ * Writes the end of a run that has closed, once its stages have closed too.
+ *
+ * @returns after how many milliseconds to look again, while stages still act
+ */
+export async function concludeClosed(
+  deps: EndedDeps,
+  execution: CachedExecution,
+  run: RunDescription,
+): Promise<number | undefined> {
+  const stages = await stagesOf(deps, execution, run);
+  const wait = (run.closeTime?.getTime() ?? 0) + STAGES_WAIT_MS - Date.now();
+  if (stages.open.length > 0 && wait > 0) {
+    await setProgressing(deps, execution, {
+      status: 'False',
+      reason: 'Settling',
+      message: `the run was ${STATE_WORDS[run.state]} from outside; waiting for stages that still act: ${stages.open.join(', ')}`,
+    });
+    return Math.min(wait, STAGES_POLL_MS);
+  }
+  await conclude(deps, execution, await lastWords(deps, execution, run, stages));
+  return undefined;
+}
+
+/** Writes the end of a run that Temporal no longer knows. */
+export async function concludeLost(
+  deps: EndedDeps,
+  execution: CachedExecution,
+  workflowId: string,
+): Promise<void> {
+  await conclude(deps, execution, {
+    ...lastUpdate(deps, execution),
+    phase: 'Failed',
+    reason: 'RunLost',
+    message: `Temporal knows no workflow "${workflowId}" any more, though it was started; check what its actions have done, then revert this execution or create a new one`,
+  });
+}
+
+/** The stages of a run that has closed. A run that has completed by itself has waited for them. */
+async function stagesOf(
+  { runs }: EndedDeps,
+  execution: CachedExecution,
+  run: RunDescription,
+): Promise<StageRuns> {
+  if (run.state === 'Completed') return { open: [], stages: [], undone: [] };
+  const stages = execution.status?.stageStatuses ?? [];
+  return inspectStageRuns(runs, run.workflowId, { operation: identityOf(execution).operation, stages });
+}
+
+/** The final update, made in place of the run. */
+function lastUpdate(
+  { cluster }: EndedDeps,
+  execution: CachedExecution,
+  run?: RunDescription,
+): Omit<FinishUpdate, 'phase' | 'reason' | 'message'> {
+  const { namespace, name, uid, operation } = identityOf(execution);
+  const { status, spec } = execution;
+  const snapshot = {
+    name: '',
+    digest: '',
+    parts: 1,
+    ...run?.memo?.snapshot,
+    ...status?.snapshotRef,
+    namespace,
+  };
+  return {
+    run: {
+      cluster,
+      namespace,
+      name,
+      uid,
+      plan: { name: spec.planRef, namespace, uid: '' },
+      operation,
+      runMode: spec.runMode ?? 'Planned',
+      snapshot,
+    },
+    sequence: Number.MAX_SAFE_INTEGER,
+    startTime: status?.startTime ?? run?.startTime.toISOString() ?? new Date().toISOString(),
+    completionTime: (run?.closeTime ?? new Date()).toISOString(),
+    stages: [],
+  };
+}
+
+/** The final update of a run that has closed by itself or was closed. */
+async function lastWords(
+  deps: EndedDeps,
+  execution: CachedExecution,
+  run: RunDescription,
+  own: StageRuns,
+): Promise<FinishUpdate> {
+  const { runs } = deps;
+  // A closed run still answers, as long as a worker can replay its history.
+  const progress: RunProgress | undefined = await runs.progress(run.workflowId);
+  const base = {
+    ...lastUpdate(deps, execution, run),
+    stages: [
+      ...own.stages,
+      ...(progress?.stages ?? []).flatMap((stage, index) =>
+        isTerminalItem(stage.phase) ? [{ index, status: stage }] : [],
+      ),
+    ],
+    ...(own.undone.length > 0 && { undone: own.undone }),
+    ...(progress?.cancelRequest !== undefined && { cancelRequest: progress.cancelRequest }),
+  };
+  if (run.state === 'Completed') {
+    const { phase, reason, message } = await runs.result(run.workflowId, run.runId);
+    return { ...base, phase, reason, message };
+  }
+  const message = `Temporal workflow "${run.workflowId}" was ${STATE_WORDS[run.state]} from outside${own.open.length > 0 ? `, and stages of it still act: ${own.open.join(', ')}` : ''}; check what the interrupted actions have done, then revert this execution or create a new one`;
+  return run.state === 'Cancelled'
+    ? { ...base, phase: 'Cancelled', reason: 'Cancelled', message: 'the run was cancelled' }
+    : { ...base, phase: 'Failed', reason: 'RunTerminated', message };
+}
+
+const STATE_WORDS: Record<RunDescription['state'], string> = {
+  Running: 'ended',
+  Completed: 'completed',
+  Failed: 'failed',
+  Cancelled: 'cancelled',
+  Terminated: 'terminated',
+  TimedOut: 'timed out',
+};

@@ -1,0 +1,61 @@
+import { ApplicationFailure } from '@temporalio/common';
+import { isObject } from '../../../api/core/json.js';
+import type { MirrorEnvelope } from '../../../workflows/core/contract.js';
+import type { FinishUpdate, MirrorUpdate, RunIdentity } from '../../../workflows/plan/contract.js';
+import type { MirrorRow } from '../../core/mirror-endpoint.js';
+import type { BridgeVouching } from '../start/vouching.js';
+import type { PlanMirror } from './mirror.js';
+
+const KIND = 'DRPlanExecution';
+const STAGE = /^s(\d+)$/;
+
+/** How the bridge hears from runs of plans. */
+export function createMirrorRow(options: {
+  mirror: PlanMirror;
+  vouching: BridgeVouching;
+}): Omit<MirrorRow, 'heard'> {
+  const { mirror, vouching } = options;
+  return {
+    kind: KIND,
+    former(said) {
+      const { run, stages, from, sequence } = said as Partial<MirrorUpdate>;
+      if (!isObject(run) || !Array.isArray(stages)) return undefined;
+      const { namespace, name, uid } = run;
+      const speaker = typeof from === 'number' ? `s${from}` : 'run';
+      return {
+        kind: KIND,
+        object: { namespace, name, uid },
+        epoch: 1,
+        speaker,
+        sequence: sequence ?? 0,
+        update: said,
+      };
+    },
+    async vouch(said) {
+      const { run } = contentOf(said);
+      const { namespace, name, uid } = said.object;
+      if (run.uid !== uid || run.name !== name || run.namespace !== namespace)
+        throw ApplicationFailure.nonRetryable(`an update of ${name} that another run has made`, 'NotSealed');
+      const from = stageOf(said.speaker);
+      await vouching.run(run, from === 'run' ? undefined : from);
+    },
+    mirror: (said) =>
+      mirror.mirror({
+        ...contentOf<MirrorUpdate>(said),
+        from: stageOf(said.speaker),
+        sequence: said.sequence,
+      }),
+    finish: (said) => mirror.finish({ ...contentOf<FinishUpdate>(said), sequence: said.sequence }),
+  };
+}
+
+/** @throws ApplicationFailure for what no run of a plan says */
+function contentOf<U extends { run: RunIdentity }>({ update }: MirrorEnvelope): U {
+  if (isObject(update) && isObject(update.run)) return update as unknown as U;
+  throw ApplicationFailure.nonRetryable('an update without the identity of its run', 'NotSealed');
+}
+
+function stageOf(speaker: string): 'run' | number {
+  const stage = STAGE.exec(speaker)?.[1];
+  return stage === undefined ? 'run' : Number(stage);
+}

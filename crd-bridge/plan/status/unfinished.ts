@@ -1,0 +1,22 @@
+import { ApplicationFailure } from '@temporalio/common';
+import type { BridgeActivities } from '../../../workflows/plan/contract.js';
+import type { BridgeVouching } from '../start/vouching.js';
+import type { DrDeps } from '../types.js';
+
+/** The activity by which a run asks what a stage of its own, ended from outside, has left half done. */
+export function unfinishedActivity({
+  runs,
+  vouching,
+}: {
+  runs: DrDeps['runs'];
+  vouching: BridgeVouching;
+}): Pick<BridgeActivities, 'unfinished'> {
+  return {
+    async unfinished({ workflowId, run }) {
+      if (run !== undefined) await vouching.run(run);
+      if (!vouching.ownsStage(workflowId))
+        throw ApplicationFailure.nonRetryable(`"${workflowId}" is no stage of who asks`, 'NotSealed');
+      return runs.unfinished(workflowId);
+    },
+  };
+}
