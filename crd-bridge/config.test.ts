@@ -8,11 +8,14 @@ const read = (argv: string[], env: NodeJS.ProcessEnv = {}) => {
 };
 
 describe('configuration of the bridge', () => {
-  it('has defaults that fail closed', () => {
+  it('has defaults that fail closed [S5.55]', () => {
     expect(read([])).toMatchObject({
       'controller-identity': false,
       'health-host': '127.0.0.1',
       'delete-wait': 120_000,
+      'undo-step': 900_000,
+      settle: 300_000,
+      'stop-wait': 300_000,
       'orphan-confirm': 30_000,
       silence: 30_000,
     });
@@ -37,7 +40,7 @@ describe('configuration of the bridge', () => {
     expect(readConfig(['--nonsense=1'], {})).toMatchObject({ kind: 'invalid' });
   });
 
-  it('explains every flag', () => {
+  it('explains every flag [S5.55]', () => {
     const help = readConfig(['--help'], {});
     expect(help.kind).toBe('help');
     for (const flag of Object.keys(read([]))) {

@@ -7,7 +7,7 @@ const configMap = (name: string, resourceVersion: string): Cacheable => ({
   metadata: { namespace: 'shop', name, uid: `uid-${name}`, resourceVersion },
 });
 
-it('[F25] a check finds that the server was set back, though it has gone past the version of before', async () => {
+it('[F25] a check finds that the server was set back, though it has gone past the version of before [S6.19]', async () => {
   // The watch was opened again when the restored server had counted on: it tells nothing of what was undone.
   const server = { version: '120', items: [configMap('undone', '110'), configMap('same', '50')] };
   const kube = {

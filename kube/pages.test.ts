@@ -34,7 +34,7 @@ async function all(kube: KubeClient, options?: ListOptions): Promise<number[]> {
   return items;
 }
 
-it('[F4] lists all there is, no page of large objects above some MiB, and small ones in large pages', async () => {
+it('[F4] lists all there is, no page of large objects above some MiB, and small ones in large pages [S6.16]', async () => {
   const large = server(Array.from({ length: 100 }, () => 0.8 * MIB));
   expect(await all(large.kube)).toHaveLength(100);
   expect(Math.max(...large.pages)).toBeLessThanOrEqual(8 * MIB);

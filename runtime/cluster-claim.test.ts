@@ -57,7 +57,7 @@ async function pass(ms: number, ...programs: readonly ClusterClaim[]): Promise<s
   return kinds(last);
 }
 
-it('[F25] is held by all replicas of one installation, one of which says new words', async () => {
+it('[F25] is held by all replicas of one installation, one of which says new words [S6.18]', async () => {
   const memory = fresh();
   const [one, two] = [program(memory), program(memory)];
   expect(await pass(10_000, one, two)).toEqual(['held', 'held']);
@@ -70,7 +70,7 @@ it('[F25] is held by all replicas of one installation, one of which says new wor
   expect(await program(memory).look()).toEqual({ kind: 'held' });
 });
 
-it('[F25] is taken for an installation that was restored from the same etcd, while the first one works', async () => {
+it('[F25] is taken for an installation that was restored from the same etcd, while the first one works [S6.18]', async () => {
   const memory = fresh();
   const first = program(memory);
   await pass(60_000, first);
@@ -139,7 +139,7 @@ it('[F25] is not held by the slower one of two that claim an id for the first ti
   expect((await slow.look()).kind).toBe('taken');
 });
 
-it('[F25] is still held after a while with another Temporal behind the same address', async () => {
+it('[F25] is still held after a while with another Temporal behind the same address [S6.18]', async () => {
   const memory = fresh();
   const first = program(memory);
   expect(await pass(60_000, first)).toEqual(['held']);

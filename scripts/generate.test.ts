@@ -18,7 +18,7 @@ function* nodes(schema: StructuralSchema, path: string): Generator<[string, Stru
 describe.each(KINDS.map((row) => [row.kind, row] as const))('CRD of %s', (kind, row) => {
   const all = [...nodes(kindSchema(row), kind)];
 
-  it('describes every field', () => {
+  it('describes every field [S1.7]', () => {
     const silent = all.filter(
       ([path, node]) => node.description === undefined && !/(\[\]|\{\}|\.metadata)$/.test(path),
     );
@@ -34,7 +34,7 @@ describe.each(KINDS.map((row) => [row.kind, row] as const))('CRD of %s', (kind, 
     }
   });
 
-  it('bounds every list', () => {
+  it('bounds every list [S1.7]', () => {
     for (const [path, node] of all) {
       if (node.type !== 'array' || path.endsWith('.conditions')) continue;
       expect(node.maxItems, path).toBeTypeOf('number');
@@ -45,7 +45,7 @@ describe.each(KINDS.map((row) => [row.kind, row] as const))('CRD of %s', (kind, 
 describe('generated files', () => {
   const files = generatedFiles();
 
-  it('are CRDs that kubectl apply can store, and the reference', () => {
+  it('are CRDs that kubectl apply can store, and the reference [S1.1] [S1.7]', () => {
     expect([...files.keys()]).toEqual([
       'deploy/crds/dr.bkbcs.tencent.com_drworkflows.yaml',
       'deploy/crds/dr.bkbcs.tencent.com_drplans.yaml',

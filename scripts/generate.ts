@@ -1,6 +1,7 @@
 /**
- * Writes everything that is generated: `deploy/crds/*.yaml` and `docs/reference.md` from the schemas, and
- * `deploy/webhook/configurations.yaml` from what the bridge registers. With `--check` it writes nothing and fails when a
+ * Writes everything that is generated: `deploy/crds/*.yaml` and `docs/reference.md` from the schemas,
+ * `deploy/webhook/configurations.yaml` from what the bridge registers, and the tables of rules and field items with
+ * their tests from pages and titles. With `--check` it writes nothing and fails when a
  * file is not up to date.
  */
 import { mkdir, readFile, writeFile } from 'node:fs/promises';
@@ -8,11 +9,12 @@ import { dirname, resolve } from 'node:path';
 import { stringify } from 'yaml';
 import { KINDS } from '../api/kinds.js';
 import { webhookConfigurations } from '../crd-bridge/webhook/configuration.js';
-import { CONTRACT, CONTRACT_TABLE, contractTable } from './contract-table.js';
-import { testTitles } from './contract/titles.js';
 import { FIELD_PAGE, fieldPage } from './field-page.js';
 import { crd } from './generate/crd.js';
 import { reference } from './generate/reference.js';
+import { RULE_TABLE, ruleTable } from './rules/rule-table.js';
+import { readRules } from './rules/rules.js';
+import { testTitles } from './rules/titles.js';
 
 /** `kubectl apply` keeps the whole object in an annotation of at most 256 KiB. */
 const CRD_LIMIT_BYTES = 200_000;
@@ -58,7 +60,7 @@ async function main(check: boolean): Promise<number> {
   const stale: string[] = [];
   const files = generatedFiles();
   const titles = testTitles(resolve('.'));
-  files.set(CONTRACT_TABLE, contractTable(CONTRACT, titles));
+  files.set(RULE_TABLE, ruleTable(readRules(resolve('.')), titles));
   files.set(FIELD_PAGE, fieldPage(titles));
   for (const [path, text] of files) {
     const file = resolve(path);

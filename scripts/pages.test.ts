@@ -3,6 +3,7 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { readConfig } from '../crd-bridge/config.js';
+import { anchorsOf } from './rules/citations.js';
 
 const read = (path: string): string => readFileSync(path, 'utf8');
 const pagesIn = (folder: string): string[] =>
@@ -15,15 +16,6 @@ const PAGES = [
   ...pagesIn('examples'),
   'test/contract/README.md',
 ];
-
-/** The name that a heading can be led to by. */
-const anchorOf = (heading: string): string =>
-  heading
-    .toLowerCase()
-    .replaceAll(/[^\p{L}\p{N} _-]/gu, '')
-    .replaceAll(' ', '-');
-const anchorsOf = (path: string): Set<string> =>
-  new Set([...read(path).matchAll(/^#+ (.+)$/gm)].map(([, heading = '']) => anchorOf(heading)));
 
 /** Text outside of blocks of code. */
 const prose = (text: string): string => text.replaceAll(/```[^]*?```/g, '');
@@ -38,7 +30,7 @@ describe('the pages', () => {
           const [path = '', anchor] = link.split('#');
           const file = path === '' ? page : join(dirname(page), path);
           if (!existsSync(file)) return true;
-          return anchor !== undefined && file.endsWith('.md') && !anchorsOf(file).has(anchor);
+          return anchor !== undefined && file.endsWith('.md') && !anchorsOf(read(file)).has(anchor);
         })
         .map((link) => `${page}: ${link}`),
     );

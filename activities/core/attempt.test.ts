@@ -120,7 +120,7 @@ async function series(
   throw new Error('the series did not end');
 }
 
-describe('what an action that goes on says [F13]', () => {
+describe('what an action that goes on says [F13] [S3.14]', () => {
   const slow = (limit = 3, intervalMs = 5_000): ActionTask =>
     taskOf({ retry: { limit, intervalMs, backoffMultiplier: 1, maxIntervalMs: 86_400_000 } });
   const saidIn = async (work: () => Promise<unknown>): Promise<AttemptNote[]> => {
@@ -178,7 +178,7 @@ describe('what an action that goes on says [F13]', () => {
 });
 
 describe('counting', () => {
-  it('makes limit + 1 attempts, raising the round after each definite failure', async () => {
+  it('makes limit + 1 attempts, raising the round after each definite failure [S3.8]', async () => {
     const keys: string[] = [];
     const { outcome, failures } = await series(
       taskOf(),
@@ -200,7 +200,7 @@ describe('counting', () => {
     expect(keys).toEqual([0, 1, 2, 3].map((round) => `run-uid/s0/w1/a2/forward/${round}`));
   });
 
-  it('makes one attempt for limit 0', async () => {
+  it('makes one attempt for limit 0 [S3.3]', async () => {
     const task = taskOf({ retry: { ...DEFAULT_RETRY, limit: 0 } });
     const { outcome, failures } = await series(
       task,
@@ -218,7 +218,7 @@ describe('counting', () => {
     ],
     ['is kept only from there on', ['Refused', 'Unclear', 'Refused'], [0, 1, 1, 1]],
     ['is a new one once the effect was found to have ended', ['Unclear', 'Settled', 'Refused'], [0, 0, 1, 2]],
-  ])('the round %s', async (_, answers, expected) => {
+  ])('the round %s [S3.8]', async (_, answers, expected) => {
     const rounds: number[] = [];
     const { outcome } = await series(
       taskOf(),
@@ -240,7 +240,7 @@ describe('counting', () => {
       1,
     ],
     ['given up for a shutdown', { attempt: 3, heartbeatDetails: { failures: 1, round: 1, clearTo: 1 } }, 1],
-  ])('a refusal keeps the round of an attempt that was %s [SEC12]', async (_, info, round) => {
+  ])('a refusal keeps the round of an attempt that was %s [SEC12] [S3.8]', async (_, info, round) => {
     const { environment, beats } = attemptOn(info);
     const attempt = environment.run(
       runAction,
@@ -274,7 +274,7 @@ describe('counting', () => {
     expect(failed.outcome).toMatchObject({ phase: 'Failed', outputs });
   });
 
-  it('does not count lost attempts, but knows that they may have had their effect', async () => {
+  it('does not count lost attempts, but knows that they may have had their effect [S3.4]', async () => {
     const details = { failures: 1, round: 1 };
     const { environment } = attemptOn({ attempt: 9, heartbeatDetails: details });
     const outcome = await environment.run(
@@ -317,7 +317,7 @@ describe('counting', () => {
     }
   });
 
-  it('asks for a longer wait only when Retry-After exceeds the policy, and never beyond its cap', async () => {
+  it('asks for a longer wait only when Retry-After exceeds the policy, and never beyond its cap [S3.6]', async () => {
     for (const [afterMs, delay] of [
       [1000, 5000],
       [60_000, 60_000],
@@ -337,7 +337,7 @@ describe('counting', () => {
 });
 
 describe('totalTimeout', () => {
-  it('ends a series when the next attempt could not begin in time', async () => {
+  it('ends a series when the next attempt could not begin in time [S3.2]', async () => {
     const { environment } = attemptOn({ scheduledTimestampMs: Date.now() - 7000 });
     const outcome = await environment.run(
       runAction,
@@ -390,7 +390,7 @@ describe('interruptions', () => {
     message: 'x waits',
   });
 
-  it('heartbeats within the first second, and at least once a second however many attempts run', async () => {
+  it('heartbeats within the first second, and at least once a second however many attempts run [S3.10]', async () => {
     const { environment, beats } = attemptOn();
     const heartbeats = createHeartbeats();
     const running = environment.run(runAction, taskOf(), untilAborted(interrupted), { ...deps, heartbeats });
@@ -468,7 +468,7 @@ describe('interruptions', () => {
     await ended;
   });
 
-  it('counts a timeout as a failure that may have had its effect', async () => {
+  it('counts a timeout as a failure that may have had its effect [S3.1]', async () => {
     const { environment, beats } = attemptOn({ scheduledTimestampMs: Date.now() });
     const running = environment.run(runAction, taskOf({ timeoutMs: 2000 }), untilAborted(interrupted), deps);
     const ended = expect(running).rejects.toMatchObject({ type: 'Timeout', message: 'x waits' });
@@ -533,7 +533,7 @@ describe('interruptions', () => {
     expect(beats.at(-1)).toMatchObject({ failures: 0, round: 0 });
   });
 
-  it('gives up before the effect when the process stood still for longer than the server waits [SEC12]', async () => {
+  it('gives up before the effect when the process stood still for longer than the server waits [SEC12] [S3.10]', async () => {
     const { environment } = attemptOn({ heartbeatTimeoutMs: 8000 });
     const effect = vi.fn();
     const running = environment.run(
@@ -588,7 +588,7 @@ describe('what ends an action without its effect', () => {
     expect(run).not.toHaveBeenCalled();
   });
 
-  it('fails without a service account unless the controller may act itself', async () => {
+  it('fails without a service account unless the controller may act itself [S1.5]', async () => {
     const run = vi.fn();
     expect(await once(taskOf(), handlerOf(run), { controllerIdentity: false })).toMatchObject({
       reason: 'NoServiceAccount',
@@ -608,7 +608,7 @@ describe('what ends an action without its effect', () => {
     },
   );
 
-  it('acts as the service account in the namespace of the plan', async () => {
+  it('acts as the service account in the namespace of the plan [S1.5]', async () => {
     const task = taskOf();
     impersonated.length = 0;
     await once(
@@ -634,7 +634,7 @@ describe('what ends an action without its effect', () => {
     expect(outcome.message).toContain('grant the controller');
   });
 
-  it('tries again when the API is away, keeping the round', async () => {
+  it('tries again when the API is away, keeping the round [S3.6]', async () => {
     const { environment, beats } = attemptOn();
     const handler = handlerOf(() => {
       throw new KubeError('cannot be reached', { code: 0, reason: 'Unreachable' });
@@ -662,7 +662,7 @@ describe('undo, settle and capture', () => {
   const undone = taskOf({ direction: 'undo', round: 1 });
   undone.run = { ...undone.run, operation: 'Revert', target: { name: 'old', uid: 'target-uid' } };
 
-  it('undoes with the custom rollback where there is one, under the key of what is undone', async () => {
+  it('undoes with the custom rollback where there is one, under the key of what is undone [S5.47]', async () => {
     const seen: Attempt[] = [];
     const handler = handlerOf((attempt) => {
       seen.push(attempt);
@@ -737,7 +737,7 @@ describe('undo, settle and capture', () => {
     });
   });
 
-  it('captures where the type can, and passes on why it could not', async () => {
+  it('captures where the type can, and passes on why it could not [S3.15]', async () => {
     const handler = handlerOf(() => retry());
     const capture = (): Promise<unknown> =>
       attemptOn().environment.run(captureAction, taskOf(), handler, deps);

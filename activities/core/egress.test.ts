@@ -77,7 +77,7 @@ describe('addresses that are never reached by default', () => {
     ['ftp://example.com/', 'scheme'],
     ['file:///etc/passwd', 'scheme'],
     ['http://user:secret@example.com/', 'user name'],
-  ])('refuses %s [SEC5]', (url, why) => {
+  ])('refuses %s [SEC5] [S1.6]', (url, why) => {
     expect(refusal(url)).toContain(why);
   });
 
@@ -86,7 +86,7 @@ describe('addresses that are never reached by default', () => {
   });
 
   it.each(['http://10.1.2.3/', 'https://192.168.0.1:8443/', 'http://[fd12::1]/', 'https://example.com/'])(
-    'allows %s without a list',
+    'allows %s without a list [S1.6]',
     (url) => expect(refusal(url)).toBeUndefined(),
   );
 });
@@ -124,7 +124,7 @@ describe('lists', () => {
 describe('connections', () => {
   const loopback: Resolve = () => Promise.resolve([{ address: '127.0.0.1', family: 4 }]);
 
-  it('goes to the address that was checked', async () => {
+  it('goes to the address that was checked [S1.6]', async () => {
     expect(await reach('site.example', loopback, { allowLoopback: true })).toBe('here');
   });
 
@@ -143,7 +143,7 @@ describe('connections', () => {
     expect(await reach('mixed.example', mixed)).toContain('loopback');
   });
 
-  it('resolves once, so that a second answer has no say [SEC5]', async () => {
+  it('resolves once, so that a second answer has no say [SEC5] [S1.6]', async () => {
     let calls = 0;
     const rebinding: Resolve = () => {
       calls += 1;
@@ -171,7 +171,7 @@ describe('connections', () => {
     expect(await reach('other.example', other, options)).toContain("cluster's own API");
   });
 
-  it("refuses the cluster's own API when its URL holds a name [SEC5]", async () => {
+  it("refuses the cluster's own API when its URL holds a name [SEC5] [S1.6]", async () => {
     const options = { allowLoopback: true, apiServers: [`https://api.internal:${port}`] };
     expect(await reach('innocent.example', loopback, options)).toContain("cluster's own API");
   });

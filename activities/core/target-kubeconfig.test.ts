@@ -77,7 +77,7 @@ describe('a kubeconfig of somebody else', () => {
     ['rest', { 'current-context': '' }, /has no current-context/],
     ['rest', { users: [] }, /has no user "dr"/],
     ['rest', { clusters: [] }, /has no cluster "site-b"/],
-  ] as const)('is refused with %s %j', (part, fields, message) => {
+  ] as const)('is refused with %s %j [S3.54]', (part, fields, message) => {
     expect(problem({ [part]: fields })).toMatch(message);
   });
 

@@ -22,7 +22,7 @@ describe('checkGraph', () => {
     );
   });
 
-  it('finds the cycle that an added edge closes', () => {
+  it('finds the cycle that an added edge closes [S4.3]', () => {
     fc.assert(
       fc.property(fc.integer({ min: 2, max: 40 }), (length) => {
         const nodes = Array.from({ length }, (_, index) => ({

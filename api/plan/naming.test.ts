@@ -23,7 +23,7 @@ describe('shorten', () => {
     expect(shorten('switch-dns', 63)).toBe('switch-dns');
   });
 
-  it('gives two long names with the same beginning different results', () => {
+  it('gives two long names with the same beginning different results [S6.3]', () => {
     const head = 'a'.repeat(80);
     expect(shorten(`${head}1`, 63)).not.toBe(shorten(`${head}2`, 63));
   });
@@ -62,7 +62,7 @@ describe('ids', () => {
     expect(clusterId('0f3c2b1a-9d8e-4c7b-a6f5-123456789012')).toBe('0f3c2b1a');
   });
 
-  it('keeps a workflow id readable and below 200 characters', () => {
+  it('keeps a workflow id readable and below 200 characters [S6.2]', () => {
     const execution = {
       cluster: '0f3c2b1a',
       namespace: 'shop',
@@ -75,7 +75,7 @@ describe('ids', () => {
     expect(long).not.toBe(runWorkflowId({ ...execution, namespace: 'n'.repeat(63), name: 'x'.repeat(252) }));
   });
 
-  it('puts position, direction and round into the key', () => {
+  it('puts position, direction and round into the key [S3.7]', () => {
     expect(idempotencyKey({ uid: 'u-1', at, direction: 'forward', round: 0 })).toBe('u-1/s0/w1/a2/forward/0');
     expect(idempotencyKey({ uid: 'u-1', at, direction: 'undo', round: 3 })).toBe('u-1/s0/w1/a2/undo/3');
   });
@@ -115,7 +115,7 @@ describe('object names', () => {
     expect(jobName({ executionName: 'run-1', actionName: 'promote', key: key(3) })).not.toBe(name);
   });
 
-  it('stays a DNS label of at most 63 characters for any names', () => {
+  it('stays a DNS label of at most 63 characters for any names [S3.25]', () => {
     fc.assert(
       fc.property(
         fc.string({ maxLength: 253 }),
@@ -146,7 +146,7 @@ describe('fieldManager', () => {
     action: 'scale',
   };
 
-  it('[F5] names plan and action, and tells every place from any other', () => {
+  it('[F5] names plan and action, and tells every place from any other [S3.46]', () => {
     const digest = managerDigest(place);
     expect(digest).toMatch(/^[0-9a-f]{12}$/);
     expect(fieldManager({ planName: 'shop', actionName: 'scale', digest })).toBe(
@@ -163,7 +163,7 @@ describe('fieldManager', () => {
     expect(new Set([digest, ...others.map(managerDigest)]).size).toBe(others.length + 1);
   });
 
-  it('[F5] fits what the API server takes, for any names', () => {
+  it('[F5] fits what the API server takes, for any names [S3.46]', () => {
     fc.assert(
       fc.property(
         fc.string({ maxLength: 300 }),

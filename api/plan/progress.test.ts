@@ -22,7 +22,7 @@ const stage: fc.Arbitrary<StageStatus> = fc.record({
 });
 
 describe('summarize', () => {
-  it('counts every stage and workflow exactly once', () => {
+  it('counts every stage and workflow exactly once [S5.22]', () => {
     fc.assert(
       fc.property(fc.array(stage, { maxLength: 6 }), (stages) => {
         const sum = summarize(stages);

@@ -10,7 +10,7 @@ const ready = (status: 'True' | 'False', reason = 'A', message = 'm') => ({
   message,
 });
 
-it('moves the time with the status only', () => {
+it('moves the time with the status only [S1.10]', () => {
   let conditions = setCondition(undefined, ready('True'), first);
   conditions = setCondition(conditions, ready('True', 'B', 'n'), later);
   expect(findCondition(conditions, 'Ready')).toMatchObject({

@@ -56,7 +56,7 @@ function setup(times: Partial<Pick<OrphanSweepOptions, 'intervalMs' | 'confirmMs
   return { world, orphans, at };
 }
 
-it('cancels a run only when its object was gone twice, 30 s apart', async () => {
+it('cancels a run only when its object was gone twice, 30 s apart [S5.44]', async () => {
   const { world, at } = setup();
   world.open.add('lost');
   await at(0);
@@ -66,7 +66,7 @@ it('cancels a run only when its object was gone twice, 30 s apart', async () => 
   expect(world.cancelled).toEqual(['dr/c/lost']);
 });
 
-it('looks at its start, and again when the time between the two looks is over, not at the next sweep [F12]', async () => {
+it('looks at its start, and again when the time between the two looks is over, not at the next sweep [F12] [S5.44]', async () => {
   const { world, orphans } = setup({ intervalMs: 600_000, confirmMs: 30, now: Date.now });
   world.open.add('lost');
   const stop = new AbortController();

@@ -64,7 +64,7 @@ describe('queue', () => {
     expect(queue.depth).toBe(0);
   });
 
-  it('handles no more keys at once than allowed, and the others in order', async () => {
+  it('handles no more keys at once than allowed, and the others in order [S5.17]', async () => {
     const work = gate();
     const queue = make({ handle: work.handle, concurrency: 2 });
     for (const key of ['a', 'b', 'c', 'd']) queue.add(key);
@@ -78,7 +78,7 @@ describe('queue', () => {
     expect(queue.depth).toBe(0);
   });
 
-  it('handles urgent keys before all others and in places of their own, and then what goes on before what begins', async () => {
+  it('handles urgent keys before all others and in places of their own, and then what goes on before what begins [S6.13]', async () => {
     const work = gate();
     const ranks: Record<string, QueueRank> = { urgent: 0, other: 0, third: 0, goes: 1, cancelled: 2 };
     const queue = make({ handle: work.handle, concurrency: 4, rank: (key) => ranks[key] ?? 2 });
@@ -111,7 +111,7 @@ describe('queue', () => {
     await vi.waitUntil(() => handled === 1000, { timeout: 20_000 });
   });
 
-  it('waits as long as a server has asked for, when that is longer', async () => {
+  it('waits as long as a server has asked for, when that is longer [S6.13]', async () => {
     const times: number[] = [];
     const started = Date.now();
     const queue = make({

@@ -114,7 +114,7 @@ function setup(view: Partial<RunView> = {}) {
 const running: RunDescription = { workflowId: 'id', runId: 'r', state: 'Running', startTime: new Date(0) };
 const recorded = { run: { workflowId: 'id', runId: 'r', namespaceId: 'here' } };
 
-describe('what keeps an object from being brought forward [F2]', () => {
+describe('what keeps an object from being brought forward [F2] [S5.7]', () => {
   it('is told when it goes on for longer than a second, and is tried again all the same', async () => {
     const { world, reconcile } = setup();
     world.refusal = new Error('no room on the disk');
@@ -139,7 +139,7 @@ describe('what keeps an object from being brought forward [F2]', () => {
     expect(world.calls.filter((call) => call.startsWith('blocked InternalError'))).toHaveLength(1);
   });
 
-  it('is that others are before it, once it has waited for its turn for four seconds', async () => {
+  it('is that others are before it, once it has waited for its turn for four seconds [S5.16]', async () => {
     const { world, reconcile, room } = setup();
     room.enter('another', 'ns/another');
     expect(await reconcile()).toEqual({ after: 4_000, calls: [] });
@@ -156,7 +156,7 @@ describe('what keeps an object from being brought forward [F2]', () => {
 });
 
 describe('a run that is looked at', () => {
-  it('is looked at again as soon as its kind says [F0]', async () => {
+  it('is looked at again as soon as its kind says [F0] [S5.50]', async () => {
     const { world, reconcile } = setup(recorded);
     world.run = running;
     world.again = 11_000;
@@ -168,7 +168,7 @@ describe('a run that is looked at', () => {
 });
 
 describe('an object without a run', () => {
-  it('is admitted, started and recorded, and looked at once more if nothing is heard', async () => {
+  it('is admitted, started and recorded, and looked at once more if nothing is heard [S5.2]', async () => {
     const { reconcile } = setup();
     expect(await reconcile()).toEqual({ after: 30_000, calls: ['admit', 'start', 'record'] });
   });
@@ -194,7 +194,7 @@ describe('an object without a run', () => {
     expect((await reconcile()).calls).toEqual(['describe', 'admit', 'start', 'record']);
   });
 
-  it('waits where too many runs are not taken up yet, is woken when one is, and then is started', async () => {
+  it('waits where too many runs are not taken up yet, is woken when one is, and then is started [S5.16] [S6.13]', async () => {
     const { reconcile, room, woken } = setup();
     room.enter('another', 'ns/another');
     expect(await reconcile()).toEqual({ after: 4_000, calls: [] });
@@ -203,7 +203,7 @@ describe('an object without a run', () => {
     expect((await reconcile()).calls).toEqual(['admit', 'start', 'record']);
   });
 
-  it('is cancelled at once while it waits, and waits no more', async () => {
+  it('is cancelled at once while it waits, and waits no more [S5.16] [S6.13]', async () => {
     const { world, reconcile, room, woken } = setup();
     room.enter('another', 'ns/another');
     await reconcile();
@@ -265,7 +265,7 @@ describe('an object without a run', () => {
 });
 
 describe('while another controller may act', () => {
-  it('nothing is begun, ended or let go that has no run of ours', async () => {
+  it('nothing is begun, ended or let go that has no run of ours [S5.14]', async () => {
     const { world, reconcile } = setup();
     world.mayBegin = false;
     expect(await reconcile()).toEqual({ after: undefined, calls: [] });
@@ -291,7 +291,7 @@ describe('while another controller may act', () => {
   });
 });
 
-it('the finalizer of a predecessor is taken off what has ended', async () => {
+it('the finalizer of a predecessor is taken off what has ended [S1.11]', async () => {
   const { reconcile } = setup({ ended: true, inherited: true });
   expect((await reconcile()).calls).toEqual(['disown']);
 });
@@ -310,7 +310,7 @@ describe('an object with a run', () => {
     expect((await reconcile()).calls).toEqual(['describe', 'alive']);
   });
 
-  it('is concluded when its run has closed or is lost', async () => {
+  it('is concluded when its run has closed or is lost [S5.15]', async () => {
     const { world, reconcile } = setup(recorded);
     world.run = { ...running, state: 'Terminated' };
     expect((await reconcile()).calls).toEqual(['describe', 'closed']);
@@ -348,7 +348,7 @@ describe('an object with a run', () => {
     expect((await restored.reconcile()).calls).toEqual(['mismatch']);
   });
 
-  it('is left alone too when the Temporal that does not know it turns out to be a new one at the old address', async () => {
+  it('is left alone too when the Temporal that does not know it turns out to be a new one at the old address [S5.15]', async () => {
     const { world, reconcile } = setup(recorded);
     world.where = { clusterId: 'this', namespaceId: 'new' };
     expect((await reconcile()).calls).toEqual(['describe', 'mismatch']);
@@ -413,7 +413,7 @@ describe('a deletion', () => {
     expect((await reconcile()).calls).toEqual(['beforeRelease ended', 'release']);
   });
 
-  it('lets go after two minutes of an accepted cancel, never before', async () => {
+  it('lets go after two minutes of an accepted cancel, never before [S5.35]', async () => {
     const { world, reconcile } = setup({ ...recorded, deleting: true });
     world.run = running;
     await reconcile();
@@ -423,7 +423,7 @@ describe('a deletion', () => {
     expect((await reconcile()).calls).toEqual(['describe', 'beforeRelease late', 'release']);
   });
 
-  it('waits for a Temporal that does not answer, unless a person releases it', async () => {
+  it('waits for a Temporal that does not answer, unless a person releases it [S5.36]', async () => {
     const { world, reconcile } = setup({ ...recorded, deleting: true });
     world.unreachable = true;
     await expect(reconcile()).rejects.toThrow('unreachable');
@@ -465,7 +465,7 @@ describe('a deletion', () => {
     expect((await free.reconcile()).calls).toEqual(['beforeRelease ended', 'release']);
   });
 
-  it('only takes old finalizers away where ours is not there', async () => {
+  it('only takes old finalizers away where ours is not there [S1.11]', async () => {
     const { reconcile } = setup({ deleting: true, held: false });
     expect((await reconcile()).calls).toEqual(['release']);
   });

@@ -20,7 +20,7 @@ const setup = (places: number, quiet = 0) => {
 };
 
 describe('a start room', () => {
-  it('gives places in the order of asking, each once', () => {
+  it('gives places in the order of asking, each once [S5.16]', () => {
     const { room, woken } = setup(2);
     expect(['a', 'b', 'c', 'd', 'c'].map((uid) => room.enter(uid, `ns/${uid}`))).toEqual([
       true,

@@ -8,7 +8,7 @@ import { createReplica, createWorld, populate, workflow } from './testing/replic
 import type { World } from './testing/replicas.js';
 
 describe('a start', () => {
-  it('takes the plan, starts the run and records it', async () => {
+  it('takes the plan, starts the run and records it [S5.2]', async () => {
     const world = createWorld();
     populate(world);
     await createReplica(world).reconcile();
@@ -21,7 +21,7 @@ describe('the deadline of a start', () => {
   it.each([
     ['ahead of', 300_000],
     ['behind', -300_000],
-  ])('holds by the clock of the API server, five minutes %s that of the bridge [F21]', async (_, aheadMs) => {
+  ])('holds by the clock of the API server, five minutes %s that of the bridge [F21] [S5.9]', async (_, aheadMs) => {
     const begun = async (secondsAgo: number, requestedAgo = secondsAgo) => {
       const world = createWorld({ aheadMs });
       const ago = (seconds: number): string => new Date(world.kube.now() - seconds * 1000).toISOString();
@@ -44,6 +44,31 @@ describe('the deadline of a start', () => {
   });
 });
 
+describe('a start while the webhooks are not there yet', () => {
+  it('waits and says for what; then what they have not let in is refused [S5.8]', async () => {
+    const world = createWorld();
+    populate(world);
+    const replica = createReplica(world);
+    Object.assign(replica.deps.settings.answers, { verified: true });
+    replica.deps.admissionMissing = () => 'the webhooks are not registered';
+    await replica.reconcile();
+    expect(world.execution().status?.conditions).toMatchObject([
+      {
+        type: 'Progressing',
+        status: 'False',
+        reason: 'AdmissionNotReady',
+        message: expect.stringContaining('the webhooks are not registered'),
+      },
+    ]);
+    expect(world.runsById.size).toBe(0);
+    replica.deps.admissionMissing = () => undefined;
+    replica.sync();
+    await replica.reconcile();
+    expect(world.execution().status).toMatchObject({ phase: 'Failed', reason: 'NotAdmitted' });
+    expect(world.runsById.size).toBe(0);
+  });
+});
+
 describe('a start that was interrupted after it took the plan', () => {
   const interrupted = async () => {
     const world = createWorld();
@@ -57,7 +82,7 @@ describe('a start that was interrupted after it took the plan', () => {
     return world;
   };
 
-  it('is not begun a second time in another Temporal, where nobody can know of the first [SEC12]', async () => {
+  it('is not begun a second time in another Temporal, where nobody can know of the first [SEC12] [S5.15]', async () => {
     const world = await interrupted();
     const other = createReplica(world, { clusterId: 'another' });
     await other.reconcile();
@@ -139,7 +164,7 @@ describe('a refusal by a replica whose caches are late', () => {
 describe('a cancel of an execution that is not ours', () => {
   const cancel = { [ANNOTATIONS.cancel]: 'true' };
 
-  it('ends it as abandoned: what another controller has done is not known', async () => {
+  it('ends it as abandoned: what another controller has done is not known [S5.14]', async () => {
     const world = createWorld();
     populate(world, { annotations: cancel });
     world.put({ ...world.execution(), status: { phase: 'Running' } });

@@ -148,7 +148,7 @@ async function until(look: () => boolean): Promise<void> {
 const rounds = (): number[] => calls.map(({ key }) => Number(key.slice(key.lastIndexOf('/') + 1)));
 
 describe('attempts on a real server', () => {
-  it('count failures exactly, each definite one in a round of its own', async () => {
+  it('count failures exactly, each definite one in a round of its own [S3.3] [S3.8]', async () => {
     const worker = await startWorker();
     const outcomes = await worker.runUntil(async () => {
       answers = [503, 503, 500, 200];
@@ -171,7 +171,7 @@ describe('attempts on a real server', () => {
     expect(rounds()).toEqual([0, 1, 2]);
   });
 
-  it('end in time, keep the key of what may have had its effect, and say so', async () => {
+  it('end in time, keep the key of what may have had its effect, and say so [S3.1] [S3.8]', async () => {
     const worker = await startWorker();
     answers = [null];
     const outcome = await worker.runUntil(async () =>
@@ -186,7 +186,7 @@ describe('attempts on a real server', () => {
     expect(rounds()).toEqual([0, 0]);
   });
 
-  it('stop at once with a cancel, and have an outcome', async () => {
+  it('stop at once with a cancel, and have an outcome [S5.30]', async () => {
     const worker = await startWorker();
     answers = [null];
     const { outcome, took } = await worker.runUntil(async () => {
@@ -204,7 +204,7 @@ describe('attempts on a real server', () => {
     expect(calls).toHaveLength(1);
   });
 
-  it('are taken over from a worker that shuts down, with the same key and without being counted', async () => {
+  it('are taken over from a worker that shuts down, with the same key and without being counted [S3.4]', async () => {
     answers = [null];
     const first = await startWorker({ shutdownGraceTime: 200 });
     const handle = await start({}, { retry: { limit: 0 } });

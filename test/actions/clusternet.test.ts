@@ -157,7 +157,7 @@ const toSites = (...sites: string[]) => [
 ];
 
 describe('Subscription', () => {
-  it('deploys, waits until it is applied, and is removed on undo', async () => {
+  it('deploys, waits until it is applied, and is removed on undo [S3.30]', async () => {
     const action = subscription({
       name: 'first',
       feeds: [feed('web')],
@@ -177,7 +177,7 @@ describe('Subscription', () => {
     expect(await deployed('a')).toEqual({});
   });
 
-  it('moves an application by a patch, waits for the new place only, and moves it back', async () => {
+  it('moves an application by a patch, waits for the new place only, and moves it back [S3.32] [S3.37]', async () => {
     const base = subscription({ name: 'moved', feeds: [feed('web')], subscribers: toSites('a') });
     await base.run();
     const move = subscription({ operation: 'Patch', name: 'moved', subscribers: toSites('b') });
@@ -191,7 +191,7 @@ describe('Subscription', () => {
     await base.undo();
   });
 
-  it('does not take an old Success for the new spec', async () => {
+  it('does not take an old Success for the new spec [S3.37]', async () => {
     const base = subscription({ name: 'stale', feeds: [feed('web')], subscribers: toSites('a') });
     await base.run();
     await annotate('a', FAIL, 'image cannot be pulled');
@@ -234,7 +234,7 @@ describe('Subscription', () => {
     expect(await action.undo()).toMatchObject({ kind: 'succeeded' });
   });
 
-  it('replaces by deleting first, and restores what was there', async () => {
+  it('replaces by deleting first, and restores what was there [S3.30]', async () => {
     const base = subscription({ name: 'again', feeds: [feed('web')], subscribers: toSites('a') });
     await base.run();
     const old = (await getSubscription('again'))?.metadata.uid;
@@ -272,7 +272,7 @@ describe('Subscription', () => {
     await base.undo();
   });
 
-  it('warns when a cluster that is out of reach cannot confirm the stop', async () => {
+  it('warns when a cluster that is out of reach cannot confirm the stop [S3.41]', async () => {
     const base = subscription({ name: 'lost', feeds: [feed('web')], subscribers: toSites('a', 'b') });
     await base.run();
     await annotate('b', NOT_READY, 'yes');
@@ -311,7 +311,7 @@ describe('Subscription', () => {
     ['no feeds', { name: 'x', subscribers: toSites('a') }, 'InvalidSpec'],
     ['both forms at once', { name: 'x', feeds: [feed('web')], spec: { feeds: [] } }, 'InvalidSpec'],
     ['an unknown operation', { name: 'x', operation: 'Move' }, 'InvalidOperation'],
-  ])('refuses %s before anything is sent', async (_name, block, reason) => {
+  ])('refuses %s before anything is sent [S3.39]', async (_name, block, reason) => {
     expect(await subscription(block).run()).toMatchObject({ kind: 'failed', reason, effect: 'None' });
     expect(await getSubscription('x')).toBeUndefined();
   });
@@ -337,7 +337,7 @@ describe('Localization', () => {
     await base.undo();
   });
 
-  it('takes effect at once by default, and is taken back', async () => {
+  it('takes effect at once by default, and is taken back [S3.31]', async () => {
     const action = localization({
       name: 'promote',
       feed: feed('web'),
@@ -357,7 +357,7 @@ describe('Localization', () => {
     await eventually(() => deployed('a'), { web: { mode: 'standby' } });
   });
 
-  it('patches only what is written, keeps labels and finalizers, and restores', async () => {
+  it('patches only what is written, keeps labels and finalizers, and restores [S3.32]', async () => {
     const base = localization({
       name: 'patched',
       spec: { priority: 600, feed: feed('web'), overrides: override('data: {mode: first}') },

@@ -63,7 +63,7 @@ const globalization = ({ name, ...block }: GlobalizationAction): Life =>
 const merge = (value: string) => [{ name: 'mode', type: 'MergePatch', value }];
 
 describe('Globalization', () => {
-  it('takes effect on every cluster at once by default, and is taken back', async () => {
+  it('takes effect on every cluster at once by default, and is taken back [S3.33]', async () => {
     const action = globalization({
       name: 'all',
       spec: { feed: sites.feed('web'), overrides: merge('data: {mode: "{{ .params.mode }}"}') },
@@ -83,7 +83,7 @@ describe('Globalization', () => {
     await eventually(modes, ['standby', 'standby']);
   });
 
-  it('patches only what is written, restores it, and brings a deleted one back', async () => {
+  it('patches only what is written, restores it, and brings a deleted one back [S3.30] [S3.33]', async () => {
     const base = globalization({
       name: 'some',
       operation: 'Apply',
@@ -141,7 +141,7 @@ describe('Globalization', () => {
       'InvalidOverride',
     ],
     ['Replace', { name: 'x', operation: 'Replace' }, 'InvalidOperation'],
-  ])('refuses %s', async (_name, block, reason) => {
+  ])('refuses %s [S3.33]', async (_name, block, reason) => {
     expect(await globalization(block).run()).toMatchObject({ kind: 'failed', reason, effect: 'None' });
     expect(await get('x')).toBeUndefined();
   });

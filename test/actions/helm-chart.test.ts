@@ -36,7 +36,7 @@ const chart = (block: Omit<HelmChartAction, 'namespace'>, waitReady = true, time
   );
 
 describe('HelmChart', () => {
-  it('is created, found, and deleted on undo', async () => {
+  it('is created, found, and deleted on undo [S3.36]', async () => {
     const action = chart({ name: 'web', spec });
     expect(await action.run()).toMatchObject({
       kind: 'succeeded',
@@ -48,7 +48,7 @@ describe('HelmChart', () => {
     expect(await get('web')).toBeUndefined();
   });
 
-  it('is patched, and gets its version back', async () => {
+  it('is patched, and gets its version back [S3.30] [S3.36]', async () => {
     const base = chart({ name: 'patched', operation: 'Apply', spec });
     await base.capture();
     await base.run();
@@ -66,7 +66,7 @@ describe('HelmChart', () => {
     expect(await get('patched')).toBeUndefined();
   });
 
-  it('that is not found is told with the reason, and undone all the same', async () => {
+  it('that is not found is told with the reason, and undone all the same [S3.36]', async () => {
     await bench.kube.create({
       apiVersion: APPS,
       kind: 'HelmChart',
@@ -92,7 +92,7 @@ describe('HelmChart', () => {
     await bench.kube.delete(key('lost'));
   });
 
-  it('that a Subscription still names is not deleted, which is told in bounded time', async () => {
+  it('that a Subscription still names is not deleted, which is told in bounded time [S3.36]', async () => {
     const action = chart({ name: 'used', spec });
     await action.run();
     const subscription = {

@@ -99,7 +99,7 @@ async function until<T>(look: () => Promise<T | undefined> | T | undefined): Pro
 const HANG = { [podAnnotations.hang]: '1' };
 
 describe('a Job', () => {
-  it('runs to Complete, rendered and marked, and is deleted by undo with its pods', async () => {
+  it('runs to Complete, rendered and marked, and is deleted by undo with its pods [S3.26]', async () => {
     const action = life();
     const result = await action.run();
     expect(result).toMatchObject({ kind: 'succeeded' });
@@ -119,7 +119,7 @@ describe('a Job', () => {
     expect(await action.undo()).toMatchObject({ kind: 'succeeded' });
   });
 
-  it('that fails is final and says why', async () => {
+  it('that fails is final and says why [S3.5] [S3.28]', async () => {
     const result = await life({
       annotations: { [podAnnotations.exitCode]: '3', [podAnnotations.message]: 'no quorum' },
     }).run();
@@ -130,14 +130,14 @@ describe('a Job', () => {
     expect(message).toContain('container main exited 3 (Error: no quorum)');
   });
 
-  it('that fails runs again in a new round where the policy asks for it', async () => {
+  it('that fails runs again in a new round where the policy asks for it [S3.5]', async () => {
     const action = life({ annotations: { [podAnnotations.exitCode]: '1' } });
     const { attempt } = controlled(action);
     const task = { ...attempt.task, retry: { ...DEFAULT_RETRY, limit: 2, rerunJob: true } };
     expect(await jobHandler.run({ ...attempt, task })).toMatchObject({ kind: 'retry', round: 'Settled' });
   });
 
-  it('is adopted by the next attempt after a lost one, not run twice', async () => {
+  it('is adopted by the next attempt after a lost one, not run twice [S3.25]', async () => {
     const action = life({ annotations: { [podAnnotations.duration]: '1500ms' } });
     const first = controlled(action);
     const lost = jobHandler.run(first.attempt);
@@ -149,7 +149,7 @@ describe('a Job', () => {
     expect(await lost).toMatchObject({ kind: 'succeeded' });
   });
 
-  it("is never taken over when it is somebody else's", async () => {
+  it("is never taken over when it is somebody else's [S3.9]", async () => {
     const action = life();
     const { name } = jobOf(await action.run());
     await bench.kube.patch(
@@ -188,7 +188,7 @@ describe('a Job', () => {
     });
   });
 
-  it('gets its TTL only once its result is known', async () => {
+  it('gets its TTL only once its result is known [S3.28]', async () => {
     const action = life({ ttl: 0 });
     const { attempt, memo } = controlled(action);
     const result = await jobHandler.run(attempt);
@@ -208,7 +208,7 @@ describe('a Job', () => {
 });
 
 describe('a Job that does not end', () => {
-  it('is deleted on timeout, for good, once its pods are gone', async () => {
+  it('is deleted on timeout, for good, once its pods are gone [S3.26]', async () => {
     const action = life({ annotations: HANG, timeoutMs: 60_000 });
     const { attempt, abort, memo } = controlled(action);
     const running = jobHandler.run(attempt);
@@ -223,7 +223,7 @@ describe('a Job that does not end', () => {
     expect((result as { message: string }).message).toContain('its pods are gone');
   });
 
-  it('is deleted on cancel', async () => {
+  it('is deleted on cancel [S3.26]', async () => {
     const { attempt, abort, memo } = controlled(life({ annotations: HANG }));
     const running = jobHandler.run(attempt);
     await until(() => memo());
@@ -251,7 +251,7 @@ describe('a Job that does not end', () => {
     expect(await action.settle()).toMatchObject({ kind: 'failed', effect: 'Unknown' });
   });
 
-  it('is undone by its key when nothing was recorded', async () => {
+  it('is undone by its key when nothing was recorded [S3.11]', async () => {
     const action = life({ annotations: HANG });
     const { attempt, abort, memo } = controlled(action);
     const running = jobHandler.run(attempt);
@@ -329,7 +329,7 @@ describe('a template', () => {
     [{ kind: 'Pod', spec: {} }, 'InvalidJob', 'Pod'],
     [{ metadata: { namespace: 'elsewhere' }, spec: { template: podTemplate() } }, 'InvalidJob', 'elsewhere'],
     [{ spec: { template: { spec: { restartPolicy: 'Never', containers: [] } } } }, 'Invalid', 'containers'],
-  ])('%j is refused', async (template, reason, word) => {
+  ])('%j is refused [S3.29]', async (template, reason, word) => {
     const result = await life({ template }).run();
     expect(result).toMatchObject({ kind: 'failed', reason, effect: 'None' });
     expect((result as { message: string }).message).toContain(word);

@@ -54,7 +54,7 @@ const erase = (name: string): Promise<boolean> =>
   bench.kube.delete({ apiVersion: 'v1', kind: 'ConfigMap', namespace: bench.namespace, name });
 
 describe('Create', () => {
-  it("makes an object in the execution's namespace, marked, and deletes it on undo", async () => {
+  it("makes an object in the execution's namespace, marked, and deletes it on undo [S3.7]", async () => {
     const action = life('Create', configMap('made', { a: '{{ .params.x }}' }), {}, { params: { x: 'one' } });
     const result = await action.run();
     const made = await get('made');
@@ -84,7 +84,7 @@ describe('Create', () => {
     });
   });
 
-  it('adopts what a lost attempt made, also in a later round', async () => {
+  it('adopts what a lost attempt made, also in a later round [S3.9]', async () => {
     const action = life('Create', configMap('adopted', { a: '1' }));
     await action.run();
     const { uid } = (await get('adopted'))?.metadata ?? {};
@@ -93,7 +93,7 @@ describe('Create', () => {
     expect(await action.run(1)).toMatchObject({ kind: 'succeeded', outputs: { created: [{ uid }] } });
   });
 
-  it('fails on what is not ours, and touches nothing', async () => {
+  it('fails on what is not ours, and touches nothing [S3.9]', async () => {
     await put('foreign', { a: 'theirs' });
     const before = await get('foreign');
     const action = life(
@@ -111,7 +111,7 @@ describe('Create', () => {
     expect(await action.settle()).toMatchObject({ kind: 'failed', effect: 'None' });
   });
 
-  it('leaves an object alone that took the name of the created one', async () => {
+  it('leaves an object alone that took the name of the created one [S3.52] [S5.47]', async () => {
     const action = life('Create', configMap('retaken', { a: '1' }));
     await action.run();
     await erase('retaken');
@@ -123,7 +123,7 @@ describe('Create', () => {
     expect((await get('retaken'))?.data).toEqual({ a: 'theirs' });
   });
 
-  it('says what is done when a later object fails, and undoes that', async () => {
+  it('says what is done when a later object fails, and undoes that [S3.45]', async () => {
     const bad = JSON.stringify({
       apiVersion: 'v1',
       kind: 'Service',
@@ -152,7 +152,7 @@ describe('Create', () => {
     expect(await get('lost')).toBeUndefined();
   });
 
-  it('[F8] takes a definition and its objects in any order, and gives no namespace to cluster-wide kinds', async () => {
+  it('[F8] takes a definition and its objects in any order, and gives no namespace to cluster-wide kinds [S3.45]', async () => {
     const { definition, thing } = aKind('early');
     const action = life('Create', `${JSON.stringify(thing)}\n---\n${JSON.stringify(definition)}`);
     const result = await action.run();
@@ -196,7 +196,7 @@ describe('Create', () => {
     await action.undo();
   });
 
-  it('[F8] takes a namespace and what is in it in any order, and a List for its items', async () => {
+  it('[F8] takes a namespace and what is in it in any order, and a List for its items [S3.45]', async () => {
     const namespace = `${bench.namespace}-inner`;
     const list = {
       apiVersion: 'v1',
@@ -288,7 +288,7 @@ describe('what does not fit its kind', () => {
     ['Create', 'a secret that is no text', secret({ stringData: { pin: 918273 } }), /stringData\.pin/],
     ['Apply', 'a secret that is no text', secret({ stringData: { pin: 918273 } }), /stringData\.pin/],
   ])(
-    '[F7] %s with %s is Invalid at once, with the path and without the content',
+    '[F7] %s with %s is Invalid at once, with the path and without the content [S3.50]',
     async (operation, _, manifest, message, more = {}) => {
       if (operation === 'Patch' || operation === 'Replace') {
         await put('typed', { password: 'hunter2-canary' }).catch(() => undefined);
@@ -306,7 +306,7 @@ describe('what does not fit its kind', () => {
     },
   );
 
-  it('[F7] is dropped where the action says so, and never refused to an undo', async () => {
+  it('[F7] is dropped where the action says so, and never refused to an undo [S3.50]', async () => {
     const lenient = { fieldValidation: 'Warn' as const };
     const manifest = JSON.stringify({ ...JSON.parse(configMap('lenient', { a: '1' })), dta: {} });
     const action = life('Create', manifest, lenient);
@@ -353,7 +353,7 @@ describe('bad input', () => {
     expect(await life('Upsert', configMap('x', {})).run()).toMatchObject({ reason: 'InvalidOperation' });
   });
 
-  it('names the missing right on 403', async () => {
+  it('names the missing right on 403 [S3.6]', async () => {
     const nobody = bench.kube.as({ user: `system:serviceaccount:${bench.namespace}:nobody` });
     const action = life('Create', configMap('forbidden', {}), {}, { kube: nobody });
     expect(await action.run()).toMatchObject({ kind: 'failed', reason: 'Forbidden', effect: 'None' });
@@ -375,7 +375,7 @@ describe('Apply', () => {
     expect(await get('applied')).toBeUndefined();
   });
 
-  it('takes over fields, names whose they were, and restores them', async () => {
+  it('takes over fields, names whose they were, and restores them [S3.15] [S3.45] [S3.48]', async () => {
     await put('shared', { a: 'theirs', b: 'kept' });
     const action = life('Apply', configMap('shared', { a: 'ours', c: 'new' }));
     await action.capture();
@@ -400,7 +400,7 @@ describe('Apply', () => {
     });
   });
 
-  it('respects ownership with force: false', async () => {
+  it('respects ownership with force: false [S3.45] [S3.48]', async () => {
     await put('owned', { a: 'theirs' });
     const action = life('Apply', configMap('owned', { a: 'ours' }), { force: false });
     await action.capture();
@@ -413,7 +413,7 @@ describe('Apply', () => {
     expect((await get('owned'))?.data).toEqual({ a: 'theirs' });
   });
 
-  it('[F5] leaves alone what another action has applied', async () => {
+  it('[F5] leaves alone what another action has applied [S3.46]', async () => {
     const first = life('Apply', configMap('shared-out', { a: '1' }));
     await first.capture();
     await first.run();
@@ -426,7 +426,7 @@ describe('Apply', () => {
     expect(await first.undo()).toMatchObject({ kind: 'succeeded' });
   });
 
-  it('[F5] takes what earlier releases had applied, and removes nothing of it', async () => {
+  it('[F5] takes what earlier releases had applied, and removes nothing of it [S3.47]', async () => {
     const key = { apiVersion: 'v1', kind: 'ConfigMap', namespace: bench.namespace, name: 'inherited' };
     const { apiVersion, kind, ...metadata } = key;
     const before = { apiVersion, kind, metadata, data: { a: '1', b: '1' } };
@@ -441,7 +441,7 @@ describe('Apply', () => {
     expect((await get('inherited'))?.data).toEqual({ a: '1', b: '1' });
   });
 
-  it('[F5] is in conflict with another action of ours, and names it when it takes over', async () => {
+  it('[F5] is in conflict with another action of ours, and names it when it takes over [S3.48]', async () => {
     const first = life('Apply', configMap('rivals', { a: '1' }), {}, { name: 'first' });
     await first.capture();
     await first.run();
@@ -460,7 +460,7 @@ describe('Apply', () => {
     });
   });
 
-  it('[F5] leaves one entry an action, however often they run and are undone', async () => {
+  it('[F5] leaves one entry an action, however often they run and are undone [S3.46]', async () => {
     await put('often', { a: 'theirs', kept: '1' });
     const one = (name: string, data: Record<string, string>): Life =>
       life('Apply', configMap('often', data), {}, { name });
@@ -483,7 +483,7 @@ describe('Apply', () => {
     expect(seen.slice(1).every((entries) => entries.join() === last.join())).toBe(true);
   });
 
-  it('[F5] names what it takes away of what it had applied before, and restores it', async () => {
+  it('[F5] names what it takes away of what it had applied before, and restores it [S3.47]', async () => {
     const name = 'narrows';
     const first = life('Apply', configMap('narrowed', { a: '1', b: '1' }), {}, { name });
     await first.capture();
@@ -501,7 +501,7 @@ describe('Apply', () => {
     expect(await get('narrowed')).toBeUndefined();
   });
 
-  it('does not undo over a later change of the same field', async () => {
+  it('does not undo over a later change of the same field [S3.16]', async () => {
     await put('contested', { a: 'before' });
     const action = life('Apply', configMap('contested', { a: 'ours' }));
     await action.capture();
@@ -515,7 +515,7 @@ describe('Apply', () => {
     expect((await get('contested'))?.data).toEqual({ a: 'later' });
   });
 
-  it('restores after an attempt that ended without a word', async () => {
+  it('restores after an attempt that ended without a word [S3.13]', async () => {
     await put('silent', { a: 'before', b: 'b' });
     const action = life('Apply', configMap('silent', { a: 'ours' }));
     await action.capture();
@@ -535,7 +535,7 @@ describe('Apply', () => {
 });
 
 describe('Patch', () => {
-  it('sends only what is written, and puts it back', async () => {
+  it('sends only what is written, and puts it back [S3.49]', async () => {
     await put('patched', { a: '1', b: '2' });
     const action = life(
       'Patch',
@@ -553,7 +553,7 @@ describe('Patch', () => {
     expect((await get('patched'))?.data).toEqual({ a: '1', b: '2' });
   });
 
-  it('[F8] says what is lost of lists that it replaces, and keeps the rest as a strategic patch', async () => {
+  it('[F8] says what is lost of lists that it replaces, and keeps the rest as a strategic patch [S3.51]', async () => {
     const name = 'listed';
     const key = { apiVersion: 'apps/v1', kind: 'Deployment', namespace: bench.namespace, name };
     const web = {
@@ -601,7 +601,7 @@ describe('Patch', () => {
     expect(await containers()).toMatchObject([web, { name: 'sidecar' }]);
   });
 
-  it('[F6] gives back what the server has taken away with what was patched', async () => {
+  it('[F6] gives back what the server has taken away with what was patched [S3.17]', async () => {
     const key = { apiVersion: 'v1', kind: 'Service', namespace: bench.namespace, name: 'moved' };
     const before = await bench.kube.create<KubeObject>({
       apiVersion: 'v1',
@@ -676,7 +676,7 @@ describe('Replace', () => {
 });
 
 describe('Delete', () => {
-  it('succeeds when there is nothing, and has nothing to undo', async () => {
+  it('succeeds when there is nothing, and has nothing to undo [S3.52]', async () => {
     const action = life('Delete', configMap('never', {}));
     await action.capture();
     expect(await action.run()).toMatchObject({ kind: 'succeeded' });
@@ -701,7 +701,7 @@ describe('Delete', () => {
     });
   });
 
-  it('leaves alone what was created after it, forward and back', async () => {
+  it('leaves alone what was created after it, forward and back [S3.52]', async () => {
     await put('reborn', { a: '1' });
     const action = life('Delete', configMap('reborn', {}));
     await action.capture();
@@ -715,7 +715,7 @@ describe('Delete', () => {
     expect((await get('reborn'))?.data).toEqual({ a: 'theirs' });
   });
 
-  it('waits for finalizers within bounds and names them', async () => {
+  it('waits for finalizers within bounds and names them [S3.52]', async () => {
     await put('stuck', {}, { finalizers: ['example.org/hold'] });
     const action = life('Delete', configMap('stuck', {}));
     await action.capture();
@@ -765,7 +765,7 @@ describe('an account with few rights', () => {
 });
 
 describe('interruption', () => {
-  it('keeps the outputs of what is done', async () => {
+  it('keeps the outputs of what is done [S3.13]', async () => {
     const action = life('Create', `${configMap('cut-1', {})}\n---\n${configMap('cut-2', {})}`);
     const controller = new AbortController();
     let effects = 0;
@@ -792,7 +792,7 @@ describe('interruption', () => {
     expect(await get('cut-1')).toBeUndefined();
   });
 
-  it('keeps large prior state compressed, and refuses what no Secret can hold', async () => {
+  it('keeps large prior state compressed, and refuses what no Secret can hold [S5.18]', async () => {
     const noise = Array.from({ length: 500_000 }, () => Math.random().toString(36)[2] ?? '').join('');
     await put('large-1', { a: noise });
     await put('large-2', { a: noise.split('').reverse().join('') });

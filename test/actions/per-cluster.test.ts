@@ -66,7 +66,7 @@ const shown = (execution: DRPlanExecution, expected: string[], action = 0) =>
   stack.until(execution, (now) => phases(now, action).join() === expected.join());
 
 describe('a Subscription per cluster', () => {
-  it('is written for each cluster, tells the state of each, and is taken back everywhere by a revert', async () => {
+  it('is written for each cluster, tells the state of each, and is taken back everywhere by a revert [S3.42]', async () => {
     await stack.simplePlan('each', [roll('each')]);
     const execution = await stack.ended(await stack.execute('each'));
     expect(execution.status?.phase).toBe('Succeeded');
@@ -101,7 +101,7 @@ describe('a Subscription per cluster', () => {
     await eventually(() => sites.deployed('a'), {});
   });
 
-  it('goes on where it was when the worker is killed in the middle, and repeats nothing that was done', async () => {
+  it('goes on where it was when the worker is killed in the middle, and repeats nothing that was done [S3.42]', async () => {
     await sites.fail('b', 'image cannot be pulled');
     await stack.simplePlan('killed', [roll('killed', { maxConcurrentClusters: 1 })]);
     const execution = await stack.execute('killed');
@@ -123,7 +123,7 @@ describe('a Subscription per cluster', () => {
     await stack.ended(await stack.revert(ended));
   });
 
-  it('stops rolling when it is cancelled, and a revert takes back what was begun', async () => {
+  it('stops rolling when it is cancelled, and a revert takes back what was begun [S3.43]', async () => {
     await sites.fail('b', 'image cannot be pulled');
     await stack.simplePlan('stopped', [roll('stopped', { maxConcurrentClusters: 1 })]);
     const execution = await stack.execute('stopped');
@@ -150,7 +150,7 @@ describe('a Subscription per cluster', () => {
     for (const site of ['a', 'b']) expect(await child('stopped', site)).toBeUndefined();
   });
 
-  it('keeps to the clusters of its beginning: one that goes is passed over, one that comes has to wait', async () => {
+  it('keeps to the clusters of its beginning: one that goes is passed over, one that comes has to wait [S3.43]', async () => {
     await sites.add('d');
     await sites.fail('a', 'image cannot be pulled');
     await stack.simplePlan('changed', [
@@ -170,7 +170,7 @@ describe('a Subscription per cluster', () => {
     await stack.ended(await stack.revert(ended));
   });
 
-  it('is deleted wherever it was written, and brought back by a revert', async () => {
+  it('is deleted wherever it was written, and brought back by a revert [S3.42]', async () => {
     await stack.simplePlan('kept', [roll('kept', {}, {}, ['a', 'b'])]);
     await stack.ended(await stack.execute('kept'));
     const old = await uidOf('kept', 'a');
@@ -201,7 +201,7 @@ describe('a Subscription per cluster', () => {
 describe('one cluster of several', () => {
   const handler = perCluster(createSubscriptionHandler({ finalizerWaitMs: 10_000 }));
 
-  it('does not take over a Subscription of its name that is not its own', async () => {
+  it('does not take over a Subscription of its name that is not its own [S3.42]', async () => {
     const { name: _, ...action } = roll('taken');
     const life = startLife(bench, handler, action);
     const attempt = life.attempt();

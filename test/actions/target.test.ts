@@ -177,7 +177,7 @@ async function until(what: () => Promise<boolean>): Promise<void> {
 }
 
 describe('actions with a target', () => {
-  it('act on that cluster only, and are undone there', async () => {
+  it('act on that cluster only, and are undone there [S3.54]', async () => {
     const made = await start({ type: 'KubernetesResource', resource: { manifest: configMap('one') } });
     const outcome = await made.result();
     expect(outcome).toMatchObject({ phase: 'Succeeded', retryCount: 0 });
@@ -192,7 +192,7 @@ describe('actions with a target', () => {
     expect(await find(there, 'ConfigMap', 'one')).toBeUndefined();
   });
 
-  it('are retried while the cluster is dead, saying which one it is, and succeed when it is back', async () => {
+  it('are retried while the cluster is dead, saying which one it is, and succeed when it is back [S3.54]', async () => {
     const heal = killServer();
     const action = await start({ type: 'KubernetesResource', resource: { manifest: configMap('two') } });
     let message = '';

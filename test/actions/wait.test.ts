@@ -38,7 +38,7 @@ const wait = (name: string, rest: Partial<WaitAction>, timeoutMs = 20_000) =>
 const pause = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
 
 describe('a wait for an object', () => {
-  it('goes on when the condition holds: the object comes, changes, and goes', async () => {
+  it('goes on when the condition holds: the object comes, changes, and goes [S3.55]', async () => {
     const appears = wait('one', { condition: 'object.data.state == "ready"' }).run();
     await pause(200);
     await write('one', { state: 'starting' });

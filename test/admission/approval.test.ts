@@ -49,7 +49,7 @@ async function waiting(approval: Partial<ApprovalAction>): Promise<DRPlanExecuti
   return execution;
 }
 
-it('counts verified, distinct persons other than who asked, and goes on', async () => {
+it('counts verified, distinct persons other than who asked, and goes on [S3.57]', async () => {
   const execution = await waiting({ quorum: 2, approvers: { users: ['alice', 'bob'], groups: ['ops'] } });
   expect(actionOf(await stack.get(execution))?.message).toBe(
     `waits for approval (0/2): run ${execution.metadata.name}?`,
@@ -95,7 +95,7 @@ it('counts verified, distinct persons other than who asked, and goes on', async 
   expect(revert.status).toMatchObject({ phase: 'Succeeded' });
 });
 
-it('ends Failed, Rejected, with what was said', async () => {
+it('ends Failed, Rejected, with what was said [S3.57]', async () => {
   const execution = await waiting({});
   await annotate(execution, 'bob', { [reject]: 'not before noon' });
   const ended = await stack.ended(execution);
@@ -129,7 +129,7 @@ it('is answered from the command line as the user of the kubeconfig', async () =
   });
 });
 
-it('expires, and can be cancelled while it waits', async () => {
+it('expires, and can be cancelled while it waits [S3.57]', async () => {
   const expiring = await waiting({ timeout: '2s' });
   expect(actionOf(await stack.ended(expiring))).toMatchObject({ phase: 'Failed', reason: 'ApprovalExpired' });
   const cancelled = await waiting({});

@@ -33,7 +33,7 @@ const key = (kind: Kind, name: string) => ({
   name,
 });
 
-it('creates are refused, all else passes, and up heals', async () => {
+it('creates are refused, all else passes, and up heals [S5.56]', async () => {
   const [name, spare] = [unique('away'), unique('spare')];
   await stack.simplePlan(name, [http('a', `${recorder.url}/${name}?delay=4000`)]);
   await stack.simplePlan(spare, [http('a', `${recorder.url}/${spare}`)]);
@@ -78,7 +78,7 @@ it('creates are refused, all else passes, and up heals', async () => {
   await stack.simplePlan(unique('back'), [http('a', 'http://x/')]);
 });
 
-it('a namespace goes even then', async () => {
+it('a namespace goes even then [S5.56]', async () => {
   const going = await openStack('away-going');
   await going.simplePlan('p', [http('a', 'http://x/')]);
   const { pids } = JSON.parse(await readFile(join(inject('dataDir'), 'endpoints.json'), 'utf8')) as Endpoints;

@@ -21,7 +21,7 @@ afterAll(async () => {
 const remove = (from: Stack, kind: Kind, name: string): Promise<boolean> =>
   from.kube.delete({ apiVersion: API_VERSION, kind, namespace: from.namespace, name });
 
-it('a workflow stays while a plan uses it, from another namespace too', async () => {
+it('a workflow stays while a plan uses it, from another namespace too [S5.37]', async () => {
   const name = unique('used');
   await stack.workflow(name, { actions: [http('a', `${recorder.url}/${name}`)] });
   const workflows = [{ workflowRef: { name, namespace: stack.namespace } }];
@@ -34,7 +34,7 @@ it('a workflow stays while a plan uses it, from another namespace too', async ()
   expect(await remove(stack, 'DRWorkflow', name)).toBe(true);
 });
 
-it('a plan stays while somebody runs on it', async () => {
+it('a plan stays while somebody runs on it [S5.37]', async () => {
   const name = unique('runs');
   await stack.simplePlan(name, [http('a', `${recorder.url}/${name}?delay=1500`)]);
   const execution = await stack.execute(name);
@@ -46,7 +46,7 @@ it('a plan stays while somebody runs on it', async () => {
   expect(await remove(stack, 'DRPlan', name)).toBe(true);
 });
 
-it('a namespace goes with everything that is in use in it, and with its running executions', async () => {
+it('a namespace goes with everything that is in use in it, and with its running executions [S5.38]', async () => {
   const going = await openStack('going');
   const name = unique('gone');
   await going.simplePlan(name, [http('a', `${recorder.url}/${name}?delay=30000`)]);

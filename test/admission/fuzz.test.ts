@@ -192,7 +192,7 @@ it(`${numRuns} objects`, { timeout: 120_000 + numRuns * 200 }, async () => {
   expect(count.out).toBeGreaterThan(numRuns / 20);
 });
 
-it('stories that the data model allows are let in whole', { timeout: 300_000 }, async () => {
+it('stories that the data model allows are let in whole [S6.17]', { timeout: 300_000 }, async () => {
   await fc.assert(
     fc.asyncProperty(fc.gen(), async (g) => {
       const story = legalStory(diceOf(g));

@@ -50,7 +50,7 @@ const told = (look: () => Promise<Asked>, warning: RegExp): Promise<Asked> =>
   poll(look, ({ warnings }) => warnings.some((one) => warning.test(one)));
 
 describe('a plan with a patch whose path does not exist', () => {
-  it('is let in, with the path, the value and what is there', async () => {
+  it('is let in, with the path, the value and what is there [S3.35]', async () => {
     const name = await workflow([localize(PATCH)]);
     const asked = await told(() => send('DRPlan', plan(name)), /\/spec\/replicas/);
     expect(asked.status).toBe(201);
@@ -74,7 +74,7 @@ describe('a plan with a patch whose path does not exist', () => {
     expect(asked.warnings.filter((one) => one.includes('overrides[0]'))).toHaveLength(1);
   });
 
-  it('is warned of when an execution gives the path', async () => {
+  it('is warned of when an execution gives the path [S3.35]', async () => {
     const name = await workflow([localize('- {op: remove, path: "/data/{{ .params.key }}"}')], {
       parameters: [{ name: 'key', default: 'mode' }],
     });

@@ -60,7 +60,7 @@ async function revertOf(stack: Stack, delay: number) {
   return { name, target, revert };
 }
 
-it('admission refuses to delete what is being reverted', async () => {
+it('admission refuses to delete what is being reverted [S5.18]', async () => {
   const { target, revert, name } = await revertOf(admitted, 2000);
   await expect(admitted.kube.delete(keyOf(target))).rejects.toThrow(
     `DRPlanExecution "${admitted.namespace}/${target.metadata.name}" is being reverted by execution "${revert.metadata.name}"`,
@@ -70,7 +70,7 @@ it('admission refuses to delete what is being reverted', async () => {
   expect(await admitted.kube.delete(keyOf(target))).toBe(true);
 });
 
-it('without admission the finalizer holds it until the revert has restored', async () => {
+it('without admission the finalizer holds it until the revert has restored [S5.18]', async () => {
   const { target, revert, name } = await revertOf(unadmitted, 2000);
   await unadmitted.kube.delete(keyOf(target));
   const ended = await unadmitted.ended(revert);

@@ -49,7 +49,7 @@ describe('a workflow', () => {
     actions: [{ name: 'a', type: 'KubernetesResource', resource: { operation, manifest: text } }],
   });
 
-  it('names each wrong field with its value and what is allowed, for programs too', async () => {
+  it('names each wrong field with its value and what is allowed, for programs too [S1.9]', async () => {
     const asked = await send('DRWorkflow', {
       failurePolicy: 'Continue',
       actions: [
@@ -87,7 +87,7 @@ describe('a workflow', () => {
       { actions: [http('a', 'http://x/', { hookType: 'pre-flight' })] },
       /hookType/,
     ],
-  ])('with %s is refused', async (_, spec, message) => {
+  ])('with %s is refused [S1.9] [S3.53]', async (_, spec, message) => {
     expectRefused(await send('DRWorkflow', spec), 422, message);
   });
 
@@ -168,7 +168,7 @@ describe('a plan', () => {
       { stages: [use('typed', { params: [{ name: 'count', value: 'many' }] })] },
       /spec\.stages\[0\]\.workflows\[0\]\.params\[0\].*"many".*number/s,
     ],
-  ])('with %s is refused', async (_, spec, message) => {
+  ])('with %s is refused [S4.3]', async (_, spec, message) => {
     expectRefused(await send('DRPlan', spec), 422, message);
   });
 
@@ -185,7 +185,7 @@ describe('a plan', () => {
     expect(open.warnings.join()).toMatch(/"site" is required/);
   });
 
-  it('that runs may be changed, and says from when on the change counts', async () => {
+  it('that runs may be changed, and says from when on the change counts [S5.3]', async () => {
     const name = unique('live');
     await stack.simplePlan(name, [http('a', `${recorder.url}/${name}?delay=1500`)]);
     const execution = await stack.execute(name);
@@ -251,7 +251,7 @@ describe('an execution', () => {
     expectRefused(await revert(name, undone.metadata.name), 403, /only an Execute can be reverted/);
   });
 
-  it('brings the parameters that are missing', async () => {
+  it('brings the parameters that are missing [S2.2]', async () => {
     const name = unique('params');
     await stack.simplePlan(name, [http('a', `${recorder.url}/${name}/{{ .params.count }}`)], {
       workflow: { parameters: [{ name: 'count', type: 'number', required: true }] },
@@ -265,7 +265,7 @@ describe('an execution', () => {
     expect((await execute(name, { params: [{ name: 'count', value: 2 }] })).status).toBe(201);
   });
 
-  it('that is a copy of another, or uses a name again, is let in to be recorded, and does not start', async () => {
+  it('that is a copy of another, or uses a name again, is let in to be recorded, and does not start [S5.11] [S5.12]', async () => {
     const name = unique('copy');
     await stack.simplePlan(name, [http('a', `${recorder.url}/${name}`)]);
     const copy = unique('copied');
@@ -280,7 +280,7 @@ describe('an execution', () => {
     expect(recorder.of(`/${name}`)).toHaveLength(0);
   });
 
-  it('asks for a start deadline of seven days at most; one that is stored with more still starts [F21]', async () => {
+  it('asks for a start deadline of seven days at most; one that is stored with more still starts [F21] [S5.10]', async () => {
     const name = unique('patient');
     const years = { startDeadlineSeconds: 63_072_000 };
     const refused = /spec\.startDeadlineSeconds: is 63072000; must be at most 604800 \(7 days\)/;
@@ -295,7 +295,7 @@ describe('an execution', () => {
     }
   });
 
-  it('cannot be changed, and can be labelled', async () => {
+  it('cannot be changed, and can be labelled [S5.57]', async () => {
     const name = unique('fixed');
     await stack.simplePlan(name, [http('a', `${recorder.url}/${name}`)]);
     const { metadata } = await stack.ended(await stack.execute(name));

@@ -44,7 +44,7 @@ it('an ordinary workflow costs a few milliseconds', async () => {
   expect(await cost('DRWorkflow', { parameters: [site], actions: actions(10) })).toBeLessThan(0.5);
 });
 
-it('workflows, plans and executions of 2,000 actions are answered in time', async () => {
+it('workflows, plans and executions of 2,000 actions are answered in time [S6.9]', async () => {
   const workflow = { parameters: [site], actions: actions(2000) };
   expect(await cost('DRWorkflow', workflow)).toBeLessThan(3);
   await stack.workflow('large', workflow);
@@ -54,7 +54,7 @@ it('workflows, plans and executions of 2,000 actions are answered in time', asyn
   expect(await cost('DRPlanExecution', { planRef: 'large', operationType: 'Execute' })).toBeLessThan(3);
 });
 
-it('200 stages are let in, and one more action than a run may have is not [SEC11]', async () => {
+it('200 stages are let in, and one more action than a run may have is not [SEC11] [S6.9]', async () => {
   await stack.workflow('ten', { parameters: [site], actions: actions(10) });
   const stages = (count: number) =>
     Array.from({ length: count }, (_, n) => ({
@@ -69,7 +69,7 @@ it('200 stages are let in, and one more action than a run may have is not [SEC11
   expect(asked.message).toMatch(/2001 actions.*2000/);
 });
 
-it('a parameter of a megabyte is let in', async () => {
+it('a parameter of a megabyte is let in [S6.11]', async () => {
   const { metadata } = await stack.create<{ metadata: { name: string } }>({
     apiVersion: API_VERSION,
     kind: 'DRWorkflow',

@@ -124,7 +124,7 @@ const actions: Action[] = [
   { name: 'call', type: 'HTTP', http: { url: 'https://example.org/switch' } },
 ];
 
-it('says of every action how it would go, and leaves everything as it was', async () => {
+it('says of every action how it would go, and leaves everything as it was [S3.48] [S3.59]', async () => {
   await stack.simplePlan('all', actions, {
     workflow: {
       parameters: [
@@ -174,7 +174,7 @@ it('says of every action how it would go, and leaves everything as it was', asyn
   expect(await everything()).toEqual(before);
 });
 
-it('shows what would be written without its secrets, for files that are not in the cluster yet', async () => {
+it('shows what would be written without its secrets, for files that are not in the cluster yet [S3.59]', async () => {
   const dr = (kind: string, spec: object): string =>
     JSON.stringify({ apiVersion: API_VERSION, kind, metadata: { name: 'filed' }, spec });
   await writeFile(
@@ -203,7 +203,7 @@ it('shows what would be written without its secrets, for files that are not in t
   expect(code).toBe(1);
 });
 
-it('stops a run that asks for it before anything is created', async () => {
+it('stops a run that asks for it before anything is created [S3.59]', async () => {
   const before = await everything();
   const { code, err } = await drover('run', 'all', '-p', 'given=1', '--preflight', '--yes');
   expect(err).toContain('would fail as things are; nothing was started');

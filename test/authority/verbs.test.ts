@@ -99,7 +99,7 @@ async function plan(actions: Action[], serviceAccountName = 'acts'): Promise<str
 }
 
 describe('a plan', () => {
-  it('is executed and reverted by those who have the verb and may use its account [SEC2]', async () => {
+  it('is executed and reverted by those who have the verb and may use its account [SEC2] [S5.58]', async () => {
     const name = await plan([pause('10ms')]);
     await expect(create('writer', name)).rejects.toThrow(
       `user "writer" may not execute plan "${stack.namespace}/${name}"; an administrator can grant the verb "execute" on drplans.${GROUP}/${name}`,
@@ -125,7 +125,7 @@ describe('a plan', () => {
     expect((await stack.ended(await create('editor', name))).status?.phase).toBe('Succeeded');
   });
 
-  it('is drilled by those who may drill, and executed in earnest by others', async () => {
+  it('is drilled by those who may drill, and executed in earnest by others [S5.58]', async () => {
     const name = await plan([pause('10ms')]);
     await expect(create('driller', name)).rejects.toThrow('may not execute');
     await expect(create('runner', name, { runMode: 'Drill' })).rejects.toThrow('may not drill');
@@ -135,7 +135,7 @@ describe('a plan', () => {
     expect((await stack.ended(await create('driller', name, undo))).status?.phase).not.toBe('Failed');
   });
 
-  it('acts only as an account that its author may use [SEC2]', async () => {
+  it('acts only as an account that its author may use [SEC2] [S5.58]', async () => {
     const spec = { stages: [{ name: 's', workflows: [{ workflowRef: { name: 'none' } }] }] };
     const write = (name: string, serviceAccountName: string) =>
       as('author').create({
@@ -215,7 +215,7 @@ describe('a plan that runs another', () => {
 });
 
 describe('a run', () => {
-  it('is cancelled by those who may cancel and by who asked for it', async () => {
+  it('is cancelled by those who may cancel and by who asked for it [S5.58]', async () => {
     const name = await plan([pause('30s')]);
     const run = await create('runner', name);
     await stack.until(run, (now) => now.status?.phase === 'Running');
@@ -228,7 +228,7 @@ describe('a run', () => {
     expect((await stack.ended(again)).status?.phase).toBe('Cancelled');
   });
 
-  it('is approved by those who may approve, and forged answers, stamps and states count for nothing [SEC13]', async () => {
+  it('is approved by those who may approve, and forged answers, stamps and states count for nothing [SEC13] [S5.58]', async () => {
     const name = await plan([
       {
         name: 'ok',

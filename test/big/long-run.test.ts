@@ -26,7 +26,7 @@ afterAll(async () => {
   await stack.close();
 });
 
-it('succeeds with each effect once and in order, its status below 1 MiB, what is left out in Temporal, and no history near a limit', async () => {
+it('succeeds with each effect once and in order, its status below 1 MiB, what is left out in Temporal, and no history near a limit [S6.9]', async () => {
   const { stages, actions } = SIZES;
   await stack.workflow('calls', {
     parameters: [{ name: 'stage', type: 'string', required: true }],

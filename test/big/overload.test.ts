@@ -102,7 +102,7 @@ describe(`plans that executions share`, () => {
   // What it has made stays: to remove it would be work beside what comes next, and the servers go in the end.
   afterAll(() => stack.temporal.connection.close());
 
-  it('every execution runs, or is refused because its plan is busy, none is lost, each effect happens once', async () => {
+  it('every execution runs, or is refused because its plan is busy, none is lost, each effect happens once [S6.12]', async () => {
     const plans = Array.from({ length: Math.min(SIZES.plans, SIZES.executions) }, (_, index) => `p-${index}`);
     await prepare(stack, workflows(), plans);
     const load = Array.from({ length: SIZES.executions }, (_, index) => ({
@@ -147,7 +147,7 @@ describe(`executions with a plan of their own`, () => {
   });
   afterAll(() => stack.temporal.connection.close());
 
-  it('are all run, each effect once, within the memory that is granted, while what is cancelled ends within seconds', async () => {
+  it('are all run, each effect once, within the memory that is granted, while what is cancelled ends within seconds [S6.13]', async () => {
     const load = Array.from({ length: SIZES.executions }, (_, index) => ({
       name: `e-${index}`,
       plan: `p-${index}`,

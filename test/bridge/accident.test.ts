@@ -73,7 +73,7 @@ const calledOnce = (name: string) =>
   );
 
 describe('an execution that was there before', () => {
-  it('never runs again from a backup, by its stamp or by what a restore tool has left on it', async () => {
+  it('never runs again from a backup, by its stamp or by what a restore tool has left on it [S5.11]', async () => {
     const plan = unique('restored');
     await stack.simplePlan(plan, [call(plan)]);
     const first = await stack.ended(await stack.execute(plan, { rerun: 'Allowed' }));
@@ -98,7 +98,7 @@ describe('an execution that was there before', () => {
     await prune(await stack.get(copies[0]!));
   });
 
-  it('is not run again when a GitOps tool prunes and re-creates it, and is by hand or under a new name', async () => {
+  it('is not run again when a GitOps tool prunes and re-creates it, and is by hand or under a new name [S5.12]', async () => {
     const plan = unique('gitops');
     await stack.simplePlan(plan, [call(plan)]);
     const tracked = { name: plan, annotations: { [ARGO]: `shop:dr/DRPlanExecution:${plan}` } };
@@ -119,7 +119,7 @@ describe('an execution that was there before', () => {
     expect(recorder.of(`/${plan}`)).toHaveLength(3);
   });
 
-  it('under kubectl replace --force: what was read is a copy; what was written runs only where the plan allows', async () => {
+  it('under kubectl replace --force: what was read is a copy; what was written runs only where the plan allows [S5.11]', async () => {
     const plan = unique('replaced');
     await stack.simplePlan(plan, [call(plan, '?delay=20000')]);
     const execution = await running(stack, await stack.execute(plan, {}, plan));
@@ -148,7 +148,7 @@ describe('an execution that was there before', () => {
 });
 
 describe('a namespace that is deleted', () => {
-  it('takes its live run with it: cancelled, settled, nothing left in Temporal', async () => {
+  it('takes its live run with it: cancelled, settled, nothing left in Temporal [S5.38]', async () => {
     const going = await openStack('going');
     const plan = unique('going');
     await going.simplePlan(plan, [call(plan, '?delay=30000')]);
@@ -171,7 +171,7 @@ describe('a namespace that is deleted', () => {
 describe('while the worker is away', () => {
   afterAll(() => heal());
 
-  it('a run that nobody takes before its deadline does nothing when somebody does', async () => {
+  it('a run that nobody takes before its deadline does nothing when somebody does [S5.9]', async () => {
     const plan = unique('untaken');
     await stack.simplePlan(plan, [call(plan)]);
     await kill('worker');
@@ -208,7 +208,7 @@ describe('while the bridge is away', () => {
   const workflowIdOf = ({ status }: DRPlanExecution): string => status?.temporal?.workflowId ?? '';
   const called = ({ spec }: DRPlanExecution) => recorder.of(`/${spec.planRef}`);
 
-  it('what came too late, was lost, or lost its object is told when it is back, and nothing starts', async () => {
+  it('what came too late, was lost, or lost its object is told when it is back, and nothing starts [S5.9] [S5.15] [S5.44]', async () => {
     const late = unique('late');
     await ungated.simplePlan(late, [call(late)]);
     const other = await openStack('terminating', { admission: 'disabled' });
@@ -297,7 +297,7 @@ describe('while the bridge is away', () => {
     await heal();
   });
 
-  it('a bridge that comes back to another Temporal changes nothing, and goes on when it finds the right one', async () => {
+  it('a bridge that comes back to another Temporal changes nothing, and goes on when it finds the right one [S5.15]', async () => {
     const plan = unique('elsewhere');
     await ungated.simplePlan(plan, [call(plan, '?delay=9000')]);
     const execution = await running(ungated, await ungated.execute(plan));

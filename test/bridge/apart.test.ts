@@ -69,7 +69,7 @@ const execution = (name: string) => ({
 });
 
 describe('a plan', () => {
-  it('that names no account is not Ready, says what to do, and starts nothing', async () => {
+  it('that names no account is not Ready, says what to do, and starts nothing [S1.5]', async () => {
     await stack.workflow('nobody', { actions: [http('a', 'http://127.0.0.1:9/')] });
     await stack.create({
       apiVersion: API_VERSION,
@@ -143,7 +143,7 @@ describe('drover uninstall', () => {
     });
   });
 
-  it('[F11] refuses what runs, cancels it when told to, and can leave the kinds to another controller', async () => {
+  it('[F11] refuses what runs, cancels it when told to, and can leave the kinds to another controller [S5.40]', async () => {
     await stack.simplePlan('ends', [http('a', 'http://127.0.0.1:9/')], {
       plan: { serviceAccountName: 'somebody' },
     });
@@ -180,7 +180,7 @@ describe('drover uninstall', () => {
 });
 
 describe('a deletion while Temporal is away', () => {
-  it('waits and says for what, until a person releases it', async () => {
+  it('waits and says for what, until a person releases it [S5.36]', async () => {
     await stack.simplePlan('kept', [http('a', 'http://127.0.0.1:9/')], {
       plan: { serviceAccountName: 'somebody' },
     });
@@ -207,7 +207,7 @@ describe('a deletion while Temporal is away', () => {
 });
 
 describe('a restore of etcd', () => {
-  it('[F25] ends in a fresh list, though the watch would go on from a version of the future', async () => {
+  it('[F25] ends in a fresh list, though the watch would go on from a version of the future [S6.19]', async () => {
     const { kube, namespace } = stack;
     const key = (name: string) => ({ apiVersion: 'v1', kind: 'ConfigMap', namespace, name });
     const write = (name: string, value: string) =>
@@ -256,7 +256,7 @@ describe('a restore of etcd', () => {
 });
 
 describe('drover uninstall without a bridge', () => {
-  it('[F11] leaves nothing hanging', async () => {
+  it('[F11] leaves nothing hanging [S5.40]', async () => {
     await replica?.stop();
     replica = undefined;
     await stack.create({

@@ -25,7 +25,7 @@ const update = (sequence: number, more: Partial<MirrorUpdate>): MirrorUpdate => 
 });
 
 describe('applyMirror', () => {
-  it('arrives by changes alone at the state that the stage is in', () => {
+  it('arrives by changes alone at the state that the stage is in [S6.5]', () => {
     const step = fc.record({
       workflow: fc.nat(1),
       action: fc.option(fc.nat(2), { nil: undefined }),

@@ -46,7 +46,7 @@ const running = (execution: DRPlanExecution) =>
   stack.until(execution, (now) => now.status?.stageStatuses?.[0]?.phase === 'Running');
 
 describe('the plan of an execution', () => {
-  it('goes to one of several executions created at once; the others name the holder [SEC12]', async () => {
+  it('goes to one of several executions created at once; the others name the holder [SEC12] [S5.4]', async () => {
     const plan = unique('race');
     await stack.simplePlan(plan, [http('call', `${recorder.url}/${plan}?delay=1500`)]);
     const created = await Promise.all([1, 2, 3, 4].map((n) => stack.execute(plan, {}, `${plan}-${n}`)));
@@ -65,7 +65,7 @@ describe('the plan of an execution', () => {
     expect(status?.executionHistory).toMatchObject([{ uid: winners[0]?.metadata.uid, phase: 'Succeeded' }]);
   });
 
-  it('is Executed once, until it is reverted or a rerun is allowed', async () => {
+  it('is Executed once, until it is reverted or a rerun is allowed [S5.26]', async () => {
     const plan = unique('once');
     await stack.simplePlan(plan, [
       http('call', `${recorder.url}/${plan}`, {
@@ -179,7 +179,7 @@ describe('the plan of an execution', () => {
     expect(await stack.kube.get(configMap(changed))).toMatchObject({ data: { key: 'before' } });
   });
 
-  it('keeps being Executed while it is Invalid', async () => {
+  it('keeps being Executed while it is Invalid [S5.26]', async () => {
     const plan = unique('invalid');
     await stack.simplePlan(plan, [http('call', `${recorder.url}/${plan}`)]);
     await stack.ended(await stack.execute(plan));
@@ -207,7 +207,7 @@ describe('an execution that must not start', () => {
     expect(condition(ended, 'Finished')).toMatchObject({ status: 'True' });
   });
 
-  it('is Failed RestoredCopy when it carries the stamp of another, and keeps that stamp', async () => {
+  it('is Failed RestoredCopy when it carries the stamp of another, and keeps that stamp [S5.11]', async () => {
     const plan = unique('restored');
     await stack.simplePlan(plan, [http('call', `${recorder.url}/${plan}`)]);
     const copy = await stack.create<DRPlanExecution>({
@@ -223,7 +223,7 @@ describe('an execution that must not start', () => {
     expect(recorder.of(`/${plan}`)).toHaveLength(0);
   });
 
-  it('is Cancelled at once when it is created with the cancel annotation', async () => {
+  it('is Cancelled at once when it is created with the cancel annotation [S5.31]', async () => {
     const plan = unique('early');
     await stack.simplePlan(plan, [http('call', `${recorder.url}/${plan}`)]);
     const execution = await stack.create<DRPlanExecution>({
@@ -257,7 +257,7 @@ describe('an execution that must not start', () => {
 });
 
 describe('a running execution', () => {
-  it('is cancelled by the annotation, long before its call would end', async () => {
+  it('is cancelled by the annotation, long before its call would end [S5.30]', async () => {
     const plan = unique('cancel');
     await stack.simplePlan(plan, [
       http('call', `${recorder.url}/${plan}?delay=20000`),
@@ -276,7 +276,7 @@ describe('a running execution', () => {
     expect((await stack.getPlan(plan)).status).toMatchObject({ phase: 'Ready' });
   });
 
-  it('is cancelled by its deletion, and leaves a history row and a free plan', async () => {
+  it('is cancelled by its deletion, and leaves a history row and a free plan [S5.35]', async () => {
     const plan = unique('delete');
     await stack.simplePlan(plan, [http('call', `${recorder.url}/${plan}?delay=20000`)]);
     const execution = await stack.execute(plan);
@@ -292,7 +292,7 @@ describe('a running execution', () => {
     expect(recorder.of(`/${plan}`)[0]?.aborted).toBe(true);
   });
 
-  it('is Failed RunTerminated when its run is terminated, and frees the plan', async () => {
+  it('is Failed RunTerminated when its run is terminated, and frees the plan [S5.41]', async () => {
     const plan = unique('terminate');
     await stack.simplePlan(plan, [http('call', `${recorder.url}/${plan}?delay=20000`)]);
     const execution = await stack.execute(plan);
@@ -331,7 +331,7 @@ describe('a running execution', () => {
     expect((await stack.getPlan(plan)).status?.currentExecution).toBeUndefined();
   });
 
-  it('tells its target what a terminated revert has undone, and the next one goes on there', async () => {
+  it('tells its target what a terminated revert has undone, and the next one goes on there [S5.49]', async () => {
     const plan = unique('halfway');
     const undo = (name: string, query = '') => ({
       rollback: { http: { url: `${recorder.url}/${plan}/undo-${name}${query}`, method: 'POST' as const } },
@@ -359,7 +359,7 @@ describe('a running execution', () => {
     expect(recorder.of(`/${plan}/undo-quick`)).toHaveLength(1);
   });
 
-  it('is cancelled after two live looks when its object was removed by force, and then frees the plan', async () => {
+  it('is cancelled after two live looks when its object was removed by force, and then frees the plan [S5.44]', async () => {
     const plan = unique('orphan');
     await stack.simplePlan(plan, [http('call', `${recorder.url}/${plan}?delay=20000`)]);
     const execution = await stack.execute(plan);
@@ -382,7 +382,7 @@ describe('a running execution', () => {
 });
 
 describe('an execution whose run is in another Temporal', () => {
-  it('says so, changes nothing, and is deleted only when a person insists; its plan is freed with the run', async () => {
+  it('says so, changes nothing, and is deleted only when a person insists; its plan is freed with the run [S5.15]', async () => {
     const plan = unique('elsewhere');
     await stack.simplePlan(plan, [http('call', `${recorder.url}/${plan}?delay=6000`)]);
     const execution = await stack.execute(plan);
@@ -415,7 +415,7 @@ describe('an execution whose run is in another Temporal', () => {
 });
 
 describe('the old trigger annotation', () => {
-  it('starts nothing and gets one Warning event, however many replicas see it', async () => {
+  it('starts nothing and gets one Warning event, however many replicas see it [S1.13]', async () => {
     const plan = unique('trigger');
     await stack.simplePlan(plan, [http('call', `${recorder.url}/${plan}`)]);
     await stack.kube.patch(
@@ -439,7 +439,7 @@ describe('the old trigger annotation', () => {
 });
 
 describe('a bridge that starts', () => {
-  it('writes nothing for what has ended', async () => {
+  it('writes nothing for what has ended [S5.24]', async () => {
     const plan = unique('kept');
     await stack.simplePlan(plan, [http('call', `${recorder.url}/${plan}`)]);
     for (let n = 0; n < 5; n += 1) {

@@ -37,7 +37,7 @@ const run = async (plan: string, spec: Partial<DRPlanExecution['spec']> = {}): P
   return execution;
 };
 
-it('keeps as many as the plan says, and what can still be reverted', async () => {
+it('keeps as many as the plan says, and what can still be reverted [S5.29]', async () => {
   await stack.simplePlan('limited', [wait], { plan: { historyLimit: 1 } });
   const first = await run('limited');
   const second = await run('limited');
@@ -64,7 +64,7 @@ it('keeps as many as the plan says, and what can still be reverted', async () =>
   expect(told.items.map(({ note }) => note).join()).toContain(`"${first.metadata.name}"`);
 });
 
-it('removes by age, whoever was away meanwhile, but not what was applied and would start again', async () => {
+it('removes by age, whoever was away meanwhile, but not what was applied and would start again [S5.29]', async () => {
   await stack.simplePlan('aging', [wait]);
   await replica.stop();
   await stack.apply(`

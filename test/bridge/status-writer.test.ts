@@ -53,7 +53,7 @@ const refOf = (plan: DRPlan) => ({
   uid: plan.metadata.uid,
 });
 
-it('loses no write however late the cache is and whoever else writes', async () => {
+it('loses no write however late the cache is and whoever else writes [S5.25]', async () => {
   const plan = await makePlan('counter');
   const sides = [lateWriter(), lateWriter()];
   for (const { plans } of sides) plans.learn(plan);
@@ -72,7 +72,7 @@ it('loses no write however late the cache is and whoever else writes', async () 
   expect(sides.flatMap(({ results }) => results)).toContain('conflict');
 });
 
-it('writes nothing when nothing differs, and nothing to another object of the name', async () => {
+it('writes nothing when nothing differs, and nothing to another object of the name [S5.25]', async () => {
   const plan = await makePlan('quiet');
   const { writer, plans, results } = lateWriter();
   expect(await writer.status(plans, refOf(plan), ({ status }) => ({ ...status }))).toMatchObject({
@@ -87,7 +87,7 @@ it('writes nothing when nothing differs, and nothing to another object of the na
   });
 });
 
-it('writes the smaller status when the API server refuses the first', async () => {
+it('writes the smaller status when the API server refuses the first [S6.7]', async () => {
   const execution = await stack.ended(await stack.execute('nowhere'));
   const { writer } = lateWriter();
   const executions = createInformer<DRPlanExecution>({

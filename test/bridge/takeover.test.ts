@@ -94,7 +94,7 @@ async function left(phase: 'Running' | 'Succeeded'): Promise<DRPlanExecution> {
   return execution;
 }
 
-it('begins nothing while the original runs, and takes over what it has left when it stops', async () => {
+it('begins nothing while the original runs, and takes over what it has left when it stops [S1.11] [S5.14]', async () => {
   await kill('bridge');
   const labels = { app: name };
   await stack.create({

@@ -83,7 +83,7 @@ async function run(name: string, actions: Action[]): Promise<DRPlanExecution> {
 }
 
 describe('a failover', () => {
-  it('moves an application and changes it, and a revert brings everything back', async () => {
+  it('moves an application and changes it, and a revert brings everything back [S3.38]', async () => {
     const feed = await application('a');
     const done = await run('shop', [move(feed, ['a'], ['b']), promote(feed, 'b')]);
     expect(done.status).toMatchObject({ phase: 'Succeeded' });
@@ -105,7 +105,7 @@ describe('a failover', () => {
     ).toBeUndefined();
   });
 
-  it('away from a cluster out of reach says StopUnconfirmed: a condition, an Event, and the workload runs on', async () => {
+  it('away from a cluster out of reach says StopUnconfirmed: a condition, an Event, and the workload runs on [S3.41]', async () => {
     const feed = await application('a', 'b');
     await rig.quirk('b', 'notReady', 'yes');
     const done = await run('lost', [move(feed, ['a', 'b'], ['a'])]);

@@ -64,7 +64,7 @@ const modeIn = async (site: Site, feed: Feed): Promise<string | undefined> =>
   (await rig.seen(site, feed))?.data?.mode;
 
 describe('clusterAffinity that matches no cluster', () => {
-  it('removes the feeds everywhere when it is sent, so it is refused', async () => {
+  it('removes the feeds everywhere when it is sent, so it is refused [S3.39]', async () => {
     const { feed, base } = await deployed('a', 'b');
     const none = { operation: 'Patch' as const, name: feed.name, subscribers: rig.to('nowhere') };
     expect(await subscription(none).run()).toMatchObject({
@@ -81,7 +81,7 @@ describe('clusterAffinity that matches no cluster', () => {
 });
 
 describe('clusters that are not Ready', () => {
-  it('would take everything down when they alone are chosen, so that is refused, and so is an undo to them', async () => {
+  it('would take everything down when they alone are chosen, so that is refused, and so is an undo to them [S3.39]', async () => {
     const { feed, base } = await deployed('a');
     const move = subscription({ operation: 'Patch', name: feed.name, subscribers: rig.to('b') });
     await move.capture();
@@ -106,7 +106,7 @@ describe('clusters that are not Ready', () => {
 });
 
 describe('two Bases for one cluster, which a race of Clusternet makes', () => {
-  it('do not keep a change from being ready, and what does not follow is told', async () => {
+  it('do not keep a change from being ready, and what does not follow is told [S3.37]', async () => {
     await rig.quirk('a', 'twoBases', 'yes');
     const { feed } = await deployed('a');
     await rig.quirk('a', 'twoBases', null);
@@ -124,7 +124,7 @@ describe('two Bases for one cluster, which a race of Clusternet makes', () => {
 });
 
 describe('a Success that is older than the spec', () => {
-  it('is not believed: the action waits for what the cluster has', async () => {
+  it('is not believed: the action waits for what the cluster has [S3.37]', async () => {
     const { feed, base } = await deployed('a');
     const second = rig.feed(unique('web'));
     await rig.manifest(second, { data: { mode: 'standby' } });
@@ -141,7 +141,7 @@ describe('a Success that is older than the spec', () => {
 });
 
 describe('a Description that stays empty', () => {
-  it('is waited for no longer than the timeout, and Replace gets the deployment going again', async () => {
+  it('is waited for no longer than the timeout, and Replace gets the deployment going again [S3.37]', async () => {
     await rig.credentials('a', false);
     const feed = rig.feed(unique('web'));
     await rig.manifest(feed, { data: { mode: 'standby' } });
@@ -161,7 +161,7 @@ describe('a Description that stays empty', () => {
 });
 
 describe('an override that cannot be applied', () => {
-  it('stops everything that goes to the cluster, and the wait says which one it is', async () => {
+  it('stops everything that goes to the cluster, and the wait says which one it is [S3.35]', async () => {
     const { feed, base } = await deployed('a');
     const broken = {
       apiVersion: APPS,
@@ -190,7 +190,7 @@ describe('an override that cannot be applied', () => {
     await base.undo();
   });
 
-  it('is refused where an action would write it', async () => {
+  it('is refused where an action would write it [S3.35]', async () => {
     const feed = rig.feed('any');
     const overrides = [{ name: 'o', type: 'MergePatch', value: '{a: [' }];
     expect(await localization({ name: 'x', feed, overrides }).run()).toMatchObject({
@@ -202,7 +202,7 @@ describe('an override that cannot be applied', () => {
 });
 
 describe('ApplyLater', () => {
-  it('changes nothing in the cluster, and the action says so', async () => {
+  it('changes nothing in the cluster, and the action says so [S3.31]', async () => {
     const { feed, base } = await deployed('a');
     const later = localization({
       name: `${feed.name}-later`,
@@ -219,7 +219,7 @@ describe('ApplyLater', () => {
 });
 
 describe('Localizations of equal priority', () => {
-  it('are told: which of them wins is chance', async () => {
+  it('are told: which of them wins is chance [S3.34]', async () => {
     const { feed, base } = await deployed('a');
     const make = (name: string, priority: number): Life =>
       localization({
@@ -251,7 +251,7 @@ describe('a JSONPatch whose path does not exist', () => {
       overrides: [{ name: 'patch', type: 'JSONPatch', value }],
     });
 
-  it('is passed over without a word when it is sent, so it is refused', async () => {
+  it('is passed over without a word when it is sent, so it is refused [S3.35]', async () => {
     const { feed, base } = await deployed('a');
     const value = '[{op: replace, path: /data/mode, value: active}, {op: remove, path: /data/no}]';
     expect(await patch(feed, 'missing', value).run()).toMatchObject({
@@ -277,7 +277,7 @@ describe('a JSONPatch whose path does not exist', () => {
     await base.undo();
   });
 
-  it('is added by a replace of a key, which is sent with a doubt', async () => {
+  it('is added by a replace of a key, which is sent with a doubt [S3.35]', async () => {
     const { feed, base } = await deployed('a');
     const adds = patch(feed, 'new', '[{op: replace, path: /data/extra, value: x}]');
     expect(await adds.run()).toMatchObject({
@@ -290,7 +290,7 @@ describe('a JSONPatch whose path does not exist', () => {
     await base.undo();
   });
 
-  it('is taken when an override before it makes the path, in the same Localization or in one of lower priority', async () => {
+  it('is taken when an override before it makes the path, in the same Localization or in one of lower priority [S3.35]', async () => {
     const { feed, base } = await deployed('a');
     const adds = patch(feed, 'adds', '[{op: add, path: /data/extra, value: x}]', 100);
     expect(await adds.run()).toMatchObject({ kind: 'succeeded' });
@@ -334,7 +334,7 @@ describe('a JSONPatch whose path does not exist', () => {
 });
 
 describe('a removal', () => {
-  it('that lags is waited for: the action ends when the cluster has let go', async () => {
+  it('that lags is waited for: the action ends when the cluster has let go [S3.40]', async () => {
     const { feed } = await deployed('a');
     await rig.quirk('a', 'lag', '3');
     const remove = subscription({ operation: 'Delete', name: feed.name });
@@ -346,7 +346,7 @@ describe('a removal', () => {
     expect(await rig.seen('a', feed)).toBeUndefined();
   });
 
-  it('that Clusternet has yet to do is not confirmed, though the Subscription is gone', async () => {
+  it('that Clusternet has yet to do is not confirmed, though the Subscription is gone [S3.40]', async () => {
     const { feed } = await deployed('a');
     await rig.quirk('a', 'lag', '60');
     const remove = subscription({ operation: 'Delete', name: feed.name }, { timeoutMs: 5000 });
@@ -363,7 +363,7 @@ describe('a removal', () => {
     await eventually(() => modeIn('a', feed), undefined);
   });
 
-  it('that leaves the object in the cluster is not confirmed', async () => {
+  it('that leaves the object in the cluster is not confirmed [S3.40]', async () => {
     const { feed } = await deployed('a');
     const child = rig.child('a').kube;
     await child.patch(feed, { metadata: { finalizers: ['example.com/hold'] } }, { kind: 'merge' });
@@ -377,7 +377,7 @@ describe('a removal', () => {
     await child.patch(feed, { metadata: { finalizers: null } }, { kind: 'merge' });
   });
 
-  it('from a cluster out of reach leaves the workload running, on undo too', async () => {
+  it('from a cluster out of reach leaves the workload running, on undo too [S3.41]', async () => {
     const { feed, base } = await deployed('b');
     await rig.quirk('b', 'notReady', 'yes');
     const result = await base.undo();
@@ -393,7 +393,7 @@ describe('a removal', () => {
 });
 
 describe('drift, which nobody repairs', () => {
-  it('is told, by place and without values', async () => {
+  it('is told, by place and without values [S3.38]', async () => {
     const { feed, base } = await deployed('a');
     await rig.child('a').kube.patch(feed, { data: { mode: 'changed by hand' } }, { kind: 'merge' });
     const again = subscription({ operation: 'Patch', name: feed.name, feeds: [feed] });
@@ -425,7 +425,7 @@ describe('drift, which nobody repairs', () => {
     await bench.kube.delete(chart);
   });
 
-  it('to no replicas at all is not ready, nor is a workload whose controller has not answered', async () => {
+  it('to no replicas at all is not ready, nor is a workload whose controller has not answered [S3.38]', async () => {
     const feed = rig.feed(unique('app'), 'Deployment');
     const labels = { app: feed.name };
     const container = { name: 'main', image: 'example.invalid/app:1' };
@@ -460,7 +460,7 @@ describe('drift, which nobody repairs', () => {
 });
 
 describe('a cluster that cannot be looked into', () => {
-  it('is judged by its Description alone, and the message says so and why', async () => {
+  it('is judged by its Description alone, and the message says so and why [S3.38]', async () => {
     const { feed, base } = await deployed('a', 'b');
     await rig.credentials('b', false);
     const again = subscription({ operation: 'Patch', name: feed.name, feeds: [feed] });

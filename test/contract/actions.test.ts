@@ -86,7 +86,7 @@ function expectRows(ended: DRPlanExecution, rows: readonly Row[]): void {
 }
 
 describe('requests', () => {
-  it('succeed, are retried or fail by their answer, and keep it', async () => {
+  it('succeed, are retried or fail by their answer, and keep it [S1.6] [S3.2] [S3.3] [S3.6] [S3.19] [S3.20]', async () => {
     const succeeded = { phase: 'Succeeded' };
     const failed = { phase: 'Failed', reason: 'HTTPStatus' };
     const rows: Row[] = [
@@ -222,7 +222,7 @@ describe('requests', () => {
 });
 
 describe('timeouts', () => {
-  it('bound one attempt of every type, and the outputs so far survive', async () => {
+  it('bound one attempt of every type, and the outputs so far survive [S3.1] [S3.26]', async () => {
     await stack.create({
       apiVersion: 'v1',
       kind: 'ConfigMap',
@@ -297,7 +297,7 @@ describe('timeouts', () => {
 });
 
 describe('Jobs', () => {
-  it('end as the Job ends, and say what its pod said', async () => {
+  it('end as the Job ends, and say what its pod said [S3.28]', async () => {
     const rows: Row[] = [
       { name: 'good', action: job({}), status: { phase: 'Succeeded' } },
       {
@@ -317,7 +317,7 @@ describe('Jobs', () => {
 });
 
 describe('a secret in a header', () => {
-  it('is in no status, event, history, log or object that is kept', async () => {
+  it('is in no status, event, history, log or object that is kept [S3.20] [S3.24] [S6.14]', async () => {
     const secret = 'S3cret-Value-0987';
     await stack.create({
       apiVersion: 'v1',

@@ -42,7 +42,7 @@ const workerPid = async (): Promise<number> => {
 };
 
 describe('kubectl', () => {
-  it('installs the definitions with a plain apply, and shows and explains the kinds', async () => {
+  it('installs the definitions with a plain apply, and shows and explains the kinds [S1.1] [S1.7]', async () => {
     expect(await kubectl('apply', '-f', 'deploy/crds')).toMatch(
       /(drplans\S* (configured|unchanged|created)[\s\S]*)/,
     );
@@ -69,7 +69,7 @@ describe('kubectl', () => {
     expect(explained.replaceAll(/\s+/g, ' ')).toContain('let running workflows finish');
   });
 
-  it('waits for Finished on failure too', async () => {
+  it('waits for Finished on failure too [S1.10]', async () => {
     await stack.simplePlan('bad', [http('a', `${recorder.url}/bad?status=400`)]);
     const execution = await stack.execute('bad');
     const name = `drpx/${execution.metadata.name}`;
@@ -80,7 +80,7 @@ describe('kubectl', () => {
 });
 
 describe('metrics', () => {
-  it('of bridge and worker can be read', async () => {
+  it('of bridge and worker can be read [S5.54]', async () => {
     const { metrics } = inject('endpoints');
     const [bridge, worker] = await Promise.all(
       [metrics.bridge, metrics.worker].map(async (url) => (await fetch(url ?? '')).text()),
@@ -92,7 +92,7 @@ describe('metrics', () => {
 });
 
 describe('search attributes', () => {
-  it('that cannot be registered are gone without', async () => {
+  it('that cannot be registered are gone without [S6.4]', async () => {
     const connection = await Connection.connect({ address: inject('temporal') });
     const namespace = unique('full');
     await connection.workflowService.registerNamespace({
@@ -130,7 +130,7 @@ describe('a worker', () => {
   // What one test has killed must not fail another.
   afterEach(() => heal());
 
-  it('that stands still is taken for lost, and nothing has its effect twice', async () => {
+  it('that stands still is taken for lost, and nothing has its effect twice [S3.4] [S3.10]', async () => {
     await stack.simplePlan('frozen', [
       http('one', `${recorder.url}/frozen-one?delay=3000`),
       http('two', `${recorder.url}/frozen-two`),
@@ -153,7 +153,7 @@ describe('a worker', () => {
     await expectWhole(stack, ended);
   });
 
-  it('that is not there for 30 s is missed, and the run goes on when it is back [F0]', async () => {
+  it('that is not there for 30 s is missed, and the run goes on when it is back [F0] [S5.50]', async () => {
     await stack.simplePlan('alone', [http('a', `${recorder.url}/alone`)]);
     process.kill(await workerPid(), 'SIGKILL');
     const execution = await stack.execute('alone');

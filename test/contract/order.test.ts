@@ -93,7 +93,7 @@ function expected({ workflow, stage, plan, parallel }: Row): string[] {
 }
 
 describe('failure policies', () => {
-  it('of workflow, stage and plan, in order and in parallel: the whole matrix', async () => {
+  it('of workflow, stage and plan, in order and in parallel: the whole matrix [S4.8] [S4.9] [S5.22]', async () => {
     const waiting = [...MATRIX.entries()];
     const seen = new Map<number, DRPlanExecution>();
     const worker = async (): Promise<void> => {
@@ -148,7 +148,7 @@ describe('failure policies', () => {
     }
   });
 
-  it('let a failure spread along dependencies of actions, past what is independent', async () => {
+  it('let a failure spread along dependencies of actions, past what is independent [S4.10]', async () => {
     const plan = 'spread';
     const ended = await run(plan, [
       {
@@ -171,7 +171,7 @@ describe('failure policies', () => {
     ]);
   });
 
-  it('let running stages finish when the plan stops', async () => {
+  it('let running stages finish when the plan stops [S4.8]', async () => {
     const plan = 'finish';
     const ended = await run(
       plan,
@@ -191,7 +191,7 @@ describe('failure policies', () => {
 });
 
 describe('conditions', () => {
-  it('that are false satisfy who depends on the skipped, for stages and actions alike', async () => {
+  it('that are false satisfy who depends on the skipped, for stages and actions alike [S4.7] [S4.10]', async () => {
     const plan = 'meant';
     const ended = await run(plan, [
       { name: 'last', dependsOn: ['skipped'], workflows: [{ actions: [call(plan, 'last')] }] },
@@ -217,7 +217,7 @@ describe('conditions', () => {
     expect(came(plan)).toEqual(['last', 'then']);
   });
 
-  it('that skip everything on purpose make a success, and a run that did nothing else a failure', async () => {
+  it('that skip everything on purpose make a success, and a run that did nothing else a failure [S4.11]', async () => {
     const none = await run('none', [
       { name: 's', workflows: [{ actions: [call('none', 'a', { when: 'false' })] }] },
     ]);
@@ -241,7 +241,7 @@ describe('conditions', () => {
 });
 
 describe('order', () => {
-  it('of stages is that of the list without dependsOn, whatever maxConcurrentStages says', async () => {
+  it('of stages is that of the list without dependsOn, whatever maxConcurrentStages says [S4.1]', async () => {
     const plan = 'list';
     const stage = (name: string) => ({
       name,
@@ -256,7 +256,7 @@ describe('order', () => {
     [undefined, ['left', 'right', 'other', 'join'], [0, 0, 0, 0]],
     [2, ['left', 'right', 'other', 'join'], [0, 1, 1, 0]],
   ] as const)(
-    'of stages is a graph with dependsOn, forward too, up to maxConcurrentStages %s at once',
+    'of stages is a graph with dependsOn, forward too, up to maxConcurrentStages %s at once [S4.2]',
     async (limit, order, together) => {
       const plan = `graph-${limit ?? 'one'}`;
       const stage = (name: string, ...dependsOn: string[]) => ({
@@ -275,7 +275,7 @@ describe('order', () => {
     },
   );
 
-  it('of workflows is all at once with parallel, up to maxConcurrency, else one by one', async () => {
+  it('of workflows is all at once with parallel, up to maxConcurrency, else one by one [S4.5]', async () => {
     const stage = (plan: string) => ({
       name: 's',
       workflows: ['a', 'b', 'c'].map((name) => ({
@@ -294,7 +294,7 @@ describe('order', () => {
     expect(beside('wf-two')).toEqual([0, 1, 1]);
   });
 
-  it('of actions is that of the list, or a graph with any dependsOn', async () => {
+  it('of actions is that of the list, or a graph with any dependsOn [S4.6]', async () => {
     const action = (plan: string, name: string, dependsOn?: string[]) =>
       call(plan, name, { query: '?delay=600', ...(dependsOn && { dependsOn }) });
     await Promise.all([
@@ -324,7 +324,7 @@ describe('order', () => {
 });
 
 describe('many plans at once', () => {
-  it('do not wait for each other', async () => {
+  it('do not wait for each other [S5.17]', async () => {
     const names = Array.from({ length: 20 }, (_, n) => `many-${n}`);
     const executions = await Promise.all(
       names.map(async (name) => {

@@ -55,7 +55,7 @@ const reverted = async (execution: DRPlanExecution, spec = {}): Promise<DRPlanEx
 };
 
 describe('a revert', () => {
-  it('undoes by rollbacks of any type and by inverses, the last first, and lists what it cannot undo', async () => {
+  it('undoes by rollbacks of any type and by inverses, the last first, and lists what it cannot undo [S5.46] [S5.47] [S5.49]', async () => {
     await make('mixed-old', { a: '1', keep: 'x' });
     const gone = await make('mixed-gone', { b: '1' });
     await stack.workflow('mixed-1', {
@@ -109,7 +109,7 @@ describe('a revert', () => {
     expect(Date.parse(second?.completionTime ?? '')).toBeLessThanOrEqual(Date.parse(first?.startTime ?? ''));
   });
 
-  it('stops at the first undo that fails, and the next one goes on there', async () => {
+  it('stops at the first undo that fails, and the next one goes on there [S5.48]', async () => {
     await stack.simplePlan('stops', [
       http('a', `${recorder.url}/stops/do`, { rollback: undoneBy('stops/undo-a') }),
       http('b', `${recorder.url}/stops/do`, {
@@ -136,7 +136,7 @@ describe('a revert', () => {
     expect((await stack.getPlan('stops')).status?.phase).toBe('Ready');
   });
 
-  it('undoes what may have happened, leaves out what did not, and takes a Canceled run for a Cancelled one', async () => {
+  it('undoes what may have happened, leaves out what did not, and takes a Canceled run for a Cancelled one [S1.3] [S5.45] [S5.46]', async () => {
     await stack.simplePlan(
       'maybe',
       [
@@ -175,7 +175,7 @@ describe('a revert', () => {
     expect(undos('maybe')).toEqual(['/maybe/undo-slow', '/maybe/undo-unclear', '/maybe/undo-done']);
   });
 
-  it('needs no history: the run may be gone from Temporal', async () => {
+  it('needs no history: the run may be gone from Temporal [S5.18]', async () => {
     await make('kept-old', { a: '1' });
     await stack.simplePlan('kept', [
       write('apply', 'Apply', 'kept-old', { a: '2' }),
@@ -216,7 +216,7 @@ describe('a revert', () => {
     expect(undos('kept')).toEqual(['/kept/undo-ok']);
   });
 
-  it('of an older run waits for the newer one, and needs force', async () => {
+  it('of an older run waits for the newer one, and needs force [S5.45]', async () => {
     await stack.simplePlan('older', [
       http('a', `${recorder.url}/older/do`, { rollback: undoneBy('older/undo') }),
     ]);
@@ -228,7 +228,7 @@ describe('a revert', () => {
     expect((await reverted(second)).status?.phase).toBe('Succeeded');
   });
 
-  it('does not undo over what another plan has written since', async () => {
+  it('does not undo over what another plan has written since [S3.16] [S4.14]', async () => {
     await make('contested', { site: 'home' });
     for (const site of ['one', 'two']) {
       await stack.simplePlan(`site-${site}`, [write('apply', 'Apply', 'contested', { site })]);
@@ -248,7 +248,7 @@ describe('a revert', () => {
 });
 
 describe('a rollback inside a failed run', () => {
-  it('goes on when a cancel comes, and stops when it is forced', async () => {
+  it('goes on when a cancel comes, and stops when it is forced [S5.33]', async () => {
     const slow = (plan: string, name: string): Partial<Action> => ({
       rollback: {
         type: 'HTTP',
@@ -299,7 +299,7 @@ describe('an action whose object is refused', () => {
     }
   });
 
-  it('by a policy fails at once and says what the policy said; by a webhook that is away it is tried again', async () => {
+  it('by a policy fails at once and says what the policy said; by a webhook that is away it is tried again [S3.6]', async () => {
     const name = `${policy}-${stack.namespace}`;
     const selector = { matchLabels: { 'kubernetes.io/metadata.name': stack.namespace } };
     const rule = {

@@ -144,7 +144,7 @@ describe('an execution', () => {
     }
   });
 
-  it('is marked, then takes its plan, then starts; and the plan is free before it has ended', async () => {
+  it('is marked, then takes its plan, then starts; and the plan is free before it has ended [S1.3] [S1.16] [S5.1] [S5.2] [S5.21]', async () => {
     await stack.simplePlan('sequence', [http('a', `${recorder.url}/sequence`)]);
     const executions = watch<DRPlanExecution>('DRPlanExecution');
     const plans = watch<DRPlan>('DRPlan');
@@ -185,7 +185,7 @@ describe('an execution', () => {
     );
   });
 
-  it('carries a parameter of a megabyte to its action, and its history does not carry it', async () => {
+  it('carries a parameter of a megabyte to its action, and its history does not carry it [S6.11] [S6.14]', async () => {
     const value = 'v'.repeat(1_000_000);
     await stack.simplePlan(
       'megabyte',
@@ -207,7 +207,7 @@ describe('an execution', () => {
     expect(JSON.stringify(ended.status).length).toBeLessThan(20_000);
   });
 
-  it('of more than 8 MiB is not started, and says what to do', async () => {
+  it('of more than 8 MiB is not started, and says what to do [S5.20]', async () => {
     const body = 'b'.repeat(1_000_000);
     const names = Array.from({ length: 9 }, (_, n) => `huge-${n}`);
     await Promise.all(
@@ -230,7 +230,7 @@ describe('an execution', () => {
     await Promise.all(names.map((name) => ungated.kube.delete(key('DRWorkflow', name, ungated))));
   });
 
-  it('is told in Events, whatever becomes of it', async () => {
+  it('is told in Events, whatever becomes of it [S5.22] [S5.28]', async () => {
     await stack.simplePlan(
       'told',
       [
@@ -286,7 +286,7 @@ describe('an execution', () => {
     for (const one of [failed, await stack.get(cancelled), half, undone]) await expectWhole(stack, one);
   });
 
-  it('of the original loses its finalizer when it is met', async () => {
+  it('of the original loses its finalizer when it is met [S1.11]', async () => {
     await ungated.simplePlan('legacy', [http('a', `${recorder.url}/legacy`)]);
     const create = (name: string) =>
       ungated.create<DRPlanExecution>({
@@ -315,7 +315,7 @@ describe('an execution', () => {
     );
   });
 
-  it('that somebody resets in Temporal is followed: its stage ends first, and is begun again under the same keys', async () => {
+  it('that somebody resets in Temporal is followed: its stage ends first, and is begun again under the same keys [S5.43]', async () => {
     await stack.simplePlan('reset', [
       http('one', `${recorder.url}/reset-one`),
       http('two', `${recorder.url}/reset-two?delay=6000`, { interruptible: false }),
@@ -345,7 +345,7 @@ describe('an execution', () => {
 });
 
 describe('a plan', () => {
-  it('keeps its last ten executions, newest first, and the last success, through deletions and edits', async () => {
+  it('keeps its last ten executions, newest first, and the last success, through deletions and edits [S1.17] [S5.23] [S5.26]', async () => {
     await stack.simplePlan('ten', [http('a', `${recorder.url}/ten?status={{ .params.status }}`)], {
       workflow: { parameters: status },
     });
@@ -400,7 +400,7 @@ describe('a plan', () => {
     expect(edited.status).toMatchObject({ phase: 'Executed', lastExecutionRef: name });
   });
 
-  it('uses workflows of its own namespace unless another is named, and is labelled with a single one', async () => {
+  it('uses workflows of its own namespace unless another is named, and is labelled with a single one [S1.15] [S1.16]', async () => {
     for (const where of [stack, ungated]) {
       await where.workflow('shared', {
         actions: [http('a', `${recorder.url}/shared-${where === stack ? 'own' : 'other'}`)],
@@ -426,7 +426,7 @@ describe('a plan', () => {
     expect(recorder.of('/shared-other')).toHaveLength(1);
   });
 
-  it('and workflow say in Ready what was looked at, and change its time with its status only', async () => {
+  it('and workflow say in Ready what was looked at, and change its time with its status only [S1.10]', async () => {
     const plan = await stack.simplePlan('ready', [http('a', `${recorder.url}/ready`)]);
     const ready = condition(plan, 'Ready');
     expect(ready).toMatchObject({ status: 'True', reason: 'Valid', observedGeneration: 1 });
@@ -446,7 +446,7 @@ describe('a plan', () => {
 });
 
 describe('executor Argo', () => {
-  it('warns, and runs natively all the same', async () => {
+  it('warns, and runs natively all the same [S1.14]', async () => {
     await stack.simplePlan('argo', [http('a', `${recorder.url}/argo`)], {
       workflow: {
         executor: {

@@ -54,7 +54,7 @@ describe('samples', () => {
   it.each([
     ['first-generation.yaml', 'first'],
     ['later-generation.yaml', 'later'],
-  ])('of %s are taken as they are, run, and are reverted', async (file, plan) => {
+  ])('of %s are taken as they are, run, and are reverted [S1.2]', async (file, plan) => {
     await apply(file);
     await poll(
       () => stack.getPlan(plan),
@@ -87,7 +87,7 @@ describe('samples', () => {
   it.each([
     ['installed-by-chart.yaml', 'chart-install-plan', 'chart-overrides-b', { priority: 500 }],
     ['switchover.yaml', 'web-switchover-plan', 'web-switchover-b', { priority: 800 }],
-  ])('of %s are taken as they are, with executions that are files too', async (file, plan, made, spec) => {
+  ])('of %s are taken as they are, with executions that are files too [S1.2]', async (file, plan, made, spec) => {
     await apply(file);
     await poll(
       () => stack.getPlan(plan),
@@ -134,7 +134,7 @@ describe('samples', () => {
       },
       /int.*number/s,
     ],
-  ])('with %s are refused, and told why', async (_, kind, spec, message) => {
+  ])('with %s are refused, and told why [S1.2]', async (_, kind, spec, message) => {
     const asked = await ask(stack.namespace, kind, 'refused', spec, { dryRun: true });
     expect(asked.message).toMatch(message);
     expect([400, 422]).toContain(asked.status);

@@ -92,7 +92,7 @@ it.each<[string, () => string, RegExp]>([
   ],
   ['a tag that makes code', () => `${head}metadata: {name: a}\ndata: !!js/function 'x'\n`, /tag/i],
   ['no object', () => '---\n---\n', /manifest/],
-])('a manifest with %s is refused [SEC11]', async (_, text, message) => {
+])('a manifest with %s is refused [SEC11] [S6.17]', async (_, text, message) => {
   const spec = { actions: [manifest(text())] };
   const asked = await ask(stack.namespace, 'DRWorkflow', 'bad', spec, { dryRun: true });
   expect(asked.message).toMatch(/spec\.actions\[0\]\.resource\.manifest/);
@@ -134,7 +134,7 @@ it.each<[string, (text: string) => Action]>([
     'the manifest of a rollback',
     (text) => ({ ...manifest(`${head}metadata: {name: a}\n`), rollback: { resource: { manifest: text } } }),
   ],
-])('%s is read within the same bounds', async (_, action) => {
+])('%s is read within the same bounds [S6.17]', async (_, action) => {
   for (const [text, message] of [
     ['a: &a\n  b: *a\n', /line 2, column 6: alias \*a stands inside/],
     [`a: ${'['.repeat(300)}${']'.repeat(300)}`, /nested more than 100 levels deep/],
@@ -148,7 +148,7 @@ it.each<[string, (text: string) => Action]>([
   }
 });
 
-it('a parameter of three hundred levels is refused, in every list of parameters', async () => {
+it('a parameter of three hundred levels is refused, in every list of parameters [S6.17]', async () => {
   const deep: unknown = JSON.parse(`${'['.repeat(300)}${']'.repeat(300)}`);
   const specs: [Kind, unknown][] = [
     [
@@ -194,13 +194,13 @@ it.each<[string, 'DRWorkflow' | 'DRPlan' | 'DRPlanExecution', unknown, RegExp]>(
     /stages\[0\]\.name/,
   ],
   ['a plan', 'DRPlanExecution', { planRef: 'n'.repeat(10_000), operationType: 'Execute' }, /planRef/],
-])('a name of 10,000 characters of %s is refused [SEC11]', async (_, kind, spec, message) => {
+])('a name of 10,000 characters of %s is refused [SEC11] [S6.17]', async (_, kind, spec, message) => {
   const asked = await ask(stack.namespace, kind, unique('long'), spec, { dryRun: true });
   expect(asked.message).toMatch(message);
   expect(asked.status).toBe(422);
 });
 
-it('a body of a hundred thousand brackets, and one that is no JSON, bring nothing down [SEC11]', async () => {
+it('a body of a hundred thousand brackets, and one that is no JSON, bring nothing down [SEC11] [S6.17]', async () => {
   const deep: unknown = JSON.parse(`${'['.repeat(2000)}${']'.repeat(2000)}`);
   const asked = await ask(
     stack.namespace,
@@ -213,7 +213,7 @@ it('a body of a hundred thousand brackets, and one that is no JSON, bring nothin
   expect(asked.message).not.toMatch(/failed calling webhook/);
 });
 
-it('parameters of a megabyte are let in, and of what the API server does not take the reason is told', async () => {
+it('parameters of a megabyte are let in, and of what the API server does not take the reason is told [S6.17]', async () => {
   const stage = { name: 's', workflows: [{ workflowRef: { name: 'w' } }] };
   const plan = (bytes: number): object => ({
     stages: [stage],
@@ -227,7 +227,7 @@ it('parameters of a megabyte are let in, and of what the API server does not tak
 });
 
 it(
-  'line ends of Windows, a byte order mark and emoji are let in, and arrive',
+  'line ends of Windows, a byte order mark and emoji are let in, and arrive [S6.17]',
   { timeout: 60_000 },
   async () => {
     await stack.simplePlan(
@@ -265,7 +265,7 @@ it(
   },
 );
 
-it('the bridge has lived through all of it [SEC11]', async () => {
+it('the bridge has lived through all of it [SEC11] [S6.17]', async () => {
   const page = await (await fetch(inject('endpoints').metrics.bridge ?? '')).text();
   const rss = Number(/^process_resident_memory_bytes (\S+)$/m.exec(page)?.[1]);
   expect(rss).toBeGreaterThan(0);

@@ -46,7 +46,7 @@ const HOSTILE = [
 ];
 
 describe('a value', () => {
-  it('of any content lands as one value: in a URL, a header, a JSON body and a manifest', async () => {
+  it('of any content lands as one value: in a URL, a header, a JSON body and a manifest [S2.11] [S2.13] [S4.14]', async () => {
     await stack.workflow('hostile', {
       parameters: [{ name: 'v' }, { name: 'n' }, { name: 'other', default: 'SECOND PASS' }],
       actions: [
@@ -113,7 +113,7 @@ data:
     expect(await stack.kube.get(stolen)).toBeUndefined();
   });
 
-  it('takes its type where it is a whole unquoted scalar, and is text where it is quoted', async () => {
+  it('takes its type where it is a whole unquoted scalar, and is text where it is quoted [S2.12]', async () => {
     await stack.simplePlan(
       'typed',
       [
@@ -174,7 +174,7 @@ spec:
     });
   });
 
-  it('may be the host of a URL, and then has to make a valid one', async () => {
+  it('may be the host of a URL, and then has to make a valid one [S2.13]', async () => {
     await stack.simplePlan(
       'host',
       [http('call', '{{ .params.base }}/host', { retryPolicy: { limit: 0 }, timeout: '2s' })],
@@ -189,7 +189,7 @@ spec:
     expect(actionAt(refused, 0, 0, 0)?.message).toMatch(/ftp/);
   });
 
-  it('with a line end never becomes a header', async () => {
+  it('with a line end never becomes a header [S2.14]', async () => {
     await stack.simplePlan(
       'header',
       [
@@ -217,7 +217,7 @@ spec:
 });
 
 describe('parameters', () => {
-  it('merge from workflow to plan to stage to execution, value before default in each', async () => {
+  it('merge from workflow to plan to stage to execution, value before default in each [S2.1]', async () => {
     const names = ['w', 'p', 's', 'x', 'default-in-plan', 'emptied', 'kept', 'my_x', 'my-x'];
     await stack.workflow('levels', {
       parameters: [
@@ -268,7 +268,7 @@ describe('parameters', () => {
     });
   });
 
-  it('that are required are not satisfied by an empty text', async () => {
+  it('that are required are not satisfied by an empty text [S2.2]', async () => {
     await stack.simplePlan('empty', [http('a', `${recorder.url}/empty`)], {
       workflow: { parameters: [{ name: 'site', required: true }] },
       plan: { globalParams: [{ name: 'site', value: '' }] },
@@ -276,7 +276,7 @@ describe('parameters', () => {
     await expect(stack.execute('empty')).rejects.toThrow(/"site" is required/);
   });
 
-  it('that nobody knows or uses are warned of, and are let in', async () => {
+  it('that nobody knows or uses are warned of, and are let in [S2.5]', async () => {
     await stack.workflow('unused', {
       parameters: [{ name: 'used', default: 'a' }],
       actions: [http('a', `${recorder.url}/{{ .params.used }}`)],
@@ -299,7 +299,7 @@ describe('parameters', () => {
   it.each<[string, string, string]>([
     ['number', 'many', '4'],
     ['boolean', 'maybe', 'true'],
-  ])('declared as %s have that type at every level', async (type, bad, good) => {
+  ])('declared as %s have that type at every level [S2.3]', async (type, bad, good) => {
     const name = unique('type');
     await stack.simplePlan(name, [http('a', `${recorder.url}/${name}/{{ .params.v }}`)], {
       workflow: { parameters: [{ name: 'v', type: type as 'number', default: good }] },
@@ -329,7 +329,7 @@ describe('parameters', () => {
 });
 
 describe('placeholders', () => {
-  it('name the plan, the execution, the operation and outputs; the phase also of what was skipped', async () => {
+  it('name the plan, the execution, the operation and outputs; the phase also of what was skipped [S2.7]', async () => {
     await stack.simplePlan('names', [
       http('first', `${recorder.url}/names-first?body=said`, {
         rollback: { http: { url: `${recorder.url}/names-undo/{{ .operation }}`, method: 'POST' } },
@@ -352,7 +352,7 @@ describe('placeholders', () => {
     expect(recorder.requests.some(({ path }) => path.startsWith('/names-undo/'))).toBe(true);
   });
 
-  it('have a default for what is missing or empty', async () => {
+  it('have a default for what is missing or empty [S2.8]', async () => {
     await stack.simplePlan(
       'defaults',
       [
@@ -379,7 +379,7 @@ describe('placeholders', () => {
     expect(recorder.of('/defaults')[0]?.body).toBe('3 4 x');
   });
 
-  it('leave all other braces and parentheses as they are', async () => {
+  it('leave all other braces and parentheses as they are [S2.9]', async () => {
     const foreign =
       '{{ .Values.image }} {{ include "a.b" . }} {{- if .Release.Name }}x{{ end }} $(hostname) $(HOME) ${HOME} $(date +%s) {{ $x.params.y }}';
     await stack.simplePlan('foreign', [
@@ -409,7 +409,7 @@ describe('placeholders', () => {
     ['an output of nobody', '{{ .outputs.nobody.phase }}', /nobody/],
     ['an output of a later action', '{{ .outputs.later.phase }}', /later/],
     ['an output that its type never has', '{{ .outputs.job.httpResponse.body }}', /httpResponse/],
-  ])('that cannot work are refused at admission: %s', async (_, body, message) => {
+  ])('that cannot work are refused at admission: %s [S2.9] [S2.10]', async (_, body, message) => {
     const job = {
       name: 'job',
       type: 'Job',
@@ -433,7 +433,7 @@ describe('placeholders', () => {
     expect(asked.message).not.toMatch(/spec\.actions\[[02]\]/);
   });
 
-  it('without a value fail the execution before any action, where nobody has looked before', async () => {
+  it('without a value fail the execution before any action, where nobody has looked before [S2.10]', async () => {
     await ungated.workflow('late', {
       actions: [
         http('first', `${recorder.url}/late`),

@@ -98,7 +98,7 @@ describe('a workflow', () => {
       [http('a', 'http://x/', { clusterExecutionMode: 'Rolling' })],
       /clusterExecutionMode.*Global, PerCluster/s,
     ],
-  ])('%s is Invalid and says where', async (title, actions, message) => {
+  ])('%s is Invalid and says where [S1.4] [S1.9]', async (title, actions, message) => {
     const name = nameOf(title);
     await refused(gated.workflow(name, { actions }), message);
     await stack.workflow(name, { actions });
@@ -151,7 +151,7 @@ describe('a plan', () => {
       /count.*many.*number/s,
     ],
     ['that leaves a placeholder undefined', { stages: [stage('s', 'open')] }, /who/],
-  ])('%s is Invalid and says where', async (title, spec, message) => {
+  ])('%s is Invalid and says where [S2.4] [S2.10]', async (title, spec, message) => {
     const name = nameOf(title);
     const create = (into: Stack) =>
       into.create({
@@ -185,7 +185,7 @@ describe('a plan', () => {
     expect(condition(plan, 'Ready')?.message).toMatch(/stages\[0\]\.workflows\[0\].*nowhere/s);
   });
 
-  it('becomes Ready when its workflow appears, and Invalid when it goes', async () => {
+  it('becomes Ready when its workflow appears, and Invalid when it goes [S5.27]', async () => {
     await stack.create({
       apiVersion: API_VERSION,
       kind: 'DRPlan',
@@ -221,7 +221,7 @@ describe('an execution', () => {
     expect(ended.status?.message).toContain('nowhere');
   });
 
-  it('without a required parameter fails before any action, and runs with it', async () => {
+  it('without a required parameter fails before any action, and runs with it [S2.2]', async () => {
     for (const into of [stack, gated]) {
       await into.simplePlan(
         'required',
@@ -256,7 +256,7 @@ describe('an execution', () => {
     expect(ended.status).toMatchObject({ phase: 'Failed', reason: 'ReservedParameter' });
   });
 
-  it('cannot be changed, and a revert needs a target', async () => {
+  it('cannot be changed, and a revert needs a target [S5.57]', async () => {
     const execution = await stack.execute('nowhere');
     const change = stack.kube.patch(
       {

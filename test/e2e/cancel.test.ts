@@ -105,7 +105,7 @@ describe('cancel', () => {
         );
       },
     ],
-  ])('by %s stops the running call and says so in status', async (how, via, cancel) => {
+  ])('by %s stops the running call and says so in status [S5.30]', async (how, via, cancel) => {
     const name = how.replaceAll(' ', '-');
     const execution = await waiting(name);
     const begun = Date.now();
@@ -127,7 +127,7 @@ describe('cancel', () => {
     expect(plan.status?.executionHistory?.[0]).toMatchObject({ phase: 'Cancelled' });
   });
 
-  it('leaves a run that can be reverted', async () => {
+  it('leaves a run that can be reverted [S5.32]', async () => {
     const execution = await waiting('cancel-revert');
     await annotate(execution);
     await stack.ended(execution);
@@ -136,7 +136,7 @@ describe('cancel', () => {
     expect(recorder.of('/cancel-revert-undo')).toHaveLength(1);
   });
 
-  it('of an ended run is ignored', async () => {
+  it('of an ended run is ignored [S5.30]', async () => {
     await stack.simplePlan('done', [http('a', `${recorder.url}/done`)]);
     const execution = await stack.execute('done');
     await stack.ended(execution);
@@ -145,7 +145,7 @@ describe('cancel', () => {
     expect((await stack.get(execution)).status?.phase).toBe('Succeeded');
   });
 
-  it('written before the run began cancels it at once', async () => {
+  it('written before the run began cancels it at once [S5.31]', async () => {
     await stack.simplePlan('early', [http('a', `${recorder.url}/early`)]);
     const execution = await stack.create<DRPlanExecution>({
       apiVersion: API_VERSION,
@@ -160,7 +160,7 @@ describe('cancel', () => {
 });
 
 describe('delete', () => {
-  it('of a running execution cancels it, frees the plan and keeps the history row', async () => {
+  it('of a running execution cancels it, frees the plan and keeps the history row [S5.23]', async () => {
     const execution = await waiting('delete');
     const key = {
       apiVersion: API_VERSION,
@@ -185,7 +185,7 @@ describe('delete', () => {
     expect(recorder.of('/delete-never')).toHaveLength(0);
   });
 
-  it('of an ended execution lets it go and undoes nothing', async () => {
+  it('of an ended execution lets it go and undoes nothing [S1.12]', async () => {
     await stack.simplePlan('gone', [
       http('a', `${recorder.url}/gone`, { rollback: { http: { url: `${recorder.url}/gone-undo` } } }),
     ]);

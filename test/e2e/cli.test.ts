@@ -72,7 +72,7 @@ describe('drover', () => {
     expect(await stack.kube.get(hello)).toBeUndefined();
   });
 
-  it('shows which stages could run together', async () => {
+  it('shows which stages could run together [S4.4]', async () => {
     const stage = (name: string, ...dependsOn: string[]) => ({
       name,
       dependsOn,

@@ -53,7 +53,7 @@ function expectOnce(name: string): void {
 }
 
 describe('a run', () => {
-  it('goes on while the bridge is away, and status catches up', async () => {
+  it('goes on while the bridge is away, and status catches up [S5.53]', async () => {
     const execution = await nine('bridge', 400);
     await poll(
       () => Promise.resolve(recorder.requests.length),
@@ -71,7 +71,7 @@ describe('a run', () => {
     expectOnce('bridge');
   });
 
-  it('goes on while the API server is away, and status catches up', async () => {
+  it('goes on while the API server is away, and status catches up [S5.53]', async () => {
     const execution = await nine('hub', 400);
     await poll(
       () => Promise.resolve(recorder.of('/hub/s1a2').length),
@@ -116,7 +116,7 @@ describe('a run', () => {
       expect(recorder.effects(path), path).toBe(1);
   });
 
-  it('created while the bridge is away starts when it is back', async () => {
+  it('created while the bridge is away starts when it is back [S5.53]', async () => {
     await ungated.simplePlan('later', [http('a', `${recorder.url}/later`)]);
     await kill('bridge');
     const execution = await ungated.execute('later');
@@ -125,7 +125,7 @@ describe('a run', () => {
     expect(recorder.of('/later')).toHaveLength(1);
   });
 
-  it('goes on where it was when the worker is killed, and repeats nothing that was done', async () => {
+  it('goes on where it was when the worker is killed, and repeats nothing that was done [S5.53]', async () => {
     const execution = await nine('worker', 700);
     await poll(
       () => Promise.resolve(recorder.of('/worker/s2a1').length),
@@ -142,7 +142,7 @@ describe('a run', () => {
     ).toBeLessThanOrEqual(10);
   });
 
-  it('survives kills of bridge and worker at ten random moments', { timeout: 240_000 }, async () => {
+  it('survives kills of bridge and worker at ten random moments [S5.53]', { timeout: 240_000 }, async () => {
     const execution = await nine('chaos', 300);
     for (let round = 0; round < 10; round += 1) {
       await new Promise((resolve) => setTimeout(resolve, Math.random() * 1500));

@@ -48,7 +48,7 @@ const install = async (plan: string) =>
   stack.ended(await stack.execute(plan, { mode: 'Install', rerun: 'Allowed' }));
 
 describe('hookCleanup', () => {
-  it('beforeCreate makes room for the next run, whoever made what is there; without it the hook fails', async () => {
+  it('beforeCreate makes room for the next run, whoever made what is there; without it the hook fails [S1.22]', async () => {
     const plan = unique('room');
     const name = `${plan}-c`;
     await stack.create({
@@ -75,7 +75,7 @@ describe('hookCleanup', () => {
     expect(await find(strict)).toBeDefined();
   });
 
-  it('deletes nothing where the condition of the hook is false', async () => {
+  it('deletes nothing where the condition of the hook is false [S1.22]', async () => {
     const plan = unique('when');
     await stack.create({ ...configMap(plan), metadata: { name: plan, namespace: stack.namespace } });
     await stack.simplePlan(plan, [{ ...creates(plan, { beforeCreate: true }), when: 'runMode == "Drill"' }]);
@@ -84,7 +84,7 @@ describe('hookCleanup', () => {
     expect(await find(plan)).toBeDefined();
   });
 
-  it('onSuccess removes what the hook created, says so, and leaves nothing to a revert', async () => {
+  it('onSuccess removes what the hook created, says so, and leaves nothing to a revert [S1.22]', async () => {
     const plan = unique('done');
     await stack.simplePlan(plan, [creates(plan, { onSuccess: true })]);
     const ended = await install(plan);
@@ -96,7 +96,7 @@ describe('hookCleanup', () => {
     expect((await stack.ended(await stack.revert(ended))).status).toMatchObject({ phase: 'Succeeded' });
   });
 
-  it('finds the Jobs of earlier runs, whose names differ', async () => {
+  it('finds the Jobs of earlier runs, whose names differ [S1.22]', async () => {
     const plan = unique('job');
     const jobs = async () => {
       const { items } = await stack.kube.list<KubeObject>(

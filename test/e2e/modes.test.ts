@@ -26,7 +26,7 @@ const call = (prefix: string, name: string, more: Partial<Action> = {}): Action 
   http(name, `${recorder.url}/${prefix}/${name}`, more);
 
 describe('without a mode', () => {
-  it('comparisons on it are true, in both spellings', async () => {
+  it('comparisons on it are true, in both spellings [S1.18]', async () => {
     const prefix = unique('none');
     await stack.simplePlan(prefix, [
       call(prefix, 'install', { when: 'mode == "install"' }),
@@ -40,7 +40,7 @@ describe('without a mode', () => {
 });
 
 describe('a mode', () => {
-  it('decides conditions, hooks and placeholders; the plan takes an upgrade and a deletion after an install', async () => {
+  it('decides conditions, hooks and placeholders; the plan takes an upgrade and a deletion after an install [S1.19]', async () => {
     const prefix = unique('m');
     await stack.simplePlan(prefix, [
       call(prefix, 'tested', { hookType: 'post-upgrade' }),
@@ -81,7 +81,7 @@ describe('a mode', () => {
     expect(plan.status?.executionHistory?.map((row) => row.mode)).toEqual(['Delete', 'Upgrade', 'Install']);
   });
 
-  it('Delete takes apart what a workflow applies, says what it leaves, and a Revert brings it back', async () => {
+  it('Delete takes apart what a workflow applies, says what it leaves, and a Revert brings it back [S1.20]', async () => {
     const prefix = unique('d');
     const subscription = (name: string): Action => ({
       name,
@@ -142,7 +142,7 @@ describe('a mode', () => {
 });
 
 describe('rollback hooks', () => {
-  it('run around a Revert and not in the execution', async () => {
+  it('run around a Revert and not in the execution [S1.21]', async () => {
     const prefix = unique('r');
     await stack.simplePlan(prefix, [
       call(prefix, 'end', { hookType: 'post-rollback' }),

@@ -64,7 +64,7 @@ async function twoPlans(inner: Action[], action: Partial<Action> = {}, after: Ac
 const slow = (path: string, more: Partial<Action> = {}) => call('slow', `${path}?delay=20000`, more);
 
 describe('a nested plan', () => {
-  it('runs in an execution of its own, for whoever asked for the whole, with its values, and is undone with it', async () => {
+  it('runs in an execution of its own, for whoever asked for the whole, with its values, and is undone with it [S3.58]', async () => {
     const stem = unique('ok');
     await stack.simplePlan(
       `${stem}-inner`,
@@ -233,7 +233,7 @@ describe('a nested plan that runs', () => {
     return { ...plans, path, execution: outer, child };
   };
 
-  it('is cancelled with the run that it is part of, before that has ended, and can be undone', async () => {
+  it('is cancelled with the run that it is part of, before that has ended, and can be undone [S3.58]', async () => {
     const { execution, child, path } = await running();
     await cancel(execution);
     const ended = await stack.ended(execution);
@@ -260,7 +260,7 @@ describe('a nested plan that runs', () => {
     expect((await stack.get(child)).status?.phase).toBe('Cancelled');
   });
 
-  it('and rolls back goes on with that when the whole is cancelled, until that is forced', async () => {
+  it('and rolls back goes on with that when the whole is cancelled, until that is forced [S3.58]', async () => {
     const stem = unique('force');
     await stack.simplePlan(
       `${stem}-inner`,
@@ -291,7 +291,7 @@ describe('a nested plan that runs', () => {
     expect((await stack.ended(outer)).status?.phase).toBe('Cancelled');
   });
 
-  it('goes when the whole is deleted, and leaves no lock behind', async () => {
+  it('goes when the whole is deleted, and leaves no lock behind [S3.58]', async () => {
     const { execution, child, inner, outer } = await running();
     await stack.kube.delete(keyOf(execution.metadata.name), { propagationPolicy: 'Background' });
     for (const { metadata } of [execution, child]) {
@@ -364,7 +364,7 @@ describe('plans that nest each other', () => {
     );
   });
 
-  it('are refused when they lead back, and Invalid when a workflow makes them', async () => {
+  it('are refused when they lead back, and Invalid when a workflow makes them [S3.58]', async () => {
     const stem = unique('ring');
     await stack.simplePlan(`${stem}-c`, [call('call', stem)]);
     await chain(`${stem}-b`, `${stem}-c`);
@@ -395,7 +395,7 @@ describe('plans that nest each other', () => {
     for (const name of ['a', 'b', 'c']) await ready(`${stem}-${name}`, 'True');
   });
 
-  it('five deep run, six deep do not, whatever their names come from', async () => {
+  it('five deep run, six deep do not, whatever their names come from [S3.58]', async () => {
     const stem = unique('deep');
     const levels = [0, 1, 2, 3, 4, 5, 6];
     // A name from a parameter of the execution: only the run itself can know.

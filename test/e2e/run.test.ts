@@ -50,7 +50,7 @@ describe('an execution', () => {
     expect(new Set(recorder.of('/odd').map(({ body }) => body))).toEqual(new Set([odd]));
   });
 
-  it('runs, reports everything in status, and leaves the plan Executed', async () => {
+  it('runs, reports everything in status, and leaves the plan Executed [S1.10] [S1.16] [S1.24] [S5.22] [S5.28]', async () => {
     await stack.workflow('shop', {
       parameters: [{ name: 'weight', type: 'number', default: 10 }],
       actions: [
@@ -143,7 +143,7 @@ describe('an execution', () => {
     );
   });
 
-  it('of a busy plan fails and names the holder; nothing queues', async () => {
+  it('of a busy plan fails and names the holder; nothing queues [S5.4]', async () => {
     await ungated.simplePlan('busy', [http('slow', `${recorder.url}/busy?delay=2000`)]);
     const first = await ungated.execute('busy');
     await ungated.until(first, (now) => now.status?.phase === 'Running');
@@ -154,7 +154,7 @@ describe('an execution', () => {
     expect(recorder.of('/busy')).toHaveLength(1);
   });
 
-  it('created twice at once runs exactly once', async () => {
+  it('created twice at once runs exactly once [S6.2]', async () => {
     await ungated.simplePlan('race', [http('once', `${recorder.url}/race?delay=500`)]);
     const both = await Promise.all([ungated.execute('race'), ungated.execute('race')]);
     const ended = await Promise.all(both.map((execution) => ungated.ended(execution)));
@@ -162,7 +162,7 @@ describe('an execution', () => {
     expect(recorder.of('/race')).toHaveLength(1);
   });
 
-  it('runs from its snapshot when plan and workflow are changed or deleted meanwhile', async () => {
+  it('runs from its snapshot when plan and workflow are changed or deleted meanwhile [S5.3]', async () => {
     await ungated.simplePlan('snap', [
       http('slow', `${recorder.url}/snap-1?delay=1500`),
       http('next', `${recorder.url}/snap-2`),
@@ -188,7 +188,7 @@ describe('an execution', () => {
     expect(plan.status?.currentExecution).toBeUndefined();
   });
 
-  it('retries what may pass, counts the retries, and sends each definite attempt its own key', async () => {
+  it('retries what may pass, counts the retries, and sends each definite attempt its own key [S3.6]', async () => {
     await stack.simplePlan('retry', [
       http('flaky', `${recorder.url}/flaky?fail=2`, {
         retryPolicy: { limit: 3, interval: '100ms', backoffMultiplier: '1.5' },
@@ -220,7 +220,7 @@ describe('an execution', () => {
     expect((await stack.getPlan('down')).status?.phase).toBe('Ready');
   });
 
-  it('needs a Ready plan, unless a rerun is allowed', async () => {
+  it('needs a Ready plan, unless a rerun is allowed [S5.6]', async () => {
     await ungated.simplePlan('again', [http('a', `${recorder.url}/again`)]);
     await ungated.ended(await ungated.execute('again'));
     const refused = await ungated.ended(await ungated.execute('again'));
@@ -231,7 +231,7 @@ describe('an execution', () => {
     expect(recorder.of('/again')).toHaveLength(2);
   });
 
-  it('created in one go with its plan and workflow waits until they are seen', async () => {
+  it('created in one go with its plan and workflow waits until they are seen [S5.5]', async () => {
     const created = await Promise.all(
       Array.from({ length: 10 }, async (_, index) => {
         const name = `at-once-${index}`;
@@ -249,7 +249,7 @@ describe('an execution', () => {
     expect(ended.map((execution) => execution.status?.message)).toEqual(Array(10).fill('1 stage completed'));
   });
 
-  it('runs workflows of a parallel stage at once, and the same workflow twice in a stage', async () => {
+  it('runs workflows of a parallel stage at once, and the same workflow twice in a stage [S4.14]', async () => {
     await stack.workflow('twice', {
       parameters: [{ name: 'site' }],
       actions: [http('call', `${recorder.url}/twice/{{ .params.site }}?delay=800`)],
@@ -274,7 +274,7 @@ describe('an execution', () => {
     expect(Date.parse(second?.startTime ?? '')).toBeLessThan(Date.parse(first?.completionTime ?? ''));
   });
 
-  it('evaluates conditions of actions over outputs, in both spellings', async () => {
+  it('evaluates conditions of actions over outputs, in both spellings [S2.7] [S4.7]', async () => {
     await stack.simplePlan('cond', [
       http('probe', `${recorder.url}/probe`),
       http('yes', `${recorder.url}/cond-yes`, { when: "{{ .outputs.probe.phase == 'Succeeded' }}" }),
@@ -307,7 +307,7 @@ describe('an execution', () => {
 });
 
 describe('revert', () => {
-  it('runs custom rollbacks in reverse, frees the plan for another run, and cannot be done twice', async () => {
+  it('runs custom rollbacks in reverse, frees the plan for another run, and cannot be done twice [S5.21] [S5.45] [S5.47]', async () => {
     await ungated.simplePlan('back', [
       http('a', `${recorder.url}/back-a`, {
         rollback: { http: { url: `${recorder.url}/undo-a`, method: 'POST' } },
@@ -336,7 +336,7 @@ describe('revert', () => {
     expect(recorder.requests.filter((request) => request.path.startsWith('/undo-'))).toHaveLength(2);
   });
 
-  it('says what it could not undo', async () => {
+  it('says what it could not undo [S5.49]', async () => {
     await stack.simplePlan('half', [http('plain', `${recorder.url}/half`)]);
     const execution = await stack.execute('half');
     await stack.ended(execution);
@@ -345,7 +345,7 @@ describe('revert', () => {
     expect(revert.status?.unreverted).toEqual(['0/0/0']);
   });
 
-  it('of a failed run undoes what was done', async () => {
+  it('of a failed run undoes what was done [S5.45]', async () => {
     await stack.simplePlan('partial', [
       http('a', `${recorder.url}/partial-a`, {
         rollback: { http: { url: `${recorder.url}/partial-undo`, method: 'POST' } },
@@ -389,7 +389,7 @@ metadata: {name: "by-{{ .executionName }}"}
 });
 
 describe('a large stage', () => {
-  it('shows every action in status, although no step and no result carries them all', async () => {
+  it('shows every action in status, although no step and no result carries them all [S6.8]', async () => {
     const actions = Array.from({ length: 300 }, (_, index) => ({
       ...http(`a${index}`, `${recorder.url}/large?body=${'x'.repeat(1200)}`),
       // A graph of independent actions but for one, so that they run many at once.
@@ -428,7 +428,7 @@ describe('onFailure: Rollback', () => {
     expect(actionAt(ended, 0, 0, 1)).toMatchObject({ phase: 'Failed', reason: 'Interrupted' });
   });
 
-  it('undoes what the run did, ends Failed, and says that it is rolled back', async () => {
+  it('undoes what the run did, ends Failed, and says that it is rolled back [S4.13]', async () => {
     await stack.simplePlan(
       'saga',
       [
@@ -447,7 +447,7 @@ describe('onFailure: Rollback', () => {
 });
 
 describe('names', () => {
-  it('may be as long as Kubernetes allows', async () => {
+  it('may be as long as Kubernetes allows [S6.3]', async () => {
     await stack.simplePlan('long', [http('a'.repeat(63), `${recorder.url}/long`)]);
     const execution: DRPlanExecution = await stack.execute('long', {}, `${unique('x')}-${'n'.repeat(200)}`);
     const ended = await stack.ended(execution);

@@ -54,7 +54,7 @@ const fails = async (name: string, spec: object = {}) => {
 };
 
 describe('a value from an object', () => {
-  it('is looked up once, before the run: the revert goes by what was found then', async () => {
+  it('is looked up once, before the run: the revert goes by what was found then [S1.23]', async () => {
     const name = unique('once');
     await configMap(name, 'a');
     await plan(name, [{ name: 'config', value: name }, from('site', { name: '{{ .params.config }}' })]);
@@ -74,7 +74,7 @@ describe('a value from an object', () => {
     expect(again.status?.snapshotRef?.digest).not.toBe(digest);
   });
 
-  it('may be picked by labels, and an execution gives or overrides it', async () => {
+  it('may be picked by labels, and an execution gives or overrides it [S1.23]', async () => {
     const name = unique('pick');
     const labels = { app: name };
     await configMap(`${name}-1`, 'first', labels);
@@ -105,7 +105,7 @@ describe('a value from an object', () => {
     expect(await run({ params: [{ name: 'site', value: 'by-hand' }] })).toBe(`/${name}/by-hand`);
   });
 
-  it('that is not there, not one, or not a value fails the execution before any action', async () => {
+  it('that is not there, not one, or not a value fails the execution before any action [S1.23]', async () => {
     const name = unique('none');
     const labels = { app: name };
     await plan(name, [from('site', { name })]);
@@ -124,7 +124,7 @@ describe('a value from an object', () => {
     expect(await fails(name, { params: [kind] })).toMatchObject({ reason: 'ValueNotFound' });
   });
 
-  it('is looked up as the account that the run acts as', async () => {
+  it('is looked up as the account that the run acts as [S1.23]', async () => {
     const name = unique('who');
     await configMap(name, 'a');
     await stack.create({
@@ -139,7 +139,7 @@ describe('a value from an object', () => {
     });
   });
 
-  it('is never that of a Secret', async () => {
+  it('is never that of a Secret [S1.23]', async () => {
     const name = unique('secret');
     await plan(name, [{ name: 'site', value: 'a' }]);
     const secret = { params: [from('site', { kind: 'Secret', name: 'credentials' })] };

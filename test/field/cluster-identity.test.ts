@@ -50,7 +50,7 @@ const readiness = async (at: string): Promise<string> => {
   return body.text();
 };
 
-it('[F25] the second says ClusterIdentityTaken, is not ready and takes no tasks', async () => {
+it('[F25] the second says ClusterIdentityTaken, is not ready and takes no tasks [S6.18]', async () => {
   const bridge = await startStranger('crd-bridge');
   const waiting = (at: string): Promise<string> =>
     poll(

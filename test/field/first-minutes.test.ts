@@ -79,7 +79,7 @@ describe('Ctrl-C in the middle of "up"', () => {
 describe('"run"', () => {
   afterEach(() => heal());
 
-  it('names a misspelt parameter and a missing account before it asks [F24]', async () => {
+  it('names a misspelt parameter and a missing account before it asks [F24] [S2.5]', async () => {
     const { code, err } = await here('run', 'plain', '-p', 'targe=c');
     // Nobody can be asked here.
     expect(code).toBe(4);

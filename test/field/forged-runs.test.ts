@@ -158,7 +158,7 @@ describe('[F17] [SEC15] a run', () => {
     expect(input.run.seal?.startsWith(`${ended.status?.temporal?.sealKey}.`)).toBe(true);
   });
 
-  it('that nobody created does nothing, says so, and waits until it is cancelled', async () => {
+  it('that nobody created does nothing, says so, and waits until it is cancelled [S6.20]', async () => {
     const forged = changed((own) => {
       own.run = { ...sealless(own.run), uid: randomUUID(), name: 'forged' };
       own.startDeadline = '2099-01-01T00:00:00Z';
@@ -378,7 +378,7 @@ describe('[F17] [SEC15] an activity', () => {
 });
 
 describe('[F17] [SEC15] an approval', () => {
-  it('by a signal does not count, and the status says so', async () => {
+  it('by a signal does not count, and the status says so [S6.20]', async () => {
     await stack.simplePlan('asks', [
       { name: 'ask', type: 'Approval', approval: { message: 'go?', approvers: { users: ['boss'] } } },
     ]);

@@ -69,7 +69,7 @@ const get = (name: string, url: string, more: Partial<Action> = {}): Action => (
 });
 
 describe('HTTP', () => {
-  it('tells redirects, bodies and what is no HTTP as they are [F15]', async () => {
+  it('tells redirects, bodies and what is no HTTP as they are [F15] [S3.21]', async () => {
     const actions: Action[] = [
       http('login', to('/post?status=302', '/login')),
       {
@@ -133,7 +133,7 @@ describe('HTTP', () => {
     for (const name of ['banner', 'no-tls']) expect(of(name)?.retryCount ?? 0).toBe(0);
   });
 
-  it('takes no password in a URL, written or rendered, and shows it nowhere [F15]', async () => {
+  it('takes no password in a URL, written or rendered, and shows it nowhere [F15] [S3.22]', async () => {
     const host = new URL(recorder.url).host;
     await expect(
       stack.workflow('written', { actions: [get('a', `http://admin:canary-word@${host}/`)] }),

@@ -101,7 +101,7 @@ async function cancelled(plan: string, action: Action, account?: string): Promis
 }
 
 describe.concurrent('a Job that is stopped', () => {
-  it('keeps its run and the plan until its pods are gone [F9]', async () => {
+  it('keeps its run and the plan until its pods are gone [F9] [S3.26]', async () => {
     const plan = unique('slow');
     const execution = await cancelled(plan, job({ ...HANG, [podAnnotations.stop]: '4s' }));
     const waiting = await stack.until(execution, says(/waits until its pods are gone: pod \S+ on node \S+/));
@@ -120,7 +120,7 @@ describe.concurrent('a Job that is stopped', () => {
     expect(condition(ended, 'StopUnconfirmed')).toBeUndefined();
   });
 
-  it('by its timeout too, before the next stage begins [F9]', async () => {
+  it('by its timeout too, before the next stage begins [F9] [S3.26]', async () => {
     const plan = unique('late');
     await stack.workflow(plan, {
       actions: [job({ ...HANG, [podAnnotations.stop]: '3s' }, { timeout: '1s' })],
@@ -146,7 +146,7 @@ describe.concurrent('a Job that is stopped', () => {
     await stack.ended(execution);
   });
 
-  it('and whose node is dead ends within its bound, names pod and node, and can be reverted [F9]', async () => {
+  it('and whose node is dead ends within its bound, names pod and node, and can be reverted [F9] [S3.27]', async () => {
     const plan = unique('dead');
     const execution = await cancelled(plan, job(NEVER_STOPS, { spec: { terminationGracePeriodSeconds: 1 } }));
     const asked = Date.now();
@@ -172,7 +172,7 @@ describe.concurrent('a Job that is stopped', () => {
     }
   });
 
-  it('by an account that may not list pods, or not delete it, says that it may still run [F9]', async () => {
+  it('by an account that may not list pods, or not delete it, says that it may still run [F9] [S3.27]', async () => {
     const jobs = (...verbs: string[]) => ({ apiGroups: ['batch'], resources: ['jobs'], verbs });
     const pods = { apiGroups: [''], resources: ['pods'], verbs: ['get', 'list'] };
     const { namespace } = stack;
@@ -204,7 +204,7 @@ describe.concurrent('a Job that is stopped', () => {
 });
 
 describe.concurrent('what has left a Job', () => {
-  it('is waited for where a stage was ended from outside, and the run says so [F9]', async () => {
+  it('is waited for where a stage was ended from outside, and the run says so [F9] [S5.42]', async () => {
     const plan = unique('torn');
     await stack.simplePlan(plan, [job({ ...HANG, [podAnnotations.stop]: '12s' })]);
     const execution = await stack.execute(plan);
@@ -262,7 +262,7 @@ describe.concurrent('what has left a Job', () => {
 });
 
 describe.concurrent('a Job that does not run', () => {
-  it('says why while it waits and when it ends [F13]', async () => {
+  it('says why while it waits and when it ends [F13] [S3.28]', async () => {
     const start = async (plan: string, action: Action): Promise<DRPlanExecution> => {
       await stack.simplePlan(plan, [action]);
       return stack.execute(plan);

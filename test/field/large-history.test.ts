@@ -25,7 +25,7 @@ async function programs(): Promise<{ bridge: number; worker: number }> {
   return { bridge, worker };
 }
 
-it('[F4] is ended and reverted although one of its stages has 45 MB of history, and the bridge hardly grows', async () => {
+it('[F4] is ended and reverted although one of its stages has 45 MB of history, and the bridge hardly grows [S5.41] [S6.16]', async () => {
   const { bridge, worker } = await programs();
   const manifest = `{apiVersion: v1, kind: ConfigMap, metadata: {name: made}}`;
   await stack.simplePlan('long', [

@@ -53,7 +53,7 @@ async function runAndRevert(plan: string, timeoutMs: number): Promise<void> {
 /** Natural, and asks for the phases of all. */
 const WHEN = "!phases.exists(n, phases[n] == 'Failed')";
 
-it('[F3] 100 actions in order, each on the condition that nothing has failed so far, run and are reverted', async () => {
+it('[F3] 100 actions in order, each on the condition that nothing has failed so far, run and are reverted [S6.10]', async () => {
   const actions = Array.from({ length: 100 }, (_, index) => create(`deep-${index}`, { when: WHEN }));
   await stack.simplePlan('deep', actions);
   await runAndRevert('deep', 60_000);
@@ -90,7 +90,7 @@ it('[F3] 250 objects of one action and 120 readers of its phase at once run and 
   await runAndRevert('wide', 60_000);
 });
 
-it('[F3] a plan that could not be run or reverted is refused at admission, with the figure', async () => {
+it('[F3] a plan that could not be run or reverted is refused at admission, with the figure [S6.10]', async () => {
   const nameOf = (index: number): string => `${index}-`.padEnd(240, 'n');
   const actions = Array.from({ length: 190 }, (_, index) => ({
     ...create('a'),

@@ -65,7 +65,7 @@ async function revert(execution: DRPlanExecution): Promise<void> {
   expect(reverted.status, reverted.status?.message).toMatchObject({ phase: 'Succeeded' });
 }
 
-it('[F1] runs, is reverted and runs again, the stored parts unchanged and without owners, and no log tells their content', async () => {
+it('[F1] runs, is reverted and runs again, the stored parts unchanged and without owners, and no log tells their content [S5.7] [S5.19] [S6.15]', async () => {
   await stack.simplePlan('noise', actionsOf(1020));
   const first = await run('noise');
   const stored = await revisions('noise');
@@ -115,7 +115,7 @@ it('[F1] uses what an earlier release has stored, in another order and owned by 
   await revert(last);
 });
 
-it('[F1] is removed once no execution names it', async () => {
+it('[F1] is removed once no execution names it [S5.19]', async () => {
   await stack.simplePlan('left', actionsOf(1));
   await stack.simplePlan('kept', actionsOf(1));
   const execution = await run('left');

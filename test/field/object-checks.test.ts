@@ -71,7 +71,7 @@ const definitionOf = (group: string) => ({
 describe('admission', () => {
   const send = (...actions: Action[]) => ask(stack.namespace, 'DRWorkflow', unique('checked'), { actions });
 
-  it('[F7] refuses fields that a kind does not have, names them and the nearest, where it knows the kind', async () => {
+  it('[F7] refuses fields that a kind does not have, names them and the nearest, where it knows the kind [S3.50]', async () => {
     const asked = await send(
       act('create', 'Create', configMap('a', { dta: {} })),
       act('patch', 'Patch', configMap('a', { datas: {} })),
@@ -133,7 +133,7 @@ describe('admission', () => {
     );
   });
 
-  it('[F16] warns of values that hold a placeholder, of workflows, plans and executions', async () => {
+  it('[F16] warns of values that hold a placeholder, of workflows, plans and executions [S2.6]', async () => {
     const name = unique('literal');
     const value = 'of {{ .params.other }}';
     const warning = expect.stringContaining('holds {{ .params.other }}, which stays this text') as string;
@@ -151,7 +151,7 @@ describe('admission', () => {
     expect(asked).toMatchObject(asked.map(() => ({ status: 201, warnings: [warning] })));
   });
 
-  it('[F8] warns of a merge patch that replaces a list of named items', async () => {
+  it('[F8] warns of a merge patch that replaces a list of named items [S3.51]', async () => {
     const patch = deployment('d', withContainers({ name: 'web', image: 'web:2' }));
     const asked = await send(act('patch', 'Patch', patch));
     expect(asked.status).toBe(201);
@@ -241,7 +241,7 @@ describe('preflight', () => {
       ...fields,
     });
 
-  it('[F5] says what an Apply takes away of what it had set, as the run then does', async () => {
+  it('[F5] says what an Apply takes away of what it had set, as the run then does [S3.47]', async () => {
     const name = unique('site');
     await make(name, 'Deployment', {
       spec: {
@@ -329,7 +329,7 @@ describe('preflight', () => {
     });
   });
 
-  it('[F16] warns of an action that uses a value with a placeholder', async () => {
+  it('[F16] warns of an action that uses a value with a placeholder [S2.6]', async () => {
     const plan = planOf('literal');
     plan.spec.globalParams = [{ name: 'site', value: '$(params.other)' }];
     const manifest = (data: object) => configMap('literal', { data });
@@ -370,7 +370,7 @@ describe('preflight', () => {
     expect(found.delete?.at(-1)).toMatch(/^problem PriorStateTooLarge: .*split the manifest/);
   });
 
-  it('[F7] says once that an older API server does not check fields', async () => {
+  it('[F7] says once that an older API server does not check fields [S3.50]', async () => {
     const older: KubeClient = {
       ...ungated.kube,
       raw: <T>(request: Parameters<KubeClient['raw']>[0]) =>

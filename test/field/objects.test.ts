@@ -76,7 +76,7 @@ const written = ({ metadata, ...rest }: KubeObject) => ({
 });
 
 describe('an Apply', () => {
-  it('takes nothing away from another of the same run, nor from one of another plan [F5]', async () => {
+  it('takes nothing away from another of the same run, nor from one of another plan [F5] [S3.46]', async () => {
     const name = unique('old-site');
     await makeDeployment(name);
     // Its controller has a word on it once.
@@ -108,7 +108,7 @@ describe('an Apply', () => {
 });
 
 describe('a revert', () => {
-  it('gives back labels and annotations that were not there: absent [F6]', async () => {
+  it('gives back labels and annotations that were not there: absent [F6] [S3.17]', async () => {
     const name = unique('bare');
     await stack.create(configMap(name, { namespace: stack.namespace }, { site: 'a' }));
     const before = await read('ConfigMap', name);
@@ -130,7 +130,7 @@ describe('a revert', () => {
 });
 
 describe('a field that the kind does not have', () => {
-  it('is refused at once, with its path, by every operation, unless the action says otherwise [F7]', async () => {
+  it('is refused at once, with its path, by every operation, unless the action says otherwise [F7] [S3.50]', async () => {
     // Admission would refuse the workflow: here the run itself is asked.
     const ungated = await openStack('typo', { admission: 'disabled' });
     const name = unique('typo');
@@ -183,7 +183,7 @@ describe('a field that the kind does not have', () => {
 });
 
 describe('a manifest', () => {
-  it('may hold an object before its definition [F8]', async () => {
+  it('may hold an object before its definition [F8] [S3.45]', async () => {
     const group = `${unique('g')}.example.com`;
     const widget = { apiVersion: `${group}/v1`, kind: 'Widget', metadata: { name: 'w' }, spec: { size: 1 } };
     const definition = {

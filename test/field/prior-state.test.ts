@@ -38,7 +38,7 @@ const planted = (name: string): PriorDocument[] => [
   },
 ];
 
-describe('[F19] [SEC16] a planted Secret', () => {
+describe('[F19] [SEC16] a planted Secret [S3.18]', () => {
   let stack: Stack;
   beforeAll(async () => {
     stack = await openStack('planted');
@@ -82,7 +82,7 @@ describe('[F19] [SEC16] a planted Secret', () => {
   });
 });
 
-describe('[F19] [SEC16] what is kept', () => {
+describe('[F19] [SEC16] what is kept [S3.18]', () => {
   let bench: Bench;
   let last = 0;
   beforeAll(async () => {

@@ -43,7 +43,7 @@ describe('the definition of a workflow', () => {
       'an operation of a parameter',
       { parameters: [{ name: 'op', default: 'Apply' }], actions: [write('{{ .params.op }}')] },
     ],
-  ])('[F26] lets in %s', async (_, spec) => {
+  ])('[F26] lets in %s [S1.8]', async (_, spec) => {
     expect(await ask(stack.namespace, 'DRWorkflow', unique('wide'), spec)).toMatchObject({ status: 201 });
   });
 
@@ -77,12 +77,12 @@ describe('the definition of a workflow', () => {
     },
   );
 
-  it('[F26] shows defaults, but none inside lists, which tools would take for changes', async () => {
+  it('[F26] shows defaults, but none inside lists, which tools would take for changes [S1.8]', async () => {
     const { spec } = await ungated.workflow(unique('plain'), { actions: [http()], executor: {} });
     expect(spec).toEqual({ actions: [http()], executor: { type: 'Native' }, failurePolicy: 'FailFast' });
   });
 
-  it('[F26] leaves alone what earlier releases have stored', async () => {
+  it('[F26] leaves alone what earlier releases have stored [S1.8]', async () => {
     // The definition of an earlier release, as a kind of its own.
     const group = `${unique('g')}.example.com`;
     const now = parse(readFileSync('deploy/crds/dr.bkbcs.tencent.com_drworkflows.yaml', 'utf8')) as {
@@ -164,7 +164,7 @@ describe('a workflow that uses a parameter which it does not declare', () => {
       (workflow) => workflow?.status?.phase === phase,
     );
 
-  it('[F26] is Invalid until a plan supplies it, and again when none does', async () => {
+  it('[F26] is Invalid until a plan supplies it, and again when none does [S2.4]', async () => {
     const name = unique('open');
     const action = http({}, { url: 'https://gslb.example/{{ .params.site }}' });
     await stack.workflow(name, { actions: [action] });

@@ -45,7 +45,7 @@ const progressing = (execution: DRPlanExecution) => condition(execution, 'Progre
 const isRunning = ({ status }: DRPlanExecution): boolean => status?.stageStatuses?.[0]?.phase === 'Running';
 
 describe('waits for objects', () => {
-  it('hold up nothing else, and a cancel does not wait for them [F10]', async () => {
+  it('hold up nothing else, and a cancel does not wait for them [F10] [S3.55] [S5.52]', async () => {
     const start: Action = { name: 'start', type: 'Wait', wait: { duration: '1s' } };
     const waits = Array.from({ length: 110 }, (_, index): Action => ({
       name: `wait-${index}`,
@@ -74,7 +74,7 @@ describe('waits for objects', () => {
     expect(actionAt(ended, 0, 0, 5)).toMatchObject({ phase: 'Failed', reason: 'Cancelled' });
   });
 
-  it('end as Failed as soon as what must not be is there [F10]', async () => {
+  it('end as Failed as soon as what must not be is there [F10] [S3.55]', async () => {
     const name = unique('lost');
     await stack.create({
       apiVersion: 'v1',
@@ -110,7 +110,7 @@ describe('waits for objects', () => {
 });
 
 describe('between two attempts', () => {
-  it('status says how the last one failed, the count, and when the next one comes [F13]', async () => {
+  it('status says how the last one failed, the count, and when the next one comes [F13] [S3.14]', async () => {
     await stack.simplePlan('tomorrow', [
       http('call', `${recorder.url}/tomorrow?status=503`, { retryPolicy: { limit: 3, interval: '1h' } }),
     ]);
@@ -126,7 +126,7 @@ describe('between two attempts', () => {
 });
 
 describe('a start that the API server refuses', () => {
-  it('says so within seconds, and goes on when it may [F2]', async () => {
+  it('says so within seconds, and goes on when it may [F2] [S5.7]', async () => {
     const plan = unique('quota');
     await stack.simplePlan(plan, [http('call', `${recorder.url}/${plan}`)]);
     const quota = { apiVersion: 'v1', kind: 'ResourceQuota', namespace: stack.namespace, name: plan };
@@ -155,7 +155,7 @@ describe('a start that the API server refuses', () => {
 });
 
 describe('a cancel annotation that means nothing', () => {
-  it('gets a Warning event, and cancels nothing [F14]', async () => {
+  it('gets a Warning event, and cancels nothing [F14] [S5.34]', async () => {
     const plan = unique('yes');
     await stack.simplePlan(plan, [http('call', `${recorder.url}/${plan}?delay=1500`)]);
     const execution = await stack.execute(plan);
@@ -188,7 +188,7 @@ describe('a run whose code does not fit any more', () => {
     await heal();
   });
 
-  it('says so, and keeps its plan until it is closed, even when its execution is deleted [F14]', async () => {
+  it('says so, and keeps its plan until it is closed, even when its execution is deleted [F14] [S5.51]', async () => {
     const plan = unique('upgrade');
     await stack.workflow(plan, { actions: [{ name: 'wait', type: 'Wait', wait: { duration: '4s' } }] });
     const use = { workflows: [{ workflowRef: { name: plan } }] };

@@ -37,7 +37,7 @@ const finalizersOf = async (of: DRPlanExecution): Promise<string[]> =>
   (await stack.get(of)).metadata.finalizers ?? [];
 
 describe('an execution', () => {
-  it('has its finalizer and its stamp from admission, and neither finalizer nor copy once it is over [F11]', async () => {
+  it('has its finalizer and its stamp from admission, and neither finalizer nor copy once it is over [F11] [S5.1] [S5.39]', async () => {
     const plan = unique('over');
     await stack.simplePlan(plan, [http('call', `${recorder.url}/${plan}?delay=500`)]);
     const created = await stack.execute(plan);
@@ -62,7 +62,7 @@ describe('an execution', () => {
     expect(copy.status).toMatchObject({ phase: 'Failed', reason: 'RestoredCopy' });
   });
 
-  it('that is the target of a revert holds its finalizer until the revert is over [F11]', async () => {
+  it('that is the target of a revert holds its finalizer until the revert is over [F11] [S5.39]', async () => {
     const plan = unique('target');
     await stack.simplePlan(plan, [
       http('call', `${recorder.url}/${plan}`, {
@@ -88,7 +88,7 @@ describe('an execution', () => {
     }
   });
 
-  it('that a GitOps tool keeps says when it was asked for, and starts only then [F21]', async () => {
+  it('that a GitOps tool keeps says when it was asked for, and starts only then [F21] [S5.13]', async () => {
     const plan = unique('gitops');
     await stack.simplePlan(plan, [http('call', `${recorder.url}/${plan}`)]);
     await expect(stack.create(execution(plan, { annotations: TRACKED }))).rejects.toThrow(
@@ -112,7 +112,7 @@ describe('an execution', () => {
 });
 
 describe('a plan', () => {
-  it('uses workflows of another namespace only where its author may read them [F22]', async () => {
+  it('uses workflows of another namespace only where its author may read them [F22] [S5.58]', async () => {
     const other = await openStack('trust-other');
     try {
       await other.workflow('shared', { actions: [http('call', `${recorder.url}/shared`)] });
@@ -157,7 +157,7 @@ describe('a plan', () => {
 describe('while the bridge is gone', () => {
   afterEach(() => heal());
 
-  it('what is created past the webhooks never starts, and what is over lets its namespace go [F11] [F20]', async () => {
+  it('what is created past the webhooks never starts, and what is over lets its namespace go [F11] [F20] [S5.8] [S5.39]', async () => {
     const going = await openStack('trust-going');
     await going.simplePlan('done', [http('call', `${recorder.url}/done`)]);
     const done = await going.ended(await going.execute('done'));

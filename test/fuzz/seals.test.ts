@@ -71,7 +71,7 @@ const change = fc.oneof(
 );
 
 it(
-  `[F17] ${CASES} forgeries of tasks: nothing is vouched for that was not given`,
+  `[F17] ${CASES} forgeries of tasks: nothing is vouched for that was not given [S6.20]`,
   { timeout: 120_000 },
   async () => {
     const seen = { vouched: 0, refused: 0, given: 0 };

@@ -20,7 +20,7 @@ interface RecordedHistory {
   events: [{ workflowExecutionStartedEventAttributes: { workflowId: string } }];
 }
 
-it('replays every recorded history', async () => {
+it('replays every recorded history [S6.1] [S6.21]', async () => {
   const { version } = JSON.parse(await readFile(manifest, 'utf8')) as { version: string };
   if (process.env.DROVER_RECORD === '1') {
     const scripted = await startScriptedWorker(inject('temporal'), inject('temporalNamespace'));

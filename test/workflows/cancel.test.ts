@@ -49,7 +49,7 @@ describe('cancel', () => {
     ],
     ['signal with nonsense', (run: ScriptedRun) => run.handle.signal('cancel', [1, null]), { via: 'Signal' }],
     ['cancel request', (run: ScriptedRun) => run.handle.cancel(), { via: 'CancelRequest' }],
-  ])('by %s interrupts what runs, skips the rest, and says who asked', async (_, cancel, record) => {
+  ])('by %s interrupts what runs, skips the rest, and says who asked [S5.30]', async (_, cancel, record) => {
     const run = await scripted.run({ stages: plan() }, endless);
     await until(run, 'start endless');
     await cancel(run);
@@ -61,7 +61,7 @@ describe('cancel', () => {
     expect((await run.handle.describe()).status.name).toBe('COMPLETED');
   });
 
-  it('of a stage’s own workflow cancels the run', async () => {
+  it('of a stage’s own workflow cancels the run [S6.1]', async () => {
     const run = await scripted.run({ stages: plan() }, endless);
     await until(run, 'start endless');
     await run.handle.client.getHandle(`${run.handle.workflowId}/s1`).cancel();
@@ -71,14 +71,14 @@ describe('cancel', () => {
     expect(run.recording.finish?.cancelRequest).toMatchObject({ via: 'CancelRequest' });
   });
 
-  it('that comes after the last action changes nothing', async () => {
+  it('that comes after the last action changes nothing [S5.30]', async () => {
     const run = await scripted.run({ stages: stages({ name: 's', workflows: [workflow(['a'])] }) });
     const result = await run.result();
     await run.handle.signal('cancel').catch(() => undefined);
     expect(result.phase).toBe('Succeeded');
   });
 
-  it('lets an action that is not interruptible finish', async () => {
+  it('lets an action that is not interruptible finish [S3.12]', async () => {
     const run = await scripted.run(
       {
         stages: stages({ name: 's', workflows: [workflow([action('slow', { interruptible: false }), 'b'])] }),
@@ -92,7 +92,7 @@ describe('cancel', () => {
     expect(result.phase).toBe('Cancelled');
   });
 
-  it('settles an attempt that ends without an outcome', async () => {
+  it('settles an attempt that ends without an outcome [S3.11]', async () => {
     const run = await scripted.run(
       {
         stages: stages({
@@ -116,7 +116,7 @@ describe('cancel', () => {
     expect(phasesOf(result.stages)).toEqual(['s=Failed(Failed:flaky=Failed/Cancelled)']);
   });
 
-  it('settles what a timeout has left running before the next stage begins [F9]', async () => {
+  it('settles what a timeout has left running before the next stage begins [F9] [S3.26]', async () => {
     const list = stages(
       { name: 'one', failurePolicy: 'Continue', workflows: [workflow(['stuck'])] },
       { name: 'two', workflows: [workflow(['later'])] },
@@ -134,7 +134,7 @@ describe('cancel', () => {
     expect(stuck?.message).toBe('no end within 1s; settled');
   });
 
-  it('a stage workflow terminated from outside is a failed stage, kept as status shows it', async () => {
+  it('a stage workflow terminated from outside is a failed stage, kept as status shows it [S5.42]', async () => {
     const run = await scripted.run({ stages: plan() }, endless);
     await until(run, 'start endless');
     await run.handle.client.getHandle(`${run.handle.workflowId}/s1`).terminate('test');
@@ -146,7 +146,7 @@ describe('cancel', () => {
     });
   });
 
-  it('what a terminated stage had begun and not ended is settled before the run goes on', async () => {
+  it('what a terminated stage had begun and not ended is settled before the run goes on [S5.42]', async () => {
     const lost = action('lost', {
       retry: { limit: 5, intervalMs: 60_000, backoffMultiplier: 1, maxIntervalMs: 60_000 },
     });
@@ -237,7 +237,7 @@ describe('pause', () => {
     return { flaky: () => Promise.resolve((calls += 1) === 1 ? ({ phase: 'Failed' } as const) : {}) };
   };
 
-  it('retries the failed action in a new round and goes on', async () => {
+  it('retries the failed action in a new round and goes on [S3.8] [S4.12]', async () => {
     const run = await scripted.run({ onFailure: 'Pause', stages: list() }, flaky());
     await paused(run);
     expect((await run.handle.query<RunProgress>('progress')).stages[0]?.phase).toBe('Running');
@@ -252,7 +252,7 @@ describe('pause', () => {
     expect(result.stages[0]?.workflowExecutions?.[0]?.actionStatuses?.[0]?.round).toBe(1);
   });
 
-  it('skips the failed action on request, says by whom, and runs what depends on it', async () => {
+  it('skips the failed action on request, says by whom, and runs what depends on it [S4.12] [S6.20]', async () => {
     const run = await scripted.run({ onFailure: 'Pause', stages: list() }, flaky());
     await paused(run);
     await run.handle.signal('skip', { reason: 'done by hand', requestedBy: 'ann' });
@@ -263,7 +263,7 @@ describe('pause', () => {
     expect(skipped?.message).toContain('ann');
   });
 
-  it('fails on abort, and is cancelled by a cancel', async () => {
+  it('fails on abort, and is cancelled by a cancel [S4.12]', async () => {
     const aborted = await scripted.run({ onFailure: 'Pause', stages: list() }, flaky());
     await paused(aborted);
     await aborted.handle.signal('abort');
@@ -274,7 +274,7 @@ describe('pause', () => {
     expect(await cancelled.result()).toMatchObject({ phase: 'Cancelled' });
   });
 
-  it('reminds while it waits', async () => {
+  it('reminds while it waits [S4.12]', async () => {
     const run = await scripted.run({ onFailure: 'Pause', stages: list() }, flaky());
     await paused(run);
     await expect
@@ -295,7 +295,7 @@ describe('rollback', () => {
       { name: 'two', workflows: [workflow([action('c', { type: 'Job' }), 'plain', 'bad'])] },
     );
 
-  it('undoes in reverse, ends Failed, and says what was not undone', async () => {
+  it('undoes in reverse, ends Failed, and says what was not undone [S4.13]', async () => {
     const run = await scripted.run(
       { onFailure: 'Rollback', stages: list() },
       { bad: { phase: 'Failed', effect: 'None' } },
@@ -325,7 +325,7 @@ describe('rollback', () => {
     expect(run.recording.finish?.rolledBack?.message).toContain('0/0/0');
   });
 
-  it('goes on when a cancel comes, and stops when it is forced', async () => {
+  it('goes on when a cancel comes, and stops when it is forced [S5.33]', async () => {
     const script = {
       bad: { phase: 'Failed', effect: 'None' } as const,
       'undo b': () => untilCancelled(1000),

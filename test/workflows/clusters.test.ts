@@ -44,7 +44,7 @@ const made = (name: string) => ({
 });
 
 describe('actions per cluster', () => {
-  it('take every cluster through what follows each other in order, whatever another cluster is at', async () => {
+  it('take every cluster through what follows each other in order, whatever another cluster is at [S3.43]', async () => {
     const state: { run?: ScriptedRun } = {};
     const run = await scripted.run(
       { stages: stages({ name: 'one', workflows: [workflow([spread('x'), spread('y'), 'last'])] }) },
@@ -78,7 +78,7 @@ describe('actions per cluster', () => {
     });
   });
 
-  it('roll through the clusters as many at once as is said, and start no more after a failure', async () => {
+  it('roll through the clusters as many at once as is said, and start no more after a failure [S3.43]', async () => {
     const run = await scripted.run(
       {
         stages: stages({
@@ -186,7 +186,7 @@ describe('actions per cluster', () => {
     );
   });
 
-  it('[F3] are refused before anything is touched where the run would come to too many actions', async () => {
+  it('[F3] are refused before anything is touched where the run would come to too many actions [S3.44]', async () => {
     const named = (count: number): Script[string] =>
       clusters(...Array.from({ length: count }, (_, index) => `c${index}`));
     const run = await scripted.run(
@@ -230,7 +230,7 @@ describe('actions per cluster', () => {
     expect(actionOf(ended, 0)).toMatchObject({ phase: 'Failed', reason: 'Cancelled', effect: 'Done' });
   });
 
-  it('are tried again by a person only where they did not succeed, in a new round', async () => {
+  it('are tried again by a person only where they did not succeed, in a new round [S3.43]', async () => {
     const rounds: string[] = [];
     const counted = (name: string, failing: boolean) => (task: { round: number }) => {
       rounds.push(`${name} ${task.round}`);

@@ -24,7 +24,7 @@ const slow = async () => {
 };
 
 describe('hooks of a run', () => {
-  it('come before and after the other actions, wherever they stand, and those of other modes are Skipped', async () => {
+  it('come before and after the other actions, wherever they stand, and those of other modes are Skipped [S1.21]', async () => {
     const run = await scripted.run({
       stages: stages({
         name: 'one',
@@ -50,7 +50,7 @@ describe('hooks of a run', () => {
     ]);
   });
 
-  it('hold back a graph too, and what depends on a hook of another mode goes on', async () => {
+  it('hold back a graph too, and what depends on a hook of another mode goes on [S1.21]', async () => {
     const run = await scripted.run(
       {
         stages: stages({
@@ -100,7 +100,7 @@ describe('rollback hooks', () => {
     return scripted.run({ run: run as never, undo, undoStatuses: undo.map((stage) => stage.status) }, script);
   };
 
-  it('run around a Revert, in mode Rollback and as work of the Revert', async () => {
+  it('run around a Revert, in mode Rollback and as work of the Revert [S1.21]', async () => {
     const seen: unknown[] = [];
     const run = await revert({
       begin: (task) => {
@@ -181,7 +181,7 @@ describe('clean-up of hooks', () => {
     expect(nothing.events).toEqual(['clean before a', 'start a', 'Succeeded a']);
   });
 
-  it('fails the action before it begins when there is no room, and leaves its end as it is when something stays', async () => {
+  it('fails the action before it begins when there is no room, and leaves its end as it is when something stays [S1.22]', async () => {
     const stuck = { kind: 'failed', reason: 'HookCleanupFailed', message: 'still Terminating' } as const;
     const before = await run(all, { 'clean before a': stuck });
     expect(before.events).toEqual(['clean before a']);

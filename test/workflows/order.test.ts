@@ -22,7 +22,7 @@ const slow = (ms: number) => async () => {
 };
 
 describe('order of stages', () => {
-  it('without dependsOn is list order', async () => {
+  it('without dependsOn is list order [S4.1]', async () => {
     const run = await scripted.run({
       maxConcurrentStages: 5,
       stages: stages(
@@ -38,7 +38,7 @@ describe('order of stages', () => {
     expect(result.stages.map((stage) => stage.order)).toEqual([1, 2]);
   });
 
-  it('with dependsOn is a graph, forward references allowed, one at a time unless maxConcurrentStages says more', async () => {
+  it('with dependsOn is a graph, forward references allowed, one at a time unless maxConcurrentStages says more [S4.2]', async () => {
     const list = stages(
       { name: 'last', dependsOn: ['left', 'right'], workflows: [workflow(['z'])] },
       { name: 'left', workflows: [workflow(['l'])] },
@@ -53,7 +53,7 @@ describe('order of stages', () => {
     expect(two.recording.events.at(-1)).toBe('Succeeded z');
   });
 
-  it('goes on after a stage that its own condition skipped', async () => {
+  it('goes on after a stage that its own condition skipped [S4.10]', async () => {
     const run = await scripted.run({
       stages: stages(
         { name: 'one', when: 'false', workflows: [workflow(['a'])] },
@@ -78,7 +78,7 @@ describe('order of stages', () => {
 });
 
 describe('order of workflows and actions', () => {
-  it('runs parallel workflows at once, up to maxConcurrency', async () => {
+  it('runs parallel workflows at once, up to maxConcurrency [S4.5]', async () => {
     const list = (extra: object) =>
       stages({
         name: 'one',
@@ -96,7 +96,7 @@ describe('order of workflows and actions', () => {
     expect(two.recording.events[2]).toMatch(/^Succeeded/);
   });
 
-  it('runs actions as a graph when any has a dependency', async () => {
+  it('runs actions as a graph when any has a dependency [S4.6]', async () => {
     const run = await scripted.run(
       {
         stages: stages({
@@ -111,7 +111,7 @@ describe('order of workflows and actions', () => {
     expect(run.recording.events.at(-1)).toBe('Succeeded z');
   });
 
-  it('records prior state before an action that changes what is there', async () => {
+  it('records prior state before an action that changes what is there [S3.15]', async () => {
     const run = await scripted.run({
       stages: stages({ name: 'one', workflows: [workflow([action('a', { capture: true })])] }),
     });
@@ -235,7 +235,7 @@ describe('failure policies', () => {
       ],
     ],
   ];
-  it.each(rows)('%s', async (_, input, expected) => {
+  it.each(rows)('%s [S4.8] [S4.10]', async (_, input, expected) => {
     const run = await scripted.run(input, { bad: failed, slow: slow(300), endless: () => untilCancelled() });
     const result = await run.result();
     expect(phasesOf(result.stages)).toEqual(expected);
@@ -243,14 +243,14 @@ describe('failure policies', () => {
     for (const stage of result.stages) expect(stage.completionTime).toBeDefined();
   });
 
-  it('fails a run in which nothing was executed and nothing was meant to be skipped', async () => {
+  it('fails a run in which nothing was executed and nothing was meant to be skipped [S4.11]', async () => {
     const run = await scripted.run({ stages: stages({ name: 's', workflows: [] }) });
     expect(await run.result()).toMatchObject({ phase: 'Failed', reason: 'NothingExecuted' });
   });
 });
 
 describe('start', () => {
-  it('does nothing after the deadline', async () => {
+  it('does nothing after the deadline [S5.9]', async () => {
     const run = await scripted.run({
       startDeadline: new Date(Date.now() - 1000).toISOString(),
       stages: stages({ name: 's', workflows: [workflow(['a'])] }),

@@ -19,7 +19,7 @@ const slowly = stages(
 );
 const toldBy = (run: ScriptedRun) => run.recording.mirrors.map(({ from }) => from);
 
-it('tells what changes while nobody asks for less', async () => {
+it('tells what changes while nobody asks for less [S6.6]', async () => {
   const run = await scripted.run({ stages: slowly });
   await run.result();
   expect(toldBy(run).filter((from) => from === 0).length).toBeGreaterThan(2);

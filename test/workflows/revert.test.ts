@@ -50,7 +50,7 @@ const revert = (statuses: StageStatus[], script: Script = {}, undone: string[] =
   );
 
 describe('revert', () => {
-  it('undoes in reverse order of completion and ends Succeeded', async () => {
+  it('undoes in reverse order of completion and ends Succeeded [S5.46]', async () => {
     const statuses = await executed({
       d: async () => {
         await new Promise((resolve) => setTimeout(resolve, 300));
@@ -71,7 +71,7 @@ describe('revert', () => {
     expect(phasesOf(result.stages)[2]).toBe('three=Skipped(Skipped:e=Skipped/NothingToUndo)');
   });
 
-  it('includes attempted actions of unknown effect and leaves out those without one', async () => {
+  it('includes attempted actions of unknown effect and leaves out those without one [S5.46]', async () => {
     const statuses = await executed({
       c: { phase: 'Failed', effect: 'Unknown' },
       d: { phase: 'Failed', effect: 'None' },
@@ -83,7 +83,7 @@ describe('revert', () => {
     expect(undone).not.toContain('start undo d');
   });
 
-  it('stops at the first failure, lists what is left, and goes on there the next time', async () => {
+  it('stops at the first failure, lists what is left, and goes on there the next time [S5.48]', async () => {
     const statuses = await executed();
     const first = await revert(statuses, { 'undo b': { phase: 'Failed', message: 'locked' } });
     const result = await first.result();

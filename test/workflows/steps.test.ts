@@ -40,7 +40,7 @@ async function shows(run: ScriptedRun, text: string): Promise<void> {
 }
 
 describe('a wait for a time', () => {
-  it('is a timer between its neighbours, shown while it runs, without an activity', async () => {
+  it('is a timer between its neighbours, shown while it runs, without an activity [S3.55]', async () => {
     const began = Date.now();
     const run = await scripted.run({ stages: one('a', timer('pause', 1500), 'b') });
     await shows(run, 'waits until');
@@ -101,7 +101,7 @@ describe('a wait for a time', () => {
 });
 
 describe('a message that is not required', () => {
-  it('is passed over when it cannot be delivered, and what depends on it goes on', async () => {
+  it('is passed over when it cannot be delivered, and what depends on it goes on [S3.56]', async () => {
     const tell = action('tell', { type: 'Notify', optional: true, harmless: true });
     const run = await scripted.run(
       { stages: one(tell, action('b', { dependsOn: ['tell'] })) },
@@ -308,7 +308,7 @@ describe('a nested plan', () => {
 
   const cut = ends({ phase: 'Failed', reason: 'PlanCancelled', message: 'was cancelled', effect: 'Done' });
 
-  it('is ended by a cancel, which waits for that', async () => {
+  it('is ended by a cancel, which waits for that [S3.58]', async () => {
     const run = await scripted.run(
       { stages: one(nested(), 'b') },
       { 'look sub': looks([waits('Running')], [waits('Running'), waits('Running'), cut]) },
@@ -414,7 +414,7 @@ describe('a nested plan', () => {
     );
   }
 
-  it('is undone within its time or that of any undo, whichever is longer', async () => {
+  it('is undone within its time or that of any undo, whichever is longer [S3.58] [S5.55]', async () => {
     const bounds = { undoStepMs: 1000, settleMs: 60_000, pauseReminderMs: 500 };
     const list = one(nested({ step: { kind: 'plan', timeoutMs: 500 } }));
     const run = await reverted(list, { 'look undo sub': looks([waits('Running')], [cut]) }, { bounds });

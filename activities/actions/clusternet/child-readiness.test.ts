@@ -90,7 +90,7 @@ describe('readiness', () => {
     ['a load balancer without address', service({ type: 'LoadBalancer' }, { loadBalancer: {} }), 'address'],
     ['a kind that is not Ready', custom({}, condition('Ready', 'False', 'Starting')), 'Starting'],
     ['a kind with an older status', custom({}, { observedGeneration: 1 }), 'generation 2'],
-  ])('%s is waited for', (_name, object, text) => {
+  ])('%s is waited for [S3.38]', (_name, object, text) => {
     expect(readinessOf(object)).toEqual({ kind: 'waiting', for: expect.stringContaining(text) });
   });
 

@@ -50,7 +50,7 @@ describe('bodies', () => {
     const value = body.ok ? (body.spec.overrides as { value: string }[])[0]?.value : undefined;
     expect(JSON.parse(value ?? '')).toEqual({ data: { mode: scope.params.mode } });
   });
-  it('gives the same from both forms', () => {
+  it('gives the same from both forms [S1.2]', () => {
     const flat = localizationSpec({ name: 'l', namespace: 'n', feed, priority: 7 }, scope);
     expect(flat).toEqual(localizationSpec({ name: 'l', namespace: 'n', spec: { feed, priority: 7 } }, scope));
     const spec = { feeds: [feed], subscribers: [{ clusterAffinity: {}, weight: 1 }] };

@@ -122,7 +122,7 @@ function send(http: HTTPAction, options: Options = {}): Promise<AttemptResult> {
 }
 
 describe('requests', () => {
-  it('sends method, headers, body and the idempotency key, and keeps the answer', async () => {
+  it('sends method, headers, body and the idempotency key, and keeps the answer [S3.7]', async () => {
     const { url, seen } = await serve((_request, response) => response.end('drained'));
     const result = await send(
       {
@@ -195,7 +195,7 @@ describe('answers', () => {
     [500, undefined, 'retry'],
     [503, undefined, 'retry'],
   ] as [number, number[] | undefined, string][])(
-    '%i with successCodes %j is %s',
+    '%i with successCodes %j is %s [S3.6] [S3.19]',
     async (status, codes, kind) => {
       const url = await answering(status);
       expect(await send({ url, ...(codes !== undefined && { successCodes: codes }) })).toMatchObject({
@@ -204,7 +204,7 @@ describe('answers', () => {
     },
   );
 
-  it('says what was answered and keeps it, on failure too', async () => {
+  it('says what was answered and keeps it, on failure too [S3.19]', async () => {
     const url = await answering(503, { 'retry-after': '7' }, 'maintenance\n\u001b[31m');
     expect(await send({ url: `${url}/x`, method: 'POST' })).toEqual({
       kind: 'retry',
@@ -221,7 +221,7 @@ describe('answers', () => {
     expect(await send({ url: await answering(504) })).toMatchObject({ kind: 'retry', round: 'Unclear' });
   });
 
-  it('keeps 1000 characters and never half of one', async () => {
+  it('keeps 1000 characters and never half of one [S3.19]', async () => {
     const url = await answering(200, {}, 'é🚒'.repeat(100_000));
     const result = await send({ url });
     const body = result.kind === 'succeeded' ? (result.outputs?.httpResponse?.body ?? '') : '';
@@ -229,7 +229,7 @@ describe('answers', () => {
     expect(body).toBe('é🚒'.repeat(500));
   });
 
-  it('reads no more than it keeps use for [SEC7]', async () => {
+  it('reads no more than it keeps use for [SEC7] [S3.19]', async () => {
     let written = 0;
     const { url } = await serve((_request, response) => {
       const chunk = Buffer.alloc(65_536, 'x');
@@ -265,19 +265,19 @@ describe('answers', () => {
     ['deflate', deflateSync],
     ['deflate', deflateRawSync],
     ['br', brotliCompressSync],
-  ])('are decompressed: %s [F15]', async (coding, compress) => {
+  ])('are decompressed: %s [F15] [S3.19]', async (coding, compress) => {
     const { url } = await serve((_request, response) =>
       response.writeHead(200, { 'content-encoding': coding }).end(compress('{"ok":true}')),
     );
     expect(await send({ url })).toMatchObject({ outputs: { httpResponse: { body: '{"ok":true}' } } });
   });
 
-  it('have an empty text for a body when they are empty [F15]', async () => {
+  it('have an empty text for a body when they are empty [F15] [S3.19]', async () => {
     const { url } = await serve((_request, response) => response.writeHead(204).end());
     expect(await send({ url })).toMatchObject({ outputs: { httpResponse: { statusCode: 204, body: '' } } });
   });
 
-  it('unfold no further than 1 MiB, however much there would be [F15] [SEC7]', async () => {
+  it('unfold no further than 1 MiB, however much there would be [F15] [SEC7] [S3.19]', async () => {
     const bomb = gzipSync(Buffer.alloc(64 * 1024 * 1024, 'x'));
     const { url } = await serve((_request, response) =>
       response.writeHead(200, { 'content-encoding': 'gzip' }).end(bomb),
@@ -394,7 +394,7 @@ describe('no answer', () => {
 });
 
 describe('redirects', () => {
-  it('follows at most five', async () => {
+  it('follows at most five [S3.20]', async () => {
     const { url, seen } = await serve((request, response) =>
       response.writeHead(302, { location: `/${Number(request.url.slice(1)) + 1}` }).end(),
     );
@@ -402,7 +402,7 @@ describe('redirects', () => {
     expect(seen).toHaveLength(6);
   });
 
-  it('keeps method and body for 307, and never makes a GET of a POST [F15]', async () => {
+  it('keeps method and body for 307, and never makes a GET of a POST [F15] [S3.21]', async () => {
     const { url, seen } = await serve((request, response) => {
       if (request.url === '/end') response.end('ok');
       else response.writeHead(Number(request.url.slice(1)), { location: '/end' }).end();
@@ -423,7 +423,7 @@ describe('redirects', () => {
     expect(seen.filter((request) => request.url === '/end')).toMatchObject([{ method: 'POST', body: 'x' }]);
   });
 
-  it('does not follow to an address that is not allowed [SEC5]', async () => {
+  it('does not follow to an address that is not allowed [SEC5] [S3.20]', async () => {
     const { url } = await serve((_request, response) =>
       response.writeHead(307, { location: 'http://169.254.169.254/latest' }).end(),
     );
@@ -447,7 +447,7 @@ describe('redirects', () => {
     expect(plain.seen).toEqual([]);
   });
 
-  it('takes no body, header or secret to another origin [F15] [SEC6]', async () => {
+  it('takes no body, header or secret to another origin [F15] [SEC6] [S3.21]', async () => {
     const other = await serve((_request, response) => response.end('ok'));
     const { url } = await serve((_request, response) =>
       response.writeHead(307, { location: other.url }).end(),
@@ -462,7 +462,7 @@ describe('redirects', () => {
     expect(await send({ url })).toMatchObject({ kind: 'succeeded' });
   });
 
-  it('never shows a password that a redirect names [F15]', async () => {
+  it('never shows a password that a redirect names [F15] [S3.22]', async () => {
     const { url } = await serve((_request, response) =>
       response.writeHead(302, { location: 'http://admin:hunter2@127.0.0.1:1/' }).end(),
     );
@@ -472,7 +472,7 @@ describe('redirects', () => {
   });
 });
 
-describe('what is no HTTP', () => {
+describe('what is no HTTP [S3.23]', () => {
   it('is said and final when it is another protocol [F15]', async () => {
     const url = await listen(
       createTcpServer((socket) => {
@@ -503,7 +503,7 @@ describe('what is no HTTP', () => {
 });
 
 describe('where a request goes', () => {
-  it('is not told by a Host of its own [F15]', async () => {
+  it('is not told by a Host of its own [F15] [S3.23]', async () => {
     const { url, seen } = await serve((_request, response) => response.end());
     expect(await send({ url, headers: { Host: 'other.example' } })).toMatchObject({
       kind: 'failed',
@@ -516,7 +516,7 @@ describe('where a request goes', () => {
 });
 
 describe('secrets', () => {
-  it('appear in nothing that is reported [SEC9]', async () => {
+  it('appear in nothing that is reported [SEC9] [S3.20] [S3.24]', async () => {
     const { url } = await serve((request, response) =>
       response.writeHead(500).end(JSON.stringify({ you: request.headers, at: request.url })),
     );

@@ -81,7 +81,7 @@ describe('waiting for the pods of a Job that was stopped [F9]', () => {
     ]);
   });
 
-  it('gives up so long past the end of their grace, and names pods and nodes', async () => {
+  it('gives up so long past the end of their grace, and names pods and nodes [S3.27]', async () => {
     const { end, looks } = await wait([[pod('a', 'Running', 11)]], { waitMs: 10_000 });
     expect(looks).toBe(1);
     expect(end).toMatchObject({
@@ -129,7 +129,7 @@ describe('waiting for the pods of a Job that was stopped [F9]', () => {
     });
   });
 
-  it('waits for the grace of the template where pods may not be listed', async () => {
+  it('waits for the grace of the template where pods may not be listed [S3.27]', async () => {
     const { end, said } = await wait([forbidden], { graceMs: 600 });
     expect(said[0]).toContain('their grace is waited for');
     expect(end).toMatchObject({

@@ -22,7 +22,7 @@ const waiting = (reason: string, message?: string) => ({
   state: { waiting: { reason, ...(message !== undefined && { message }) } },
 });
 
-describe('what keeps the pods of a Job from running [F13]', () => {
+describe('what keeps the pods of a Job from running [F13] [S3.28]', () => {
   it.each<[string, Pod['status'], string]>([
     [
       'the scheduler',

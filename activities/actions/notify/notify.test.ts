@@ -108,7 +108,7 @@ function notify(block: NotifyAction, options: Options = {}): Promise<AttemptResu
 }
 
 describe('messages over HTTP', () => {
-  it('Webhook: what runs, where, and the text; headers from Secrets', async () => {
+  it('Webhook: what runs, where, and the text; headers from Secrets [S3.56]', async () => {
     const { url, seen } = await receive();
     const result = await notify(
       {

@@ -77,7 +77,7 @@ describe('planRestore', () => {
     );
   });
 
-  it('names field, expected and found when somebody else changed a field since', () => {
+  it('names field, expected and found when somebody else changed a field since [S3.16]', () => {
     const plan = planRestore({
       prior: { spec: { replicas: 1, paused: true } },
       after: { spec: { replicas: 3 } },
@@ -89,7 +89,7 @@ describe('planRestore', () => {
     });
   });
 
-  it('treats a list as one value', () => {
+  it('treats a list as one value [S3.16]', () => {
     const plan = planRestore({ prior: { l: [1] }, after: { l: [1, 2] }, current: { l: [1, 2, 3] } });
     expect(plan.kind).toBe('conflict');
   });

@@ -32,7 +32,7 @@ const names = (actions: Action[]): string[] | undefined =>
   deriveDeletion({ actions })?.spec.actions.map((action) => action.name);
 
 describe('mode Delete', () => {
-  it('takes apart in reverse order what a workflow creates and applies', () => {
+  it('takes apart in reverse order what a workflow creates and applies [S1.20]', () => {
     const derived = deriveDeletion({
       failurePolicy: 'Continue',
       actions: [
@@ -86,7 +86,7 @@ describe('mode Delete', () => {
     expect(names([subscription('app', {}, '$(params.operation)')])).toBeUndefined();
   });
 
-  it('keeps approvals first and hooks in their place, and leaves out what it cannot take back', () => {
+  it('keeps approvals first and hooks in their place, and leaves out what it cannot take back [S1.20]', () => {
     const derived = deriveDeletion({
       actions: [
         http('switch'),

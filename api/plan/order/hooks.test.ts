@@ -22,7 +22,7 @@ describe('hooks', () => {
     ['Delete', ['pre-delete', 'post-delete']],
     ['Rollback', ['pre-rollback', 'post-rollback']],
     [undefined, ['pre-install', 'post-install', 'pre-upgrade', 'post-upgrade']],
-  ])('run in mode %s: %s', (mode, expected) => {
+  ])('run in mode %s: %s [S1.19]', (mode, expected) => {
     const running = HOOK_TYPES.filter((hookType) => {
       const hook = hookOf({ hookType });
       return hook !== undefined && runsIn(hook, mode);

@@ -93,7 +93,7 @@ describe('defaults', () => {
     });
   });
 
-  it('gives stages the policy of the plan unless they have their own', () => {
+  it('gives stages the policy of the plan unless they have their own [S4.9]', () => {
     const stages: DRPlanSpec['stages'] = [
       { name: 'x', parallel: true, workflows: [{ workflowRef: { name: 'w' } }] },
       { name: 'y', failurePolicy: 'FailFast', workflows: [{ workflowRef: { name: 'w' } }] },
@@ -156,7 +156,7 @@ describe('capture', () => {
     expect(actionsOf(result)[0]).toMatchObject({ capture, rollback: { type: 'HTTP' } });
   });
 
-  it('refuses an operation that parameters make wrong', () => {
+  it('refuses an operation that parameters make wrong [S3.53]', () => {
     const { rollback: _, ...bare } = resource('$(params.op)');
     const op = (value: string): Parameter[] => [{ name: 'op', value }];
     expect(reasons({ actions: [bare], params: op('Apply') })).toEqual([]);
@@ -164,7 +164,7 @@ describe('capture', () => {
     expect(reasons({ actions: [bare], params: op('Destroy') })).toEqual(['InvalidField']);
   });
 
-  it('lets a rollback without a type inherit the type of its action', () => {
+  it('lets a rollback without a type inherit the type of its action [S5.47]', () => {
     const action: Action = { ...resource('Patch'), rollback: { resource: { manifest: 'kind: X' } } };
     expect(actionsOf(compiled({ actions: [action] }))[0]?.rollback?.type).toBe('KubernetesResource');
   });
@@ -207,7 +207,7 @@ describe('parameters', () => {
     expect({ ...actionsOf(result)[0]?.body?.params }).toEqual({ go: 'yes', back: 'b' });
   });
 
-  it('fails before any action runs: missing, wrongly typed, undefined', () => {
+  it('fails before any action runs: missing, wrongly typed, undefined [S2.10]', () => {
     expect(reasons({ workflow: { parameters: [{ name: 'x', required: true }] } })).toEqual([
       'MissingParameter',
     ]);
@@ -258,7 +258,7 @@ describe('outputs', () => {
     }
   });
 
-  it('refuses outputs of unknown and of later actions', () => {
+  it('refuses outputs of unknown and of later actions [S2.10]', () => {
     expect(reasons({ actions: [reader()] })).toEqual(['UndefinedOutput']);
     expect(reasons({ actions: [reader(), http('source')] })).toEqual(['UndefinedOutput']);
     expect(reasons({ actions: [reader(['source']), http('source')] })).toEqual([]);
@@ -280,7 +280,7 @@ describe('outputs', () => {
 });
 
 describe('bodies', () => {
-  it('stay out of the run when they are too large in sum', () => {
+  it('stay out of the run when they are too large in sum [S6.14]', () => {
     const actions = [http('a', `https://x/${'y'.repeat(600)}`), http('b', `https://x/${'y'.repeat(600)}`)];
     expect(actionsOf(compiled({ actions }, 2000)).map((action) => action.body !== undefined)).toEqual([
       true,
@@ -314,7 +314,7 @@ describe('bodies', () => {
     expect(result.stages[0]?.whenParams).toBeUndefined();
   });
 
-  it('stay out when they carry a secret', () => {
+  it('stay out when they carry a secret [S6.14]', () => {
     const secret: Action = {
       name: 's',
       type: 'KubernetesResource',

@@ -64,7 +64,7 @@ describe('snapshot parts', () => {
     expect(decodeSnapshot([...parts].reverse(), digest)).toEqual(value);
   });
 
-  it('refuses more than 8 MiB and says what to do', () => {
+  it('refuses more than 8 MiB and says what to do [S5.20]', () => {
     const result = encodeSnapshot(snapshot('x'.repeat(9 * 1024 * 1024)));
     expect(result).toMatchObject({ ok: false, problem: { reason: 'SnapshotTooLarge' } });
   });

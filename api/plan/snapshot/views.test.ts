@@ -43,7 +43,7 @@ const readsIn = (action: Action): Pick<ActionInput, 'reads' | 'undoReads' | 'rol
 const seen = (action: Action, statuses: readonly ActionStatus[] = STATUSES, self = -1) =>
   viewsOf(readsIn(action), statuses, self);
 
-describe('[F3] a task shows', () => {
+describe('[F3] a task shows [S6.10]', () => {
   it.each<[string, Partial<Action>, object]>([
     ['nothing where nothing is read', {}, { outputs: {}, phases: {} }],
     [

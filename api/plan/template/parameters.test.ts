@@ -7,7 +7,7 @@ const reasons = (problems: { reason: string; path: string; severity: string }[])
   problems.map(({ severity, reason, path }) => `${severity} ${reason} ${path}`);
 
 describe('mergeParameters', () => {
-  test('the highest level that gives a value wins, and default counts as a value in every level', () => {
+  test('the highest level that gives a value wins, and default counts as a value in every level [S2.1]', () => {
     const { values, problems } = mergeParameters(
       {
         workflow: [
@@ -31,7 +31,7 @@ describe('mergeParameters', () => {
     expect(problems).toEqual([]);
   });
 
-  test('an empty string is a value and overrides, an entry without value and default does not', () => {
+  test('an empty string is a value and overrides, an entry without value and default does not [S2.1]', () => {
     const { values } = mergeParameters(
       { workflow: [{ name: 'a', default: 'x' }], plan: [{ name: 'a', value: '' }], stage: [{ name: 'a' }] },
       { at },
@@ -43,7 +43,7 @@ describe('mergeParameters', () => {
     ['no value', [{ name: 'a', required: true }]],
     ['an empty value', [{ name: 'a', required: true, default: '' }]],
     ['an empty number', [{ name: 'a', required: true, type: 'number' as const, default: '' }]],
-  ])('required with %s warns in a plan and is an error at the start', (_case, workflow) => {
+  ])('required with %s warns in a plan and is an error at the start [S2.2]', (_case, workflow) => {
     expect(reasons(mergeParameters({ workflow }, { at: 'plan' }).problems)).toEqual([
       'warning MissingParameter spec.parameters[0]',
     ]);
@@ -52,7 +52,7 @@ describe('mergeParameters', () => {
     ]);
   });
 
-  test('[F26] values take the declared type, which is string where none is', () => {
+  test('[F26] values take the declared type, which is string where none is [S2.3]', () => {
     const { values, problems } = mergeParameters(
       {
         workflow: [
@@ -80,7 +80,7 @@ describe('mergeParameters', () => {
     ['number', true],
     ['boolean', 'yes'],
     ['boolean', 1],
-  ] as const)('a value that is no %s is refused: %j', (type, value) => {
+  ] as const)('a value that is no %s is refused: %j [S2.3]', (type, value) => {
     const { values, problems } = mergeParameters(
       { workflow: [{ name: 'x', type }], stage: [{ name: 'x', value }] },
       { at, paths: { stage: 'spec.stages[0].workflows[1].params' } },
@@ -207,7 +207,7 @@ test('unknownParameters names only what no workflow knows', () => {
   expect(reasons(problems)).toEqual(['warning UnknownParameter spec.params[1]']);
 });
 
-test('[F16] literalPlaceholders names values and defaults that hold a placeholder, and nothing else', () => {
+test('[F16] literalPlaceholders names values and defaults that hold a placeholder, and nothing else [S2.6]', () => {
   const problems = literalPlaceholders(
     [
       { name: 'a', value: 'x-{{ .params.b }}' },

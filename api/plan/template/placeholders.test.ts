@@ -51,7 +51,7 @@ describe('findPlaceholders', () => {
     '{"a":{"b":{"c":1}}}',
     '{{ unclosed',
     '${VAR} $((1 + 2))',
-  ])('stays literal: %s', (text) => {
+  ])('stays literal: %s [S2.9]', (text) => {
     expect(findPlaceholders(text)).toEqual({ placeholders: [], problems: [] });
   });
 
@@ -69,7 +69,7 @@ describe('findPlaceholders', () => {
     '{{ index .outputs "x" }}',
     '{{ .planName | quote }}',
     '{{\n.params.x\n}}',
-  ])('is an error: %s', (text) => {
+  ])('is an error: %s [S2.9]', (text) => {
     const { problems } = findPlaceholders(`first\n${text}`);
     expect(problems).toHaveLength(1);
     expect(problems[0]).toMatchObject({ severity: 'error', reason: 'InvalidPlaceholder' });

@@ -82,7 +82,7 @@ function holds(check: (v: string) => void, runs = 150): void {
 }
 
 describe('a value of any content lands as data', () => {
-  test('in a manifest [SEC8]', () => {
+  test('in a manifest [SEC8] [S2.11]', () => {
     const template = [
       'kind: ConfigMap',
       'data:',
@@ -132,7 +132,7 @@ describe('a value of any content lands as data', () => {
     });
   });
 
-  test('in a JSON body [SEC8]', () => {
+  test('in a JSON body [SEC8] [S2.11]', () => {
     holds((v) => {
       const body = renderBody(
         '{"a":"{{ .params.v }}","b":["<$(params.v)>",1],"k-{{ .params.v }}":null}',
@@ -147,7 +147,7 @@ describe('a value of any content lands as data', () => {
     });
   });
 
-  test('in a YAML body [SEC8]', () => {
+  test('in a YAML body [SEC8] [S2.11]', () => {
     const template =
       'a: {{ .params.v }} # c\nb: ["{{ .params.v }}", x]\nc: |\n  <{{ .params.v }}>\nd: >-\n  {{ .params.v }}\n\n# end\ne: 1\n';
     holds((v) => {
@@ -163,7 +163,7 @@ describe('a value of any content lands as data', () => {
     }, 60);
   });
 
-  test('in path and query of a URL [SEC8]', () => {
+  test('in path and query of a URL [SEC8] [S2.13]', () => {
     holds((v) => {
       let url: string;
       try {
@@ -196,7 +196,7 @@ describe('a value of any content lands as data', () => {
     });
   });
 
-  test('in a structured template [SEC8]', () => {
+  test('in a structured template [SEC8] [S2.11]', () => {
     holds((v) => {
       const rendered = renderValue(
         { a: ['{{ .params.v }}', { b: '<$(params.v)>' }], 'k-{{ .params.v }}': 1 },

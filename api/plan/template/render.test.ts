@@ -43,7 +43,7 @@ function failure(render: () => unknown): { reason: string; message: string } {
 }
 
 describe('renderString', () => {
-  test('fills in parameters, names and outputs', () => {
+  test('fills in parameters, names and outputs [S2.7]', () => {
     expect(
       renderString(
         '{{ .planName }}/$(executionName)/{{ .operation }}/{{ .params.number }}/{{ .outputs.step-1.httpResponse.statusCode }}',
@@ -52,11 +52,11 @@ describe('renderString', () => {
     ).toBe('failover/failover-1/Execute/3/200');
   });
 
-  test('a value that looks like a placeholder is not filled in again', () => {
+  test('a value that looks like a placeholder is not filled in again [S2.6] [S2.11]', () => {
     expect(renderString('{{ .params.text }}', scope)).toBe('a "b"\nc: {{ .params.name }}');
   });
 
-  test('default stands in for what is missing or empty', () => {
+  test('default stands in for what is missing or empty [S2.8]', () => {
     expect(
       renderString(
         '{{ .params.no | default "x" }}{{ .params.empty | default 1 }}{{ .mode | default "m" }}',
@@ -73,7 +73,7 @@ describe('renderString', () => {
     ['{{ .outputs.step-1.httpResponse }}', 'UndefinedOutput', 'name one of its fields: statusCode, body'],
     ['{{ .mode }}', 'UndefinedName', 'sets no mode'],
     ['{{ .params.name | upper }}', 'InvalidPlaceholder', 'cannot be filled in'],
-  ])('%s is refused', (text, reason, message) => {
+  ])('%s is refused [S2.10]', (text, reason, message) => {
     const error = failure(() => renderString(text, scope));
     expect(error.reason).toBe(reason);
     expect(error.message).toContain(message);
@@ -111,7 +111,7 @@ describe('renderValue', () => {
     });
   });
 
-  test('shell and Kubernetes variables survive', () => {
+  test('shell and Kubernetes variables survive [S2.9]', () => {
     const template = { command: ['sh', '-c', 'echo $(date) $(HOME) {{ include "x" . }}'] };
     expect(renderValue(template, scope)).toEqual(template);
   });
@@ -132,7 +132,7 @@ describe('renderValue', () => {
 });
 
 describe('renderDocuments', () => {
-  test('an unquoted placeholder takes the type of the value, all others are text', () => {
+  test('an unquoted placeholder takes the type of the value, all others are text [S2.12]', () => {
     const text = [
       'whole: {{ .params.count }}',
       'typed: {{ .params.number }}',
@@ -302,7 +302,7 @@ describe('renderUrl', () => {
       'https://h/{{ .params.host }}?a={{ .params.yes }}#{{ .params.text }}',
       'https://h/api.example.com%3A8443?a=true#a%20%22b%22%0Ac%3A%20%7B%7B%20.params.name%20%7D%7D',
     ],
-  ])('%s', (text, expected) => {
+  ])('%s [S2.13]', (text, expected) => {
     expect(renderUrl(text, scope)).toBe(expected);
   });
 
@@ -328,7 +328,7 @@ describe('renderHeaderValue', () => {
     expect(renderHeaderValue('Bearer {{ .params.name }} é', scope)).toBe('Bearer db é');
   });
 
-  test.each(['a\r\nX-Evil: 1', 'a\nb', 'a\0b', 'a\rb', 'snow ☃'])('refuses %j', (v) => {
+  test.each(['a\r\nX-Evil: 1', 'a\nb', 'a\0b', 'a\rb', 'snow ☃'])('refuses %j [S2.14]', (v) => {
     const error = failure(() => renderHeaderValue('x {{ .params.v }}', { ...scope, params: { v } }));
     expect(error.reason).toBe('InvalidHeader');
     expect(error.message).toContain('x {{ .params.v }}');

@@ -90,7 +90,7 @@ describe('planUndo', () => {
       [],
       undefined,
     ],
-  ])('decides about %s', (_, more, status, undone, reason) => {
+  ])('decides about %s [S5.47]', (_, more, status, undone, reason) => {
     // A second action keeps the stage in the plan whatever becomes of the first.
     const undo = planUndo({
       stages: [stage('one', [input('a', more), input('z')])],

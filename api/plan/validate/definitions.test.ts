@@ -25,7 +25,7 @@ const resource = (manifest: string, more: object = {}): Omit<Action, 'name'> => 
 });
 
 describe('what the definitions of a cluster say', () => {
-  it('[F7] refuses a field that a kind does not have, names it and the nearest, also in a rollback', () => {
+  it('[F7] refuses a field that a kind does not have, names it and the nearest, also in a rollback [S3.50]', () => {
     const typo = '{apiVersion: v1, kind: ConfigMap, metadata: {name: a}, dta: {a: b}}';
     const found = check({
       ...resource(typo),

@@ -98,12 +98,12 @@ describe('validateNewExecutionSpec [F21]', () => {
     return { stored: validateExecutionSpec(execution), created: validateNewExecutionSpec(execution) };
   };
 
-  it.each([undefined, 1, 900, 604_800])('lets in a start deadline of %s', (seconds) => {
+  it.each([undefined, 1, 900, 604_800])('lets in a start deadline of %s [S5.10]', (seconds) => {
     expect(problems(seconds)).toEqual({ stored: [], created: [] });
   });
 
   it.each([604_801, 31_536_000, Number.MAX_SAFE_INTEGER])(
-    'refuses one of %i, which stays valid where it is stored',
+    'refuses one of %i, which stays valid where it is stored [S5.10]',
     (seconds) => {
       const { stored, created } = problems(seconds);
       expect(stored).toEqual([]);

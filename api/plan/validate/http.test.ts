@@ -15,7 +15,7 @@ describe('user information in a URL', () => {
     'https://{{ .params.user }}:canary@host.example/',
     'https://{{ .params.canary }}@host.example/',
     'https:/\\admin:canary@host.example/',
-  ])('is refused and not shown: %s [F15]', (url) => {
+  ])('is refused and not shown: %s [F15] [S3.22]', (url) => {
     for (const found of [
       errors({ url }),
       errorsOf(checkNotify({ type: 'Webhook', template: 'x', url }, 'notify')),
@@ -32,7 +32,7 @@ describe('user information in a URL', () => {
   ])('is not seen in %s [F15]', (url) => expect(errors({ url })).toEqual([]));
 });
 
-describe('header Host', () => {
+describe('header Host [S3.23]', () => {
   const url = 'https://host.example:8443/';
   it.each([
     ['host.example:8443', true],

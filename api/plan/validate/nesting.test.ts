@@ -57,7 +57,7 @@ describe('plans that run plans', () => {
     ['itself', { a: ['a'] }, 'a → a'],
     ['itself through others', { a: ['b'], b: ['x', 'c'], c: ['a'], x: [] }, 'a → b → c → a'],
     ['a cycle below it', { a: ['b'], b: ['c'], c: ['b'] }, 'a → b → c → b'],
-  ])('may not run %s', (_, world, chain) => {
+  ])('may not run %s [S3.58]', (_, world, chain) => {
     const found = check(world, 'a');
     expect(found).toMatchObject([{ severity: 'error', reason: 'PlanCycle', path: PATH }]);
     expect(found[0]?.message).toContain(chain);

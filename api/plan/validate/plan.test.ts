@@ -83,7 +83,7 @@ describe('stages', () => {
 });
 
 describe('workflows', () => {
-  it('must exist, in the namespace of the plan unless another is named', () => {
+  it('must exist, in the namespace of the plan unless another is named [S1.15]', () => {
     expect(check({ stages: [stage('a', { workflows: [use('gone')] })] })).toEqual([
       'error WorkflowNotFound spec.stages[0].workflows[0].workflowRef',
     ]);
@@ -134,13 +134,13 @@ describe('parameters', () => {
     expect(one([{ name: 'x', required: true }], { globalParams: [{ name: 'x', default: '1' }] })).toEqual([]);
   });
 
-  it('have the declared type', () => {
+  it('have the declared type [S2.3]', () => {
     expect(one([{ name: 'x', type: 'number' }], { globalParams: [{ name: 'x', value: 'many' }] })).toEqual([
       'error InvalidParameter spec.globalParams[0].value',
     ]);
   });
 
-  it('that are used must be declared or given', () => {
+  it('that are used must be declared or given [S2.4]', () => {
     const url = 'https://x/{{ .params.site }}';
     expect(one([], {}, url)).toEqual([`error UndefinedParameter ${inside}.spec.actions[0].http`]);
     expect(one([], { globalParams: [{ name: 'site', value: 'b' }] }, url)).toEqual([]);
@@ -152,7 +152,7 @@ describe('parameters', () => {
     ]);
   });
 
-  it('[F16] warn where their value holds a placeholder, which stays literal', () => {
+  it('[F16] warn where their value holds a placeholder, which stays literal [S2.6]', () => {
     const given = [{ name: 'site', value: '{{ .params.other }}' }];
     const url = 'https://x/{{ .params.site }}';
     expect(one([{ name: 'site' }], { globalParams: given }, url)).toEqual([
@@ -166,7 +166,7 @@ describe('parameters', () => {
     expect(one([{ name: 'site', default: '$(params.other)' }], {}, url)).toEqual([]);
   });
 
-  it('that nobody knows are most likely misspelt', () => {
+  it('that nobody knows are most likely misspelt [S2.5]', () => {
     expect(one([], { globalParams: [{ name: 'sitte', value: 'b' }] })).toEqual([
       'warning UnknownParameter spec.globalParams[0]',
     ]);

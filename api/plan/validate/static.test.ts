@@ -28,7 +28,7 @@ const stage = (name: string, more: Loose = {}): Loose => ({
 });
 
 describe('unused parameters', () => {
-  it('are told, each where it is declared', () => {
+  it('are told, each where it is declared [S2.5]', () => {
     const actions = [http('a', 'https://x.example/{{ .params.used }}')];
     expect(brief(validateWorkflow(workflow(actions, [{ name: 'used' }, { name: 'idle' }])))).toEqual([
       'warning UnusedParameter spec.parameters[1]',
@@ -62,7 +62,7 @@ describe('outputs', () => {
     ['result', 'has no output "result"'],
     ['created.name', 'is a list; name an entry by its number'],
     ['phase.x', 'phase is a text'],
-  ])('that it can never have: %s', (path, message) => {
+  ])('that it can never have: %s [S2.10]', (path, message) => {
     const [problem] = read(path);
     expect(problem).toMatchObject({
       severity: 'error',
@@ -151,7 +151,7 @@ describe('Localizations of one plan', () => {
     );
   const at = 'spec.stages[0].workflows[0].workflowRef(dr/w).spec.actions[1].localization.priority';
 
-  it('warn when chance decides which of them wins', () => {
+  it('warn when chance decides which of them wins [S3.34]', () => {
     expect(check(localization('one'), localization('two', 500))).toEqual([`warning EqualPriority ${at}`]);
   });
 
@@ -197,7 +197,7 @@ describe('names that parameters make', () => {
       plan,
     );
 
-  it('are too long', () => {
+  it('are too long [S6.3]', () => {
     const [problem] = check(subscription({ namespace: 'team-{{ .params.x }}' }), 'n'.repeat(60));
     expect(problem).toMatchObject({
       severity: 'warning',

@@ -88,7 +88,7 @@ describe('valid workflows', () => {
     expect(check(...actions)).toEqual([]);
   });
 
-  it('as the original wrote them: nested bodies, a multiplier as text, both kinds of placeholder', () => {
+  it('as the original wrote them: nested bodies, a multiplier as text, both kinds of placeholder [S1.2]', () => {
     const problems = validateWorkflow(
       workflow(
         [
@@ -131,12 +131,12 @@ describe('shape', () => {
     [workflow([http('a', { retryPolicy: { limit: -1 } })]), 'spec.actions[0].retryPolicy.limit'],
     [workflow([http()], { failurePolicy: 'Stop' }), 'spec.failurePolicy'],
     [workflow([http()], { parameters: [{ name: 'x', default: {} }] }), 'spec.parameters[0].default'],
-  ])('%j is refused at %s', (value, path) => {
+  ])('%j is refused at %s [S1.9]', (value, path) => {
     const [problem] = validateWorkflow(value);
     expect(problem).toMatchObject({ severity: 'error', path, reason: 'InvalidField' });
   });
 
-  it('names the value and what is allowed', () => {
+  it('names the value and what is allowed [S1.9]', () => {
     const [policy] = validateWorkflow(workflow([http()], { failurePolicy: 'Stop' }));
     expect(policy?.message).toBe('is "Stop"; allowed are FailFast, Continue');
     const [timeout] = check(http('a', { timeout: '5 minutes' }));
@@ -840,11 +840,11 @@ describe('rules', () => {
     ],
   ];
 
-  it.each(cases)('%s', (_, actions, expected) => {
+  it.each(cases)('%s [S1.9] [S3.31]', (_, actions, expected) => {
     expect(brief(check(...actions))).toEqual(expected);
   });
 
-  it('Argo warns, other executors are refused', () => {
+  it('Argo warns, other executors are refused [S1.14]', () => {
     const executor = (type: string): string[] =>
       brief(validateWorkflow(workflow([http()], { executor: { type } })));
     expect(executor('Native')).toEqual([]);

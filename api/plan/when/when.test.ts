@@ -38,7 +38,7 @@ describe('evaluateWhen', () => {
     ['params.env.matches("^pr")', true],
     ['params.env == ".outputs.step1.phase"', false],
     ['params.env == r"{a\\d}}" || params.on', true],
-  ])('%s is %s', (expression, value) => {
+  ])('%s is %s [S4.7]', (expression, value) => {
     expect(holds(expression)).toEqual({ value });
   });
 
@@ -72,7 +72,7 @@ describe('evaluateWhen', () => {
       true,
     ],
     ['(mode == "install" ? params.env : "x") == "prod"', true],
-  ])('without a mode comparisons on it are true: %s is %s', (expression, value) => {
+  ])('without a mode comparisons on it are true: %s is %s [S1.18]', (expression, value) => {
     expect(holds(expression)).toEqual({ value });
     expect(holds(expression, { mode: '' })).toEqual({ value });
   });

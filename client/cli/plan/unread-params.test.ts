@@ -35,7 +35,7 @@ describe('parameters that nothing reads', () => {
     expect(warnings('region', 'go', 'target', 'site-b', 'drain')).toEqual([]);
   });
 
-  it('are named, with the one that may be meant, beginnings of others too [F24]', () => {
+  it('are named, with the one that may be meant, beginnings of others too [F24] [S2.5]', () => {
     expect(warnings('targe')).toEqual(['nothing reads parameter "targe"; did you mean "target"?']);
     expect(warnings('regoin')).toEqual(['nothing reads parameter "regoin"; did you mean "region"?']);
     expect(warnings('site')[0]).toMatch(/^nothing reads parameter "site"/);

@@ -16,7 +16,7 @@ const plan = (status?: DRPlanStatus): DRPlan => ({
 });
 
 describe('a plan', () => {
-  it('is Ready or Invalid, and says why', () => {
+  it('is Ready or Invalid, and says why [S1.10]', () => {
     expect(planStatus(plan(), [], at)).toMatchObject({ phase: 'Ready', observedGeneration: 3 });
     const invalid = planStatus(plan(), [warning, error], at);
     expect(invalid.phase).toBe('Invalid');

@@ -38,7 +38,7 @@ describe('the lock', () => {
     expect(takeLock(held, { ...execution('2'), name: 'run-1' }, at)).toBeUndefined();
   });
 
-  it('is freed by its holder only', () => {
+  it('is freed by its holder only [S5.4] [S5.21]', () => {
     const held = lock({ phase: 'Ready' }, execution('1'));
     expect(endOnPlan(held, execution('2'), end('Succeeded'))).toEqual(held);
     expect(freeLock(held, '2')).toEqual(held);
@@ -48,7 +48,7 @@ describe('the lock', () => {
 });
 
 describe('the end on a plan', () => {
-  it('makes it Executed, and Ready again by a revert; failure and cancel leave the phase', () => {
+  it('makes it Executed, and Ready again by a revert; failure and cancel leave the phase [S1.17]', () => {
     let status = endOnPlan(lock({ phase: 'Ready' }, execution('1')), execution('1'), end('Succeeded'));
     expect(status).toMatchObject({ phase: 'Executed', lastExecutionRef: 'run-1', lastExecutionTime: at });
     status = endOnPlan(lock(status, execution('2', 'Revert')), execution('2', 'Revert'), end('Failed'));
@@ -77,7 +77,7 @@ describe('the end on a plan', () => {
     expect(back.executionHistory?.[0]).toMatchObject({ uid: '30', revertOf: '1' });
   });
 
-  it('is Ready again after a deletion, and Executed by what was there before when that is reverted', () => {
+  it('is Ready again after a deletion, and Executed by what was there before when that is reverted [S1.19]', () => {
     const run = (before: DRPlanStatus | undefined, who: ExecutionIdentity) =>
       endOnPlan(lock(before, who), who, end('Succeeded'));
     const installed = run({ phase: 'Ready' }, { ...execution('1'), mode: 'Install' });
@@ -118,7 +118,7 @@ describe('the end on a plan', () => {
     expect(wasExecuted(undefined)).toBe(false);
   });
 
-  it('seen again, or late, never changes what a newer execution wrote', () => {
+  it('seen again, or late, never changes what a newer execution wrote [S5.24]', () => {
     const first = endOnPlan(lock({ phase: 'Ready' }, execution('1')), execution('1'), end('Succeeded'));
     const second = lock(first, execution('2', 'Revert'));
     expect(endOnPlan(second, execution('1'), end('Succeeded'))).toEqual(second);
@@ -142,7 +142,7 @@ describe('what the original controller has left on a plan', () => {
     executionHistory: [{ ...row, phase }],
   });
 
-  it('is taken off with an abandoned execution: the lock, and its open row', () => {
+  it('is taken off with an abandoned execution: the lock, and its open row [S5.14]', () => {
     expect(abandonOnPlan(held('Running'), execution('1'), end('Failed'))).toEqual({
       phase: 'Ready',
       executionHistory: [{ ...row, uid: '1', phase: 'Failed', completionTime: at }],
@@ -172,7 +172,7 @@ describe('what the original controller has left on a plan', () => {
 describe('history', () => {
   const row = (uid: string, phase: string) => ({ name: `run-${uid}`, uid, operationType: 'Execute', phase });
 
-  it('keeps ten rows, newest first, one per uid, and never opens one again', () => {
+  it('keeps ten rows, newest first, one per uid, and never opens one again [S5.23]', () => {
     fc.assert(
       fc.property(
         fc.array(
@@ -200,7 +200,7 @@ describe('history', () => {
     );
   });
 
-  it('tells two executions of one name apart, and keeps a row that the original wrote without uid', () => {
+  it('tells two executions of one name apart, and keeps a row that the original wrote without uid [S5.23]', () => {
     const old = { name: 'run', operationType: 'Execute', phase: 'Succeeded' };
     const rows = recordRow(recordRow([old], { ...row('1', 'Running'), name: 'run' }), {
       ...row('2', 'Running'),

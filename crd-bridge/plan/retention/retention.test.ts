@@ -113,7 +113,7 @@ describe('what is due', () => {
   });
 });
 
-describe('what is needed stays', () => {
+describe('what is needed stays [S5.29]', () => {
   const none = { spec: { historyLimit: 0 } };
 
   it('the newest run that is not reverted, and not what it overlays', () => {

@@ -72,7 +72,7 @@ function rig(options: {
 
 const owners = [{ apiVersion: API_VERSION, kind: 'DRPlanExecution', name: 'x', uid: 'x' }];
 
-it('[F1] removes what was last used an hour ago and nobody names, and nothing else', async () => {
+it('[F1] removes what was last used an hour ago and nobody names, and nothing else [S5.19]', async () => {
   const { sweep, removed } = rig({
     revisions: [
       revision('old'),

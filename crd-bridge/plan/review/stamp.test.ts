@@ -95,7 +95,7 @@ it('says the same when a review comes again [SEC12]', async () => {
   expect(await stamped('CREATE', { [cancel]: 'true' })).toEqual(first);
 });
 
-it('gives what is new its finalizer, its label and a stamp that its start believes [F11] [F20]', async () => {
+it('gives what is new its finalizer, its label and a stamp that its start believes [F11] [F20] [S5.1] [S5.8]', async () => {
   const metadata = await review('CREATE', { labels: { x: 'y' } });
   expect(metadata).toMatchObject({
     labels: { x: 'y', [LABELS.plan]: 'p' },
@@ -141,7 +141,7 @@ it.each<[string, Partial<Metadata>]>([
     { annotations: { [admission]: '{"time":"2020-01-01T00:00:00Z","spec":"","seal":""}' } },
   ],
   ['the label of a restore tool', { labels: { 'velero.io/restore-name': 'nightly' } }],
-])('marks what arrives with %s as a copy, which never starts [F20]', async (_, metadata) => {
+])('marks what arrives with %s as a copy, which never starts [F20] [S5.11]', async (_, metadata) => {
   const { annotations, finalizers } = await review('CREATE', metadata);
   expect(annotations).toMatchObject({ [ANNOTATIONS.stamp]: COPY_STAMP });
   expect(annotations).not.toHaveProperty([admission]);

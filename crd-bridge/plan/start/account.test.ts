@@ -5,7 +5,7 @@ import { Refused } from './refused.js';
 const plan = (serviceAccountName?: string) => ({ name: 'p', spec: { serviceAccountName } });
 const settings = { controllerIdentity: false };
 
-it('is the plan’s, else the default of the bridge, else the controller’s where that is allowed', () => {
+it('is the plan’s, else the default of the bridge, else the controller’s where that is allowed [S1.5]', () => {
   expect(accountOf(plan('own'), { ...settings, defaultServiceAccount: 'default' })).toBe('own');
   expect(accountOf(plan(), { ...settings, defaultServiceAccount: 'default' })).toBe('default');
   expect(accountOf(plan(), { controllerIdentity: true })).toBeUndefined();

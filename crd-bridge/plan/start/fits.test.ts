@@ -46,7 +46,7 @@ const actionsOf = (count: number, more: (name: string) => Partial<Action> = () =
     };
   });
 
-describe('[F3] what is admitted can be run and reverted', () => {
+describe('[F3] what is admitted can be run and reverted [S6.10]', () => {
   it('with 2,000 actions of names of 90 bytes', () => {
     expect(checkFits(snapshotOf(actionsOf(100)))).toBeUndefined();
   });

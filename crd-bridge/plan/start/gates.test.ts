@@ -15,7 +15,7 @@ const execution = (over: {
 });
 
 describe('late', () => {
-  it('is what comes after 15 minutes, or after its own deadline', () => {
+  it('is what comes after 15 minutes, or after its own deadline [S5.9]', () => {
     expect(startDeadline(execution({})).toISOString()).toBe('2026-01-01T00:15:00.000Z');
     expect(checkDeadline(execution({}), new Date('2026-01-01T00:15:00Z'))).toBeUndefined();
     expect(checkDeadline(execution({}), new Date('2026-01-01T00:15:01Z'))).toMatchObject({
@@ -41,13 +41,13 @@ describe('a restored copy', () => {
     ['the stamp of another', { annotations: { [ANNOTATIONS.stamp]: 'other' } }, true],
     ['a label of a restore tool', { labels: { 'velero.io/restore-name': 'r' } }, true],
     ['a label of a backup product', { labels: { 'k10.kasten.io/appName': 'a' } }, true],
-  ])('with %s', (_, metadata, refused) => {
+  ])('with %s [S5.11]', (_, metadata, refused) => {
     expect(checkRestored(execution({ metadata }))?.reason).toBe(refused ? 'RestoredCopy' : undefined);
   });
 });
 
 describe('an execution of the previous controller', () => {
-  it('is one without a stamp that already has a phase', () => {
+  it('is one without a stamp that already has a phase [S5.14]', () => {
     const status = { phase: 'Running' };
     const stamped = { annotations: { [ANNOTATIONS.stamp]: 'me' } };
     expect(checkAbandoned(execution({ status }))?.reason).toBe('AbandonedByPreviousController');
@@ -62,13 +62,13 @@ describe('a name used again', () => {
   };
   const tracked = { labels: { 'argocd.argoproj.io/instance': 'app' } };
 
-  it('is refused when a GitOps tool applied it', () => {
+  it('is refused when a GitOps tool applied it [S5.12]', () => {
     expect(checkNameReused(execution({ metadata: tracked }), history)?.reason).toBe('NameReused');
     const flux = { labels: { 'kustomize.toolkit.fluxcd.io/name': 'app' } };
     expect(checkNameReused(execution({ metadata: flux }), history)?.reason).toBe('NameReused');
   });
 
-  it('is refused too when the original controller ran it, whose rows have no uid', () => {
+  it('is refused too when the original controller ran it, whose rows have no uid [S5.12]', () => {
     const rows = { executionHistory: [{ name: 'e', operationType: 'Execute', phase: 'Succeeded' }] };
     expect(checkNameReused(execution({ metadata: tracked }), rows)).toMatchObject({
       reason: 'NameReused',

@@ -42,7 +42,7 @@ describe('the target of a revert', () => {
       { ...target(), spec: { planRef: 'p', operationType: 'Revert' as const } },
       'TargetNotAnExecute',
     ],
-  ])('that is %s', (_, object, reason) => {
+  ])('that is %s [S1.3] [S5.45]', (_, object, reason) => {
     expect(checkTarget(revert(), object)?.reason).toBe(reason);
   });
 
@@ -69,7 +69,7 @@ describe('the target of a revert', () => {
     expect(openRevertsOf(target(), [target({ phase: 'Running' }, 'run')])).toEqual([]);
   });
 
-  it('is the newest run that still has effects, unless forced', () => {
+  it('is the newest run that still has effects, unless forced [S5.45]', () => {
     const newer: CachedExecution = {
       ...target({ startTime: '2026-01-02T00:00:00Z' }, 'new'),
       stub: { hasEffects: true },

@@ -92,7 +92,7 @@ const only = <T>(values: Iterable<T>): T => {
   return first;
 };
 
-it('[F1] costs one write at first, and the next run only says that it is used', async () => {
+it('[F1] costs one write at first, and the next run only says that it is used [S5.18] [S5.19]', async () => {
   const { write, stored, writes } = server();
   await write();
   expect(writes).toEqual(['create ok']);
@@ -109,7 +109,7 @@ it('[F1] costs one write at first, and the next run only says that it is used', 
   });
 });
 
-it('[F1] takes the owners off one that an earlier release has stored, in whichever order', async () => {
+it('[F1] takes the owners off one that an earlier release has stored, in whichever order [S6.15]', async () => {
   const { write, read, stored, put } = server();
   const ref = await write();
   const { data, ...rest } = only(stored.values());

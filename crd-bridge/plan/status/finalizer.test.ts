@@ -44,7 +44,7 @@ const revert: CachedExecution = {
 };
 
 describe('the target of a revert that begins as its own run ends [F11]', () => {
-  it.each(['the revert', 'the end'] as const)('keeps its finalizer when %s writes first', async (first) => {
+  it.each(['the revert', 'the end'] as const)('keeps its finalizer when %s writes first [S5.39]', async (first) => {
     const { deps, now } = setup();
     const seen = now();
     const steps = [() => holdTarget(deps, revert, seen), () => letGo(deps, seen)];
@@ -65,7 +65,7 @@ describe('the sweep for finalizers that were left', () => {
     ['leaves', 'on one that has just ended: whoever writes its end takes it off', at(0)],
     ['takes', 'off one whose end lies in the future, by the clock of another machine', at(300)],
     ['takes', 'off one that does not say when it ended', undefined],
-  ])('%s it %s [F11]', async (verb, _, completionTime) => {
+  ])('%s it %s [F11] [S5.39]', async (verb, _, completionTime) => {
     const { deps, now } = setup(completionTime);
     const caches = { executions: { list: () => [now()] } } as unknown as DrDeps['caches'];
     const ending = new AbortController();

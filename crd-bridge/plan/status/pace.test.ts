@@ -21,7 +21,7 @@ function pace() {
   return { now, change, live };
 }
 
-it('lets the first change of a few runs be told at once [F14]', () => {
+it('lets the first change of a few runs be told at once [F14] [S6.6]', () => {
   const { now, live } = pace();
   expect(now()).toEqual({ beginMs: 400, intervalMs: 0 });
   live(10);
@@ -40,7 +40,7 @@ it.each([
   [50, { beginMs: 1800, intervalMs: 800 }],
   [100, { beginMs: 3800, intervalMs: 2800 }],
   [5000, { beginMs: 5000, intervalMs: 5000 }],
-])('slows %i live runs down, but never beyond 5 s', (count, expected) => {
+])('slows %i live runs down, but never beyond 5 s [S6.6]', (count, expected) => {
   const { now, live } = pace();
   live(count);
   expect(now()).toEqual(expected);

@@ -109,7 +109,7 @@ describe('mirrored progress', () => {
     expect(after?.summary).toMatchObject({ runningStages: 1, pendingStages: 1, totalStages: 2 });
   });
 
-  it('drops a lower or equal sequence of the same speaker, and only of that one', () => {
+  it('drops a lower or equal sequence of the same speaker, and only of that one [S6.5]', () => {
     let status = started(stage('a', 'Pending'), stage('b', 'Pending'));
     status =
       applyMirror(
@@ -152,7 +152,7 @@ describe('mirrored progress', () => {
     expect(applyFinish(over, finish({ phase: 'Failed' }))).toBeUndefined();
   });
 
-  it('keeps the detail of a stage that was ended from outside, closed', () => {
+  it('keeps the detail of a stage that was ended from outside, closed [S5.41]', () => {
     let status = started(stage('a', 'Pending'));
     const detail = stage('a', 'Running', [
       { phase: 'Succeeded' },
@@ -272,7 +272,7 @@ describe('mirrored progress', () => {
     expect(progressing()).toMatchObject({ status: 'True', reason: 'Running' });
   });
 
-  it('ends in the same status whatever is repeated, lost or late', () => {
+  it('ends in the same status whatever is repeated, lost or late [S6.5]', () => {
     const phases = ['Running', 'Running', 'Succeeded'];
     const updates = [0, 1, 2].flatMap((index) =>
       phases.map((phase, n) =>
@@ -315,7 +315,7 @@ describe('mirrored progress', () => {
 });
 
 describe('the end', () => {
-  it('brings everything into a terminal phase, however little was told', () => {
+  it('brings everything into a terminal phase, however little was told [S5.21] [S5.22]', () => {
     fc.assert(
       fc.property(
         fc.array(
@@ -344,7 +344,7 @@ describe('the end', () => {
     );
   });
 
-  it('tells what a revert left, on the revert and on its target', () => {
+  it('tells what a revert left, on the revert and on its target [S5.49]', () => {
     const update = finish({
       run: { ...run, operation: 'Revert', target: { name: 'old', uid: 'o' } },
       undone: ['0/0/0'],
@@ -420,7 +420,7 @@ describe('the end', () => {
     expect(ended?.undone).toEqual(['0/0/0', '0/0/1']);
   });
 
-  it('of an execution that never ran has all that a terminal status has', () => {
+  it('of an execution that never ran has all that a terminal status has [S5.22]', () => {
     const waiting = waitingStatus(
       undefined,
       { reason: 'PlanNotObserved', message: 'waiting', generation: 1 },
@@ -438,7 +438,7 @@ describe('the end', () => {
 });
 
 describe('a stop that a cluster did not confirm', () => {
-  it('is a condition as soon as it is known, and stays beyond the end', () => {
+  it('is a condition as soon as it is known, and stays beyond the end [S3.41]', () => {
     const outputs = { stopUnconfirmed: ['ns-b/site-b'] };
     const running = applyMirror(
       started(stage('a', 'Pending')),
@@ -454,7 +454,7 @@ describe('a stop that a cluster did not confirm', () => {
 });
 
 describe('failed actions', () => {
-  it('are told once per round', () => {
+  it('are told once per round [S5.28]', () => {
     const failed = (round: number) => ({
       stageStatuses: [stage('a', 'Running', [{ phase: 'Failed', round }])],
     });

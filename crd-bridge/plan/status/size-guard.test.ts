@@ -42,7 +42,7 @@ it('leaves a status alone that fits', () => {
   expect(fitStatus(small)).toBe(small);
 });
 
-it('leaves out bodies first', () => {
+it('leaves out bodies first [S6.8]', () => {
   const fitted = fitStatus(status(1500, 1000, 200));
   expect(size(fitted)).toBeLessThanOrEqual(STATUS_LIMIT_BYTES);
   expect(actions(fitted)[0]).toMatchObject({
@@ -52,7 +52,7 @@ it('leaves out bodies first', () => {
   expect(actions(fitted)[0]?.outputs?.httpResponse?.body).toBeUndefined();
 });
 
-it('then messages, and never phases, reasons or the message of the run', () => {
+it('then messages, and never phases, reasons or the message of the run [S6.8]', () => {
   const fitted = fitStatus(status(2000, 1000, 1000));
   expect(size(fitted)).toBeLessThanOrEqual(STATUS_LIMIT_BYTES);
   expect(actions(fitted)).toHaveLength(2000);
@@ -61,7 +61,7 @@ it('then messages, and never phases, reasons or the message of the run', () => {
   expect(fitted.message).toBe('of the run');
 });
 
-it('at its smallest tells every phase of the largest run admitted', () => {
+it('at its smallest tells every phase of the largest run admitted [S6.8]', () => {
   const smallest = smallestStatus(status(2000, 1000, 32_000));
   expect(size(smallest)).toBeLessThan(STATUS_LIMIT_BYTES);
   expect(actions(smallest)).toHaveLength(2000);

@@ -16,7 +16,7 @@ const waiting = (seconds: number, what: 'workflow' | 'wait' | 'activity' = 'work
 const yes = () => Promise.resolve(true);
 const no = () => Promise.resolve(false);
 
-describe('a run whose task waits', () => {
+describe('a run whose task waits [S5.50]', () => {
   it('is looked at again when the 30 s are full, counted from the first scheduling [F0]', async () => {
     expect(await lookAtRun(waiting(20), no, NOW)).toEqual({ kind: 'moves', againMs: 11_000 });
     expect(await lookAtRun(run, no, NOW)).toEqual({ kind: 'moves' });
@@ -33,7 +33,7 @@ describe('a run whose task waits', () => {
     ['wait', /DROVER_MAX_WAITS/],
     ['activity', /DROVER_MAX_ACTIVITIES/],
   ] as const)(
-    'stands in line where workers are there and full: a task of sort %s [F10]',
+    'stands in line where workers are there and full: a task of sort %s [F10] [S5.52]',
     async (what, words) => {
       expect(await lookAtRun(waiting(31, what), yes, NOW)).toMatchObject({
         kind: 'stands',
@@ -44,7 +44,7 @@ describe('a run whose task waits', () => {
 });
 
 describe('a run whose code does not fit any more', () => {
-  it('says so, with the message, and what a person can do [F14]', async () => {
+  it('says so, with the message, and what a person can do [F14] [S5.51]', async () => {
     const failing = { workflowId: 'dr/c/ns/x/1/s0', since: new Date(NOW), message: 'nondeterminism' };
     expect(await lookAtRun({ ...run, failing }, no, NOW)).toMatchObject({
       kind: 'stands',

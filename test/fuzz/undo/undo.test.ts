@@ -9,7 +9,7 @@ import { companyProperty, memoryBench, undoProperty } from './story.js';
 const CASES = 2000;
 const BUSY = { timeout: 600_000 };
 
-it(`[F6] ${CASES} sequences of actions on one object are undone to the last byte`, BUSY, async () => {
+it(`[F6] ${CASES} sequences of actions on one object are undone to the last byte [S3.17]`, BUSY, async () => {
   const counts = { stories: 0, steps: 0 };
   await fc.assert(undoProperty(counts), { numRuns: CASES, seed: 6 });
   expect(counts.steps).toBeGreaterThan(CASES * 4);
@@ -19,7 +19,7 @@ it('[F6] what others write in the meantime is kept', BUSY, async () => {
   await fc.assert(companyProperty, { numRuns: 300, seed: 6 });
 });
 
-it('[F5] after 300 runs, all of them undone, an object has one entry an action', BUSY, async () => {
+it('[F5] after 300 runs, all of them undone, an object has one entry an action [S3.46]', BUSY, async () => {
   const { bench } = memoryBench();
   const { kube, namespace } = bench;
   const key = { ...THING, name: 'thing', namespace };

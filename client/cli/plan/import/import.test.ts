@@ -347,7 +347,7 @@ describe('executions', () => {
     ['Canceled', ['note CancelSpelling status.phase', 'note Record status']],
     ['Succeeded', ['note Record status']],
     ['Running', ['differs Abandoned status.phase']],
-  ])('that are %s are never written again: creating one would start the plan', (phase, expected) => {
+  ])('that are %s are never written again: creating one would start the plan [S1.3]', (phase, expected) => {
     const spec = { planRef: 'p', operationType: 'Execute' };
     for (const one of [
       stored('DRPlanExecution', 'e', spec, undefined, { phase }),

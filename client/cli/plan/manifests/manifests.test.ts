@@ -277,7 +277,7 @@ describe('hostile files', () => {
     ['a text that never ends', `a: "${'x'.repeat(100_000)}`, 'quote'],
     ['a list', '- a', 'is no object'],
     ['a number that JSON cannot hold', 'a: 123456789012345678901234567890', 'cannot be kept exactly'],
-  ])('%s', (_, text, message) => {
+  ])('%s [S6.17]', (_, text, message) => {
     const started = performance.now();
     const { faults } = check(text);
     expect(faults.join('\n')).toContain(message);

@@ -10,7 +10,7 @@ const graph = [
 ];
 
 describe('stages that could run together', () => {
-  it('are those whose dependencies are all done', () => {
+  it('are those whose dependencies are all done [S4.4]', () => {
     expect(describeWaves(graph)).toBe('a + b; c + d');
   });
 

@@ -1,42 +1,39 @@
-import { readdirSync, readFileSync } from 'node:fs';
-import { join, relative } from 'node:path';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import ts from 'typescript';
-
-const LEFT_OUT = new Set(['node_modules', 'dist', '.git', '.drover', 'coverage']);
+import { repositoryFiles } from './files.js';
 
 /** Titles of all tests below a folder, as `<file> > <describe> > <title>`, read without running anything. */
 export function testTitles(root: string): Set<string> {
   const titles = new Set<string>();
-  for (const file of testFiles(root)) {
-    const name = relative(root, file).replaceAll('\\', '/');
-    const source = ts.createSourceFile(name, readFileSync(file, 'utf8'), ts.ScriptTarget.Latest);
+  for (const name of repositoryFiles(root).filter((file) => file.endsWith('.test.ts'))) {
+    const source = ts.createSourceFile(name, readFileSync(join(root, name), 'utf8'), ts.ScriptTarget.Latest);
     visit(source, [name], titles);
   }
   return titles;
 }
 
-function testFiles(folder: string): string[] {
-  return readdirSync(folder, { withFileTypes: true }).flatMap((entry) => {
-    if (LEFT_OUT.has(entry.name)) return [];
-    const path = join(folder, entry.name);
-    if (entry.isDirectory()) return testFiles(path);
-    return entry.name.endsWith('.test.ts') ? [path] : [];
-  });
-}
-
 function visit(node: ts.Node, at: readonly string[], titles: Set<string>): void {
   if (ts.isCallExpression(node)) {
-    const [title] = node.arguments;
     const kind = kindOf(node.expression);
     if (kind === 'skipped') return;
-    if (kind !== undefined && title !== undefined && ts.isStringLiteralLike(title)) {
-      const path = [...at, title.text];
+    const title = kind === undefined ? undefined : titleOf(node.arguments[0]);
+    if (title !== undefined) {
+      const path = [...at, title];
       if (kind === 'test') titles.add(path.join(' > '));
       ts.forEachChild(node, (child) => visit(child, path, titles));
       return;
     }
   }
   ts.forEachChild(node, (child) => visit(child, at, titles));
+}
+
+/** The title as it is written; what a template fills in is left open. */
+function titleOf(node: ts.Expression | undefined): string | undefined {
+  if (node === undefined) return undefined;
+  if (ts.isStringLiteralLike(node)) return node.text;
+  if (!ts.isTemplateExpression(node)) return undefined;
+  return [node.head.text, ...node.templateSpans.map(({ literal }) => literal.text)].join('…');
 }
 
 /** `it(…)`, `it.skipIf(…)(…)`, `test.each(…)(…)`, `describe(…)`; one that is skipped or to do shows nothing. */
