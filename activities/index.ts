@@ -47,7 +47,7 @@ export interface ActivityDeps {
   /** Until then runs that were begun by a release without seals go on. */
   acceptUnsealedUntil?: Date | undefined;
   /**
-   * Whether a plan without `serviceAccountName` acts with the controller's own identity (plan semantics, §1). False:
+   * Whether a plan without `serviceAccountName` acts with the controller's own identity (S1.5). False:
    * its actions fail with `NoServiceAccount`.
    */
   controllerIdentity: boolean;

@@ -73,7 +73,7 @@ export interface KubeList<T> {
   bytes?: number;
 }
 
-/** Acts as somebody else (semantics: actions act as the plan's service account). */
+/** Acts as somebody else (docs/authority.md#whom-actions-act-as). */
 export interface Impersonation {
   user: string;
   groups?: string[];

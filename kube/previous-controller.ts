@@ -1,6 +1,6 @@
 /**
  * Looks for the controller that Drover takes over from. While it runs, both would act on the same executions, so nothing
- * may be begun (plan semantics, §5).
+ * may be begun (S5.14).
  */
 import { GROUP } from '../api/core/group.js';
 import type { KubeClient } from './client.js';

@@ -1,4 +1,4 @@
-/** The keys of seals as a Secret of the installation (architecture, §7). */
+/** The keys of seals as a Secret of the installation (docs/security.md#seals). */
 import { newSealKey } from '../api/core/seal.js';
 import type { KubeClient } from './client.js';
 import { isAlreadyExists, isNotFound } from './error.js';

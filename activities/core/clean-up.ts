@@ -11,13 +11,13 @@ import { prepare } from './prepare.js';
 import type { AttemptDeps } from './prepare.js';
 import { resumeSeries } from './series.js';
 
-/** Longest wait until a hook's object is gone (plan semantics, §5 Bounds). */
+/** Longest wait until a hook's object is gone (S1.22). */
 const GONE_MS = 120_000;
 
 type Done = Extract<CleanupOutcome, { kind: 'done' }>;
 
 /**
- * Deletes what a hook leaves behind (plan semantics, §1 hookCleanup). Before: whatever has the names that the action is
+ * Deletes what a hook leaves behind (S1.22). Before: whatever has the names that the action is
  * about to create, so that it can. After: what this very action has created, by uid. Repeated until it is gone or its
  * bounds are reached; what is gone already is success.
  */

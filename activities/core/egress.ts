@@ -103,7 +103,7 @@ const API_SERVER_NAMES = new Set([
 
 /**
  * A policy. Without `allow`, public and private addresses are reached; loopback, link-local, metadata and reserved
- * addresses and the cluster's own API are not (plan semantics, §1; architecture: Security). Environment variables that
+ * addresses and the cluster's own API are not (S1.6; SEC5). Environment variables that
  * name a proxy have no effect.
  *
  * @throws Error when an entry of a list is neither a host name, an address nor a CIDR

@@ -9,7 +9,7 @@ import { NotVouched, NotYetVouched, tryVouchedAgain } from './vouching.js';
 import type { EvaluateOutcome, EvaluateTask } from '../../workflows/plan/contract.js';
 
 /**
- * Evaluates a stage's `when` over parameters, modes and the phases of the other stages (plan semantics, §4).
+ * Evaluates a stage's `when` over parameters, modes and the phases of the other stages (S4.7).
  *
  * @throws ApplicationFailure while nobody vouches for the run; KubeError when the snapshot cannot be read now
  */

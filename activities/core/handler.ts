@@ -46,7 +46,7 @@ export interface Attempt {
   policy: Policy;
   /**
    * Call just before each effect: throws {@link StaleAttempt} when this process was stopped for so long that another
-   * attempt may have taken over (plan semantics, §3 liveness). Handlers let it pass through.
+   * attempt may have taken over (S3.10). Handlers let it pass through.
    */
   beforeEffect(): void;
   /**

@@ -1,4 +1,4 @@
-/** Least and most time between two heartbeats of an attempt, in milliseconds (plan semantics, §3 liveness: a second). */
+/** Least and most time between two heartbeats of an attempt, in milliseconds (S3.10). */
 const LEAST_MS = 400;
 const MOST_MS = 1_000;
 /** What each running attempt adds: a heartbeat costs some 3 CPU milliseconds, the server's part counted. */

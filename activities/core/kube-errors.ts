@@ -3,7 +3,7 @@ import { isRetryable } from '../../kube/error.js';
 import type { KubeError } from '../../kube/error.js';
 import type { AttemptResult } from './handler.js';
 
-/** A failure of a call to the Kubernetes API, as an attempt's result: retryable or final (architecture: Errors). */
+/** A failure of a call to the Kubernetes API, as an attempt's result: retryable or final (S3.6). */
 export type KubeFailure = Extract<AttemptResult, { kind: 'retry' | 'failed' }>;
 
 /**

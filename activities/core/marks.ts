@@ -1,4 +1,4 @@
-/** Marks by which an action finds again what it made, and tells it from what is not its own (plan semantics, §3). */
+/** Marks by which an action finds again what it made, and tells it from what is not its own (S3.7, S3.9). */
 import { ANNOTATIONS, LABELS } from '../../api/core/group.js';
 import { labelValue, positionLabel } from '../../api/plan/naming.js';
 import type { KubeObject } from '../../kube/object.js';

@@ -1,4 +1,4 @@
-/** How the state of objects is written into a Secret: packed, and with the worker's seal (plan semantics, §3 prior state). */
+/** How the state of objects is written into a Secret: packed, and with the worker's seal (S3.18). */
 import { createHash } from 'node:crypto';
 import { gunzipSync, gzipSync } from 'node:zlib';
 import { API_VERSION, LABELS } from '../../api/core/group.js';

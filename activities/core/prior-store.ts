@@ -1,6 +1,6 @@
 /**
  * Keeps the state of objects before an action in a Secret owned by the execution: a revert needs no history, and what
- * is secret stays in a Secret (plan semantics, §3 prior state, §5). Whoever may make Secrets must not decide with one
+ * is secret stays in a Secret (S3.15, S3.18, S5.18). Whoever may make Secrets must not decide with one
  * what an undo restores: nobody can guess the name, and the content is sealed.
  */
 import { canonicalJson } from '../../api/core/json.js';

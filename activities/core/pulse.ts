@@ -22,7 +22,7 @@ export interface Pulse {
 }
 
 /**
- * Heartbeats with `details()` (plan semantics, §3 liveness), and turns cancel, timeout, shutdown and pause into one signal.
+ * Heartbeats with `details()` (S3.10), and turns cancel, timeout, shutdown and pause into one signal.
  * Must be called inside an activity; `stop` must be called when the attempt ends.
  */
 export function startPulse(options: {

@@ -13,7 +13,7 @@ type Result<Kind extends AttemptResult['kind']> = Extract<AttemptResult, { kind:
 
 /** What the attempts of one activity leave to each other, as heartbeat details. */
 interface Progress {
-  /** Attempts that ended in a failure. A lost attempt is none (plan semantics, §3 retryPolicy). */
+  /** Attempts that ended in a failure. A lost attempt is none (S3.4). */
   failures: number;
   round: number;
   /** All attempts up to this one have left no doubt about the effect of the round; absent means none has. */

@@ -47,7 +47,7 @@ const REFUSED: Record<string, string> = {
 
 /**
  * Reads the current context of a kubeconfig that comes from somebody else: inline data only, no field that would run a
- * program, read a file, use a proxy or impersonate (plan semantics, §3 target). What other contexts say is never used.
+ * program, read a file, use a proxy or impersonate (S3.54). What other contexts say is never used.
  */
 export function readTargetKubeconfig(text: string): TargetKubeconfig {
   if (text.length > LIMIT_CHARACTERS)

@@ -1,4 +1,6 @@
-/** What a worker does only where bridge or worker vouch for it, and what it vouches for itself (architecture, §7). */
+/**
+ * What a worker does only where bridge or worker vouch for it, and what it vouches for itself (docs/security.md#seals).
+ */
 import { activityInfo } from '@temporalio/activity';
 import type { ApprovalAnswer } from '../../api/plan/actions/approval.js';
 import type { ActionAddress, ActionBody } from '../../api/plan/snapshot/run.js';

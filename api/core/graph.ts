@@ -11,7 +11,7 @@ export type GraphFault =
   /** Names along the cycle, the first one repeated at the end. */
   | { kind: 'cycle'; path: string[] };
 
-/** Whether the list is a graph: any dependency makes it one, else it runs in list order (plan semantics, §4). */
+/** Whether the list is a graph: any dependency makes it one, else it runs in list order (S4.2). */
 export const isGraph = (nodes: readonly GraphNode[]): boolean =>
   nodes.some((node) => (node.dependsOn?.length ?? 0) > 0);
 

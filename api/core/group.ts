@@ -29,7 +29,7 @@ export const LABELS = {
   plan: `${GROUP}/plan`,
   /** On plans that use a single workflow: that workflow (seed: Labels). */
   workflow: `${GROUP}/workflow`,
-  /** On objects that an action made: uid of the execution (plan semantics, §3 identity). */
+  /** On objects that an action made: uid of the execution (S3.7). */
   execution: `${GROUP}/execution`,
   /** On objects that an action made: `<stage>.<workflow>.<action>` position. */
   action: `${GROUP}/action`,

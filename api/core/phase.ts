@@ -20,7 +20,7 @@ export type WorkflowPhase = (typeof WORKFLOW_PHASES)[number];
 
 /**
  * Whether an execution has ended. Reads the later spelling `Canceled` of the original controller as
- * `Cancelled` (plan semantics, §1).
+ * `Cancelled` (S1.3).
  */
 export function isTerminalExecution(phase: string | undefined): boolean {
   return phase === 'Succeeded' || phase === 'Failed' || phase === 'Cancelled' || phase === 'Canceled';

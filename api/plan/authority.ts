@@ -1,4 +1,7 @@
-/** Who may do what with a plan: verbs of Kubernetes authorization, beside those of the API (architecture: Security). */
+/**
+ * Who may do what with a plan: verbs of Kubernetes authorization, beside those of the API
+ * (docs/authority.md#who-may-run-a-plan).
+ */
 import { GROUP, PLURALS } from '../core/group.js';
 import type { DRPlanExecutionSpec } from './types.js';
 

@@ -1,4 +1,4 @@
-/** Finds objects with which an account could get more than it was given (architecture: Security). */
+/** Finds objects with which an account could get more than it was given (SEC10). */
 import { GROUP, LABELS } from '../core/group.js';
 import { isObject } from '../core/json.js';
 import type { Escalation } from './schema/policy.js';

@@ -8,7 +8,7 @@ import type { ActionAddress } from './snapshot/run.js';
 
 const HASH_LENGTH = 8;
 const LABEL_VALUE_MAX = 63;
-/** Leaves room for a stage's suffix below Temporal's and the API server's limits (plan semantics, §6). */
+/** Leaves room for a stage's suffix below Temporal's and the API server's limits (S6.2). */
 const RUN_ID_NAME_MAX = 100;
 
 const hashOf = (text: string, length = HASH_LENGTH): string =>
@@ -55,12 +55,12 @@ export function labelValue(text: string): string {
   return text === '' ? '' : fit(text, LABEL_VALUE_MAX, LABEL_VALUE);
 }
 
-/** Id of a cluster: the first eight characters of the uid of its kube-system namespace (plan semantics, §6). */
+/** Id of a cluster: the first eight characters of the uid of its kube-system namespace (S6.2). */
 export function clusterId(kubeSystemUid: string): string {
   return kubeSystemUid.slice(0, 8);
 }
 
-/** Temporal workflow id of an execution's run, at most 200 characters (plan semantics, §6). */
+/** Temporal workflow id of an execution's run, at most 200 characters (S6.2). */
 export function runWorkflowId(execution: {
   cluster: string;
   namespace: string;
@@ -90,7 +90,7 @@ export function positionLabel(at: ActionAddress): string {
 }
 
 /**
- * Identity of one effect (plan semantics, §3 identity): `<uid>/s0/w1/a2/forward/0`. A lost or ambiguous attempt keeps
+ * Identity of one effect (S3.7): `<uid>/s0/w1/a2/forward/0`. A lost or ambiguous attempt keeps
  * the round, and so the key; a definite failure or a person's retry raises it. What belongs to one cluster names it:
  * `<uid>/s0/w1/a2@namespace/name/forward/0`.
  */
@@ -108,7 +108,7 @@ export function idempotencyKey(effect: {
 
 /**
  * Name of the Job of an effect: a DNS-1123 label of at most 63 characters, the same for the same key, with the round at
- * its end (plan semantics, §3 Job).
+ * its end (S3.25).
  */
 export function jobName(job: EffectNames): string {
   return effectName(job);
@@ -182,7 +182,7 @@ export function managerDigest({ plan, stage, workflow, action }: NamedPlace): st
 
 /**
  * Field manager that an action writes under: `drover/<plan>/<action>/<digest>`, at most 113 bytes of the 128 that the API
- * server takes (plan semantics, §3). Characters that may not stand in one become "-"; the digest keeps two apart.
+ * server takes (S3.46). Characters that may not stand in one become "-"; the digest keeps two apart.
  */
 export function fieldManager(action: { planName: string; actionName: string; digest: string }): string {
   const { planName, actionName, digest } = action;

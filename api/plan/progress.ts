@@ -67,7 +67,7 @@ export function progressOf(actions: readonly ActionStatus[], total = actions.len
 
 /**
  * Counters of a run. Every stage and workflow is counted in exactly one of completed, running, pending, failed and
- * skipped, so the counters always add up to the totals (plan semantics, §5 End).
+ * skipped, so the counters always add up to the totals (S5.22).
  */
 export function summarize(stages: readonly StageStatus[]): ExecutionSummary {
   const summary: ExecutionSummary = {

@@ -74,7 +74,7 @@ interface Memory {
 
 const POLL_WHILE_DELETING_MS = 2_000;
 const POLL_WHILE_STARTING_MS = 1_000;
-/** After this long, the status shows what keeps a start waiting (plan semantics, §5: within 5 s). */
+/** After this long, the status shows what keeps a start waiting (S5.7). */
 const TELL_AFTER_MS = 4_000;
 /** A failure that passes within this time is not shown in the status. */
 const TELL_FAILURE_MS = 1_000;
@@ -314,7 +314,7 @@ export function createRunController<T extends Cacheable>(options: RunControllerO
     return POLL_WHILE_DELETING_MS;
   }
 
-  /** What the bridge cannot do is shown in the status, not only in its log (plan semantics, §5 Start). */
+  /** What the bridge cannot do is shown in the status, not only in its log (S5.7). */
   async function tell(object: T, error: unknown): Promise<void> {
     const memory = memoryOf(object);
     memory.failingSince ??= now();

@@ -4,7 +4,7 @@ export type { TemporalIdentity } from '../../client/runs/temporal-identity.js';
 
 /**
  * Whether a run that was recorded with these ids is in another Temporal than the connected one. If so, it means nothing
- * that the connected one does not know the run (plan semantics, §5).
+ * that the connected one does not know the run (S5.15).
  */
 export function isElsewhere(recorded: TemporalIdentity | undefined, connected: TemporalIdentity): boolean {
   return (

@@ -21,27 +21,30 @@ describe('the deadline of a start', () => {
   it.each([
     ['ahead of', 300_000],
     ['behind', -300_000],
-  ])('holds by the clock of the API server, five minutes %s that of the bridge [F21] [S5.9]', async (_, aheadMs) => {
-    const begun = async (secondsAgo: number, requestedAgo = secondsAgo) => {
-      const world = createWorld({ aheadMs });
-      const ago = (seconds: number): string => new Date(world.kube.now() - seconds * 1000).toISOString();
-      populate(world, { creationTimestamp: ago(secondsAgo) });
-      const execution = world.execution();
-      execution.spec = { ...execution.spec, startDeadlineSeconds: 60, requestedAt: ago(requestedAgo) };
-      world.put(execution);
-      await createReplica(world).reconcile();
-      return { status: world.execution().status, plan: world.plan().status, ago };
-    };
-    const { status, plan, ago } = await begun(30);
-    expect(status).toMatchObject({ phase: 'Running' });
-    // These times show which of two runs came later, whichever replica wrote them.
-    for (const started of [status?.startTime, plan?.executionHistory?.[0]?.startTime]) {
-      expect(Math.abs(Date.parse(started ?? '') - Date.parse(ago(0)))).toBeLessThan(5_000);
-    }
-    expect((await begun(90, 30)).status).toMatchObject({ reason: 'StartDeadlineExceeded' });
-    expect((await begun(30, 90)).status).toMatchObject({ reason: 'RequestTooOld' });
-    expect((await begun(30, -360)).status).toMatchObject({ reason: 'RequestedAhead' });
-  });
+  ])(
+    'holds by the clock of the API server, five minutes %s that of the bridge [F21] [S5.9]',
+    async (_, aheadMs) => {
+      const begun = async (secondsAgo: number, requestedAgo = secondsAgo) => {
+        const world = createWorld({ aheadMs });
+        const ago = (seconds: number): string => new Date(world.kube.now() - seconds * 1000).toISOString();
+        populate(world, { creationTimestamp: ago(secondsAgo) });
+        const execution = world.execution();
+        execution.spec = { ...execution.spec, startDeadlineSeconds: 60, requestedAt: ago(requestedAgo) };
+        world.put(execution);
+        await createReplica(world).reconcile();
+        return { status: world.execution().status, plan: world.plan().status, ago };
+      };
+      const { status, plan, ago } = await begun(30);
+      expect(status).toMatchObject({ phase: 'Running' });
+      // These times show which of two runs came later, whichever replica wrote them.
+      for (const started of [status?.startTime, plan?.executionHistory?.[0]?.startTime]) {
+        expect(Math.abs(Date.parse(started ?? '') - Date.parse(ago(0)))).toBeLessThan(5_000);
+      }
+      expect((await begun(90, 30)).status).toMatchObject({ reason: 'StartDeadlineExceeded' });
+      expect((await begun(30, 90)).status).toMatchObject({ reason: 'RequestTooOld' });
+      expect((await begun(30, -360)).status).toMatchObject({ reason: 'RequestedAhead' });
+    },
+  );
 });
 
 describe('a start while the webhooks are not there yet', () => {
@@ -52,14 +55,12 @@ describe('a start while the webhooks are not there yet', () => {
     Object.assign(replica.deps.settings.answers, { verified: true });
     replica.deps.admissionMissing = () => 'the webhooks are not registered';
     await replica.reconcile();
-    expect(world.execution().status?.conditions).toMatchObject([
-      {
-        type: 'Progressing',
-        status: 'False',
-        reason: 'AdmissionNotReady',
-        message: expect.stringContaining('the webhooks are not registered'),
-      },
-    ]);
+    const { conditions = [] } = world.execution().status ?? {};
+    expect(conditions.find(({ type }) => type === 'Progressing')).toMatchObject({
+      status: 'False',
+      reason: 'AdmissionNotReady',
+      message: expect.stringContaining('the webhooks are not registered'),
+    });
     expect(world.runsById.size).toBe(0);
     replica.deps.admissionMissing = () => undefined;
     replica.sync();

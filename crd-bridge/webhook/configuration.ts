@@ -1,4 +1,4 @@
-/** The configuration of the webhooks in the API server (architecture, §6). */
+/** The configuration of the webhooks in the API server (docs/admission.md#what-is-asked). */
 import { LABELS } from '../../api/core/group.js';
 import type { KindDescriptor } from '../../api/core/kind-descriptor.js';
 import type { KubeObject } from '../../kube/object.js';

@@ -16,7 +16,10 @@ it('finds what is not there, in code and on pages', () => {
   const files = [
     { path: here, text: `# Here\n\n## What is here?\n\nThe rule ${lost}, ${sign}3.` },
     { path: 'good.ts', text: `/** As S1.1 and SEC1 say, and ${here}#what-is-here. */` },
-    { path: 'bad.ts', text: `/** ${lost}, ${lost}; ${gone}, ${here}#what-is-not; plan semantics, ${sign}5 Start. */` },
+    {
+      path: 'bad.ts',
+      text: `/** ${lost}, ${lost}; ${gone}, ${here}#what-is-not; plan semantics, ${sign}5 Start. */`,
+    },
   ];
   expect(brokenCitations(files, new Set(['S1.1', 'SEC1']))).toEqual([
     `${here}: ${lost}`,

@@ -33,10 +33,14 @@ export function brokenCitations(files: readonly Page[], ids: ReadonlySet<string>
     files.filter(({ path }) => path.endsWith('.md')).map(({ path, text }) => [path, anchorsOf(text)]),
   );
   return files.flatMap(({ path, text }) => {
-    const rules = [...text.matchAll(/\b(?:S\d+\.\d+|SEC\d+)\b/g)].map(([id]) => id).filter((id) => !ids.has(id));
+    const rules = [...text.matchAll(/\b(?:S\d+\.\d+|SEC\d+)\b/g)]
+      .map(([id]) => id)
+      .filter((id) => !ids.has(id));
     const isPage = path.endsWith('.md');
     // Links of pages are checked with the pages.
-    const pages = isPage ? [] : [...text.matchAll(/\bdocs\/[\w/-]+\.md(?:#[\w-]+)?/g)].map(([cited]) => cited);
+    const pages = isPage
+      ? []
+      : [...text.matchAll(/\bdocs\/[\w/-]+\.md(?:#[\w-]+)?/g)].map(([cited]) => cited);
     const lost = pages.filter((cited) => {
       const [page = '', anchor] = cited.split('#');
       const known = headings.get(page);

@@ -53,9 +53,9 @@ it('reads rules with the headings above them, what keeps them, and why they have
 });
 
 it('reads threats from the rows of their table', () => {
-  expect(threatsOf('| #  | Threat |\n| -- | --- |\n| 5  | A way in | closed | [x](y) |').map(({ name }) => name)).toEqual([
-    'A way in',
-  ]);
+  expect(
+    threatsOf('| #  | Threat |\n| -- | --- |\n| 5  | A way in | closed | [x](y) |').map(({ name }) => name),
+  ).toEqual(['A way in']);
 });
 
 it('finds tests by where they stand, and none that is left out', async () => {
@@ -121,7 +121,9 @@ it('tells which tests show a rule, on which servers, and what has none', () => {
     ],
     new Set([`test/e2e/x.test.ts > does | it [${id(1)}] [F2]`, `api/x.test.ts > [${id(2)}] it > does [x]`]),
   );
-  expect(text).toContain('4 rules: 2 are shown by tests of their own, 1 of these on real servers; 1 are kept by other');
+  expect(text).toContain(
+    '4 rules: 2 are shown by tests of their own, 1 of these on real servers; 1 are kept by other',
+  );
   expect(text).toContain(`**1 cannot be tested**: ${id(3)}.`);
   expect(text).toContain(
     `| ${id(1)} | On servers | [does \\| it](../../test/e2e/x.test.ts) | API server, Temporal |`,

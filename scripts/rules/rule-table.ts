@@ -123,7 +123,10 @@ const serversOf = (test: string): string =>
   Object.entries(SERVERS).find(([beginning]) => test.startsWith(beginning))?.[1] ?? '';
 
 const withoutIds = (title: string): string =>
-  title.replaceAll(/ ?\[(?:S\d+\.\d+|[A-Z]+\d+)\]/g, '').replaceAll('› › ', '› ').trim();
+  title
+    .replaceAll(/ ?\[(?:S\d+\.\d+|[A-Z]+\d+)\]/g, '')
+    .replaceAll('› › ', '› ')
+    .trim();
 
 const cell = (text: string): string =>
   text

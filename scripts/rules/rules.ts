@@ -38,10 +38,10 @@ export function rulesOf(page: string): Rule[] {
       const depth = (heading[1]?.length ?? 2) - 2;
       headings.splice(depth, headings.length, heading[2] ?? '');
     }
-    const rule = /^- \*\*([A-Z]+\d[\d.]*) (.+?)\.?\*\* ([^]*)$/.exec(block);
+    const rule = /^- \*\*([A-Z]+\d[\d.]*) (.+?)\.?\*\*\s([^]*)$/.exec(block);
     if (rule === null) continue;
     const [, id = '', name = '', text = ''] = rule;
-    const untestable = /_Untestable: ([^_]+)_/.exec(text)?.[1];
+    const untestable = /_Untestable: ([^_]+?)\.?_/.exec(text)?.[1];
     rules.push({
       id,
       name,

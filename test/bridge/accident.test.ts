@@ -1,4 +1,4 @@
-/** A failover never starts by accident, late or twice (plan semantics, §5), on the real servers. */
+/** A failover never starts by accident, late or twice (docs/semantics.md#start), on the real servers. */
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
 import { API_VERSION } from '../../api/core/group.js';
 import type { DRPlanExecution } from '../../api/plan/types.js';

@@ -1,4 +1,4 @@
-/** Updates that carry less than a whole stage: what changed, or that all was told (plan semantics, §6 Mirror). */
+/** Updates that carry less than a whole stage: what changed, or that all was told (S6.5). */
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { DRPlanExecutionStatus, StageStatus } from '../../api/plan/types.js';

@@ -1,4 +1,4 @@
-/** Attempts, timeouts and requests of real actions in real runs (plan semantics, §3). */
+/** Attempts, timeouts and requests of real actions in real runs (docs/semantics.md#3-actions). */
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';

@@ -1,4 +1,4 @@
-/** What kubectl, Prometheus and Temporal show, and what happens without a worker (plan semantics, §1, §5 Bounds, §6). */
+/** What kubectl, Prometheus and Temporal show, and what happens without a worker (S1.7, S1.10, S5.54, S5.50, S6.4). */
 import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
 import { Connection } from '@temporalio/client';

@@ -1,4 +1,4 @@
-/** Order and failure on the real servers: who runs, who is skipped and why (plan semantics, §4). */
+/** Order and failure on the real servers: who runs, who is skipped and why (docs/semantics.md#4-order-and-failure). */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { Action, DRPlanExecution, DRPlanSpec, DRWorkflowSpec, Stage } from '../../api/plan/types.js';
 import { startRecorder } from '../support/recorder.js';

@@ -1,4 +1,4 @@
-/** Reverts on the real servers: what is undone, in which order, and what is left (plan semantics, §5 Revert). */
+/** Reverts on the real servers: what is undone, in which order, and what is left (docs/semantics.md#revert). */
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
 import { API_VERSION } from '../../api/core/group.js';
 import type { Action, DRPlanExecution } from '../../api/plan/types.js';

@@ -1,4 +1,4 @@
-/** The life of executions and what it leaves on their plan (plan semantics, §1 and §5). */
+/** The life of executions and what it leaves on their plan (docs/semantics.md#5-executions). */
 import { readFile } from 'node:fs/promises';
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
 import { parse } from 'yaml';

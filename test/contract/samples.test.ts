@@ -1,4 +1,4 @@
-/** YAML in the shapes and spellings of both generations of the original, applied as it is (plan semantics, §1). */
+/** YAML in the shapes and spellings of both generations of the original, applied as it is (S1.2). */
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -87,22 +87,25 @@ describe('samples', () => {
   it.each([
     ['installed-by-chart.yaml', 'chart-install-plan', 'chart-overrides-b', { priority: 500 }],
     ['switchover.yaml', 'web-switchover-plan', 'web-switchover-b', { priority: 800 }],
-  ])('of %s are taken as they are, with executions that are files too [S1.2]', async (file, plan, made, spec) => {
-    await apply(file);
-    await poll(
-      () => stack.getPlan(plan),
-      ({ status }) => status?.phase === 'Ready',
-    );
-    const run = await stack.execute(plan, {}, `${plan}-exec-001`);
-    await expectWhole(stack, await stack.ended(run));
-    expect((await localization(1, made))?.spec).toMatchObject({ ...spec, overridePolicy: 'ApplyNow' });
-    const revert = await stack.revert(run);
-    expect((await stack.ended(revert)).status?.phase).toBe('Succeeded');
-    await poll(
-      () => localization(1, made),
-      (found) => found === undefined,
-    );
-  });
+  ])(
+    'of %s are taken as they are, with executions that are files too [S1.2]',
+    async (file, plan, made, spec) => {
+      await apply(file);
+      await poll(
+        () => stack.getPlan(plan),
+        ({ status }) => status?.phase === 'Ready',
+      );
+      const run = await stack.execute(plan, {}, `${plan}-exec-001`);
+      await expectWhole(stack, await stack.ended(run));
+      expect((await localization(1, made))?.spec).toMatchObject({ ...spec, overridePolicy: 'ApplyNow' });
+      const revert = await stack.revert(run);
+      expect((await stack.ended(revert)).status?.phase).toBe('Succeeded');
+      await poll(
+        () => localization(1, made),
+        (found) => found === undefined,
+      );
+    },
+  );
 
   const pod = { restartPolicy: 'Never', containers: [{ name: 'c', image: 'i' }] };
   it.each<[string, Kind, unknown, RegExp]>([

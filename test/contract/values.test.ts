@@ -1,4 +1,7 @@
-/** Parameters and templates as they arrive at a server and in the cluster (plan semantics, §2). */
+/**
+ * Parameters and templates as they arrive at a server and in the cluster
+ * (docs/semantics.md#2-parameters-and-templates).
+ */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { DRPlanExecution } from '../../api/plan/types.js';
 import { ask } from '../admission/asking.js';

@@ -1,4 +1,4 @@
-/** What holds of every execution that has ended, whatever it ran and however it went (plan semantics, §5 End). */
+/** What holds of every execution that has ended, whatever it ran and however it went (S5.22). */
 import { expect } from 'vitest';
 import { isTerminalItem } from '../../api/core/phase.js';
 import type { DRPlanExecution } from '../../api/plan/types.js';

@@ -1,6 +1,6 @@
 /**
  * What somebody does with a plan: runs that end well, fail, are cancelled or go on, and reverts of them. What has to become
- * of each is worked out from the rules of reverts as they are written (plan semantics, §5 Revert), not from the code.
+ * of each is worked out from the rules of reverts as they are written (docs/semantics.md#revert), not from the code.
  */
 import type { Dice } from './dice.js';
 import type { Fields } from './fields.js';

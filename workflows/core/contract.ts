@@ -1,6 +1,6 @@
 /** What bridge, worker, activities and workflows of all systems agree on. Free of anything that cannot run in the sandbox. */
 
-/** One step of an object's state on its way into status (architecture §2). */
+/** One step of an object's state on its way into status (docs/adr/0004-mirror-merge.md). */
 export interface MirrorEnvelope<U = unknown> {
   /** Which row of the bridge's table it is for. */
   kind: string;

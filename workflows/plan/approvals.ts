@@ -53,7 +53,7 @@ interface Waiting {
 
 /**
  * Listens for answers. One that comes while its approval is not waiting never counts later: an answer is for the
- * question that was asked when it was given. Only answers sent by the bridge count (architecture, §7).
+ * question that was asked when it was given. Only answers sent by the bridge count (S6.20).
  */
 export function createApprovals({ run, stage }: Pick<VouchTask, 'run' | 'stage'>): Approvals {
   const requester = run.requestedBy;

@@ -87,7 +87,7 @@ export function createChildren(setup: ChildrenSetup): Pick<RunContext, 'runChild
         );
         running.set(index, child);
         const ended = await child.result();
-        // Whoever cancels one stage means the run (plan semantics, §5 Cancel: one path).
+        // Whoever cancels one stage means the run (S5.30).
         if (ended.cancelled !== undefined) setup.onCancelled(ended.cancelled);
         if (ended.pace !== undefined) setup.onPace(ended.pace);
         return ended;

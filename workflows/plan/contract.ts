@@ -24,7 +24,7 @@ import type {
   WorkflowExecutionStatus,
 } from '../../api/plan/types.js';
 
-/** Temporal workflow types (plan semantics, §6). */
+/** Temporal workflow types (S6.1). */
 export const WORKFLOW_TYPES = {
   execution: 'drPlanExecution',
   stage: 'drStage',
@@ -124,7 +124,7 @@ export interface RunIdentity {
   inputDigest?: string;
   /** A failure is rolled back: only then does an Execute undo anything. */
   rollsBack?: true;
-  /** The bridge's seal of all of the above (architecture, §7). */
+  /** The bridge's seal of all of the above (docs/security.md#seals). */
   seal?: string;
 }
 
@@ -166,7 +166,7 @@ export interface RunInput {
   searchAttributes: boolean;
 }
 
-/** Time bounds of a run; all are flags of the bridge (plan semantics, §5 Bounds). */
+/** Time bounds of a run; all are flags of the bridge (S5.55). */
 export interface RunBounds {
   /** Longest time of one undo step with all its attempts (default 15 min). */
   undoStepMs: number;
@@ -228,7 +228,7 @@ export interface ActionTask {
   run: RunIdentity;
   at: ActionAddress;
   direction: 'forward' | 'undo';
-  /** First round of this series; a definite failure of an attempt raises it (plan semantics, §3 identity). */
+  /** First round of this series; a definite failure of an attempt raises it (S3.8). */
   round: number;
   name: string;
   /** Type that is executed: for an undo with a custom rollback the rollback's. */

@@ -22,8 +22,8 @@ const LOOK_AT_STOP = { leastMs: 1_000, mostMs: 60_000 };
 type Stop = 'Cancelled' | 'Timeout';
 
 /**
- * Runs a nested plan in an execution of its own, or undoes what such a run did, and waits for the end (plan semantics,
- * §3 added types). The bridge does what has to be done, one look at a time; between two looks nothing waits but a timer.
+ * Runs a nested plan in an execution of its own, or undoes what such a run did, and waits for the end (S3.58). The
+ * bridge does what has to be done, one look at a time; between two looks nothing waits but a timer.
  *
  * A cancel and the timeout end the nested execution and wait for that: when this returns, nothing of it acts any more.
  */

@@ -11,7 +11,7 @@ export const retrySignal = defineSignal<[Resolution?]>(SIGNALS.retry);
 export const skipSignal = defineSignal<[Resolution?]>(SIGNALS.skip);
 export const abortSignal = defineSignal<[Resolution?]>(SIGNALS.abort);
 
-/** Of a stage, and of all its pauses together (plan semantics, §5 Bounds). */
+/** Of a stage, and of all its pauses together (S4.12). */
 const MOST_REMINDERS = 100;
 /** Runs begun before 0.2 may have sent more. */
 const REMINDERS_BOUNDED = 'reminders-bounded';

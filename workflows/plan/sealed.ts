@@ -1,6 +1,6 @@
 /**
- * What the seals of a run cover, and how a genuine task is told from a forged one (architecture, §7): the same for
- * whoever seals and whoever verifies. This file knows no keys, and it is no part of workflow code.
+ * What the seals of a run cover, and how a genuine task is told from a forged one (docs/security.md#seals): the same
+ * for whoever seals and whoever verifies. This file knows no keys, and it is no part of workflow code.
  */
 import type { ApprovalAnswer } from '../../api/plan/actions/approval.js';
 import { rollbackOf } from '../../api/plan/actions/action-defaults.js';

@@ -22,7 +22,7 @@ import { applyOutcome, now, skip } from './workflow-runner.js';
 
 /**
  * Undoes one stage, newest effect first. Stops at the first step that fails: going on could open writes on two sites
- * (plan semantics, §5 Revert). The status it returns is the stage's status in the run that undoes.
+ * (S5.46). The status it returns is the stage's status in the run that undoes.
  */
 export async function drStageRollback(input: StageRollbackInput): Promise<StageResult> {
   const { undo } = input;

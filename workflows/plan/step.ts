@@ -9,7 +9,7 @@ import { carryOutPlan } from './nested-plan.js';
 import { helperActivities } from './options.js';
 
 /**
- * Carries out an action that is a condition of the workflow itself (plan semantics, §3 added types): nothing waits in a
+ * Carries out an action that is a condition of the workflow itself (docs/semantics.md#other-types): nothing waits in a
  * worker meanwhile, so it may take days. Always ends with an outcome; a cancel ends it at once.
  */
 export async function carryOutStep(series: Series, step: StepInput): Promise<ActionOutcome> {

@@ -58,7 +58,7 @@ async function undoStages(
   return { left: [] };
 }
 
-/** A Revert: undoes what its target did (plan semantics, §5 Revert). */
+/** A Revert: undoes what its target did (docs/semantics.md#revert). */
 export async function revert(context: RunContext): Promise<Verdict> {
   const { input, stages } = context;
   const { failed, left } = await undoStages(

@@ -3,7 +3,7 @@ import type { Verdict } from './run-context.js';
 import { isMeantSkip } from './workflow-runner.js';
 
 /**
- * The phase of a run whose stages have all ended (plan semantics, §4, §5).
+ * The phase of a run whose stages have all ended (S4.8, S4.11, S5.22).
  *
  * @param stops whether a failure of the stage stops the plan
  */

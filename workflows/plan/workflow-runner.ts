@@ -55,7 +55,7 @@ const MAX_PARALLEL_ACTIONS = 200;
 /** Reasons of a skip that satisfies dependants: it was meant. */
 const MEANT = new Set(['WhenFalse', 'SkippedByUser', 'NotDelivered', 'OtherMode', 'NoDelete']);
 
-/** Whether a skip was meant, so that what depends on the skipped item goes on (plan semantics, §4). */
+/** Whether a skip was meant, so that what depends on the skipped item goes on (S4.10). */
 export const isMeantSkip = (reason: string | undefined): boolean => reason !== undefined && MEANT.has(reason);
 
 /**
@@ -250,7 +250,7 @@ function taskOf(runner: WorkflowRunner, index: number, action: ActionInput, own:
     run: runner.run,
     at: { stage: runner.stage, workflow: runner.index, action: index },
     direction: 'forward',
-    // A person's retry comes after a definite failure: it is a new round (plan semantics, §3 identity).
+    // A person's retry comes after a definite failure: it is a new round (S3.8).
     round: own.round === undefined ? 0 : own.round + 1,
     ...taskPart(action),
     ...viewsOf(action, runner.status.actionStatuses ?? [], index),

@@ -1,6 +1,6 @@
 /**
  * What Localizations and Globalizations have in common: both change what Clusternet deploys, for one cluster or for
- * many (plan semantics, §3 Localization). Neither is ever replaced as a whole: their controller keeps labels on them
+ * many (S3.32). Neither is ever replaced as a whole: their controller keeps labels on them
  * that make them effective.
  */
 import { isDeepStrictEqual } from 'node:util';

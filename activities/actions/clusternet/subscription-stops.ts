@@ -1,6 +1,6 @@
 /**
  * Whether what a Subscription action removed from clusters has really stopped there. Clusternet drops its records of a
- * cluster out of reach without waiting, so that "deleted" is not "stopped" (plan semantics, §3 Subscription).
+ * cluster out of reach without waiting, so that "deleted" is not "stopped" (S3.41).
  */
 import { isObject } from '../../../api/core/json.js';
 import { KubeError } from '../../../kube/error.js';

@@ -10,7 +10,7 @@ export type Targets = { ok: true; matched: ManagedCluster[]; warning?: string } 
 
 /**
  * Finds the clusters that subscribers choose. Choosing none, or none that is known, is refused: Clusternet acts on an
- * empty match too, and so removes everything everywhere (plan semantics, §3 Subscription).
+ * empty match too, and so removes everything everywhere (S3.39).
  */
 export function chooseTargets(subscribers: unknown, clusters: readonly ManagedCluster[]): Targets {
   if (!Array.isArray(subscribers) || subscribers.length === 0) {

@@ -39,7 +39,7 @@ export interface SubscriptionHandlerOptions extends ObjectHandlerOptions {
 }
 
 /**
- * Subscription actions: which clusters run what (seed: SubscriptionAction; plan semantics, §3). Replace deletes, waits
+ * Subscription actions: which clusters run what (seed: SubscriptionAction; S3.30, S3.37). Replace deletes, waits
  * until the old one is gone, and creates: Clusternet removes asynchronously, and until then a new Subscription of the
  * same name is refused. Replace also restarts a deployment that Clusternet has given up.
  */

@@ -41,7 +41,7 @@ const FRAMING = new Set([
 
 /**
  * The request of an HTTP action: everything rendered, headers from Secrets read with the action's own identity. Always
- * carries `Idempotency-Key`, unless the action sets its own (plan semantics, §3 identity).
+ * carries `Idempotency-Key`, unless the action sets its own (S3.7).
  *
  * @throws RenderError for placeholders; KubeError when a Secret cannot be read
  */

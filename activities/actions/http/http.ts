@@ -15,13 +15,13 @@ import { cutText, printable, withoutControls } from '../../core/text.js';
 type Failed = Extract<AttemptResult, { kind: 'failed' }>;
 
 const MAX_REDIRECTS = 5;
-/** Characters of a body that are kept (plan semantics, §3 HTTP). */
+/** Characters of a body that are kept (S3.19). */
 const KEPT_CHARACTERS = 1000;
 /** Characters of a body that stand in a message. */
 const QUOTED_CHARACTERS = 120;
 const SHOWN_URL_CHARACTERS = 200;
 const REDIRECTS = new Set([301, 302, 303, 307, 308]);
-/** Answers that may change by themselves (plan semantics, §3 retryable). */
+/** Answers that may change by themselves (S3.6). */
 const isRetryableStatus = (status: number): boolean =>
   status === 408 || status === 425 || status === 429 || status >= 500;
 /** A gateway that lost its backend cannot say whether the request had its effect. */
@@ -227,7 +227,7 @@ interface NotFollowed {
   why: string;
 }
 
-/** The request that a redirect asks for, or why it is not followed (plan semantics, §3 HTTP). */
+/** The request that a redirect asks for, or why it is not followed (S3.20, S3.21). */
 function follow(request: HttpRequest, status: number, location: string): HttpRequest | NotFollowed {
   let url: URL;
   try {

@@ -1,4 +1,4 @@
-/** Whether what a Job has started has really stopped: its pods outlive it (plan semantics, §3 Job). */
+/** Whether what a Job has started has really stopped: its pods outlive it (S3.26, S3.27). */
 import type { PodsEnd } from '../../core/handler.js';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { formatDuration } from '../../../api/core/duration.js';

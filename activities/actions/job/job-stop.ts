@@ -1,4 +1,4 @@
-/** Stops Jobs: after a cancel or a timeout, to settle, and to undo (plan semantics, §3 Job). */
+/** Stops Jobs: after a cancel or a timeout, to settle, and to undo (S3.26). */
 import { formatDuration } from '../../../api/core/duration.js';
 import type { ActionOutputs } from '../../../api/plan/types.js';
 import { KubeError } from '../../../kube/error.js';

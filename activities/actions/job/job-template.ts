@@ -26,7 +26,7 @@ export interface JobPlan {
 }
 
 /**
- * The Job of an attempt: everything rendered, named after the key of the round (plan semantics, §3 Job). Takes a
+ * The Job of an attempt: everything rendered, named after the key of the round (S3.25). Takes a
  * JobTemplateSpec, a whole Job, and a bare JobSpec.
  *
  * @throws RenderError for placeholders

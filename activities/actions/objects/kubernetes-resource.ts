@@ -15,7 +15,8 @@ import { operationOf } from './operations.js';
 import { awaitServed } from './served.js';
 
 /**
- * KubernetesResource actions: one or several objects of any kind (seed: KubernetesResourceAction; plan semantics, §3).
+ * KubernetesResource actions: one or several objects of any kind (seed: KubernetesResourceAction;
+ * docs/semantics.md#kubernetesresource).
  */
 export function createKubernetesResourceHandler(options: Partial<ObjectHandlerOptions> = {}): Handler {
   const bounds = { finalizerWaitMs: options.finalizerWaitMs ?? FINALIZER_WAIT_MS };

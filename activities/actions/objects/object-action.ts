@@ -24,7 +24,7 @@ import type { AfterDocument, PriorState } from '../../core/prior.js';
 /** What handlers of objects are made with. */
 export type ObjectHandlerOptions = EffectBounds;
 
-/** Longest wait for finalizers, unless the installation sets another (plan semantics, §5 Bounds). */
+/** Longest wait for finalizers, unless the installation sets another (S5.55). */
 export const FINALIZER_WAIT_MS = 300_000;
 
 /** How outputs are laid out. */

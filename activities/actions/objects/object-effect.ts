@@ -1,6 +1,6 @@
 /**
  * The five operations on one object: Create, Apply, Patch, Replace, Delete. Each can be repeated after an answer was
- * lost, and says what it made, so that an undo removes no more than that (plan semantics, §3).
+ * lost, and says what it made, so that an undo removes no more than that (S3.9, S3.11).
  */
 import { ANNOTATIONS, LABELS } from '../../../api/core/group.js';
 import { describeLosses, KEEP_THE_REST, lostItems } from '../../../api/core/named-lists.js';

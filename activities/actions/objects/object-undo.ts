@@ -1,6 +1,6 @@
 /**
  * The automatic inverse for one object: what the action made is deleted, what it changed is put back, and never
- * anything that others have written since (plan semantics, §3 prior state, §5 Revert). Each can be repeated.
+ * anything that others have written since (S3.16, S5.47). Each can be repeated.
  */
 import { FIELD_MANAGER } from '../../../api/core/group.js';
 import { isObject } from '../../../api/core/json.js';

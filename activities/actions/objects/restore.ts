@@ -1,6 +1,6 @@
 /**
  * Puts back what an action changed, and nothing else: only fields that it changed, and only while they hold its values
- * (plan semantics, §3 prior state). Pure: values in, values out. Maps are compared key by key, lists as a whole.
+ * (S3.16). Pure: values in, values out. Maps are compared key by key, lists as a whole.
  */
 import { isDeepStrictEqual } from 'node:util';
 import { isObject } from '../../../api/core/json.js';

@@ -1,4 +1,4 @@
-/** Defaults of actions, filled in once when a run is compiled (seed: Action, RetryPolicy; plan semantics, §3). */
+/** Defaults of actions, filled in once when a run is compiled (seed: Action, RetryPolicy; S3.1, S3.3). */
 import { DEFAULT_RETRY, isDefaultRetry } from './default-retry.js';
 import { parseDuration } from '../../core/duration.js';
 import { isObject } from '../../core/json.js';
@@ -72,7 +72,7 @@ export function operationOf(action: Pick<Action, 'type' | BlockName> | RollbackA
   }
 }
 
-/** Whether state before the effect is recorded: for any operation but a literal Create (plan semantics, §3). */
+/** Whether state before the effect is recorded: for any operation but a literal Create (S3.15). */
 export function needsCapture(action: Action): boolean {
   const operation = operationOf(action);
   return operation !== undefined && operation !== 'Create';
@@ -103,7 +103,7 @@ export function perClusterOf(action: Action): PerCluster | undefined {
   return { ...(limit !== undefined && { limit }), ...(isHook && { independent: true }) };
 }
 
-/** Types that can act on another cluster (plan semantics, §3 target). */
+/** Types that can act on another cluster (S3.54). */
 export const TARGETABLE_TYPES: readonly ActionType[] = ['Job', 'KubernetesResource', 'Wait'];
 
 /** Types that make objects, which `hookCleanup` can delete. */
@@ -119,7 +119,7 @@ export function isActionType(type: unknown): type is ActionType {
 
 /**
  * The custom rollback of an action as an action of its own: without a `type` it has the action's, without a `name` it
- * is named after it, and without a `target` it acts where the action did, if its type can (plan semantics, §5 Revert).
+ * is named after it, and without a `target` it acts where the action did, if its type can (S5.47).
  */
 export function rollbackOf(action: Action): Action | undefined {
   if (!isObject(action.rollback)) return undefined;

@@ -1,6 +1,6 @@
 /**
- * The rules of approvals, as the run, the webhook and the command line follow them alike (plan semantics, §3 added
- * types). Must stay free of anything that cannot run in Temporal's sandbox.
+ * The rules of approvals, as the run, the webhook and the command line follow them alike (S3.57). Must stay free of
+ * anything that cannot run in Temporal's sandbox.
  */
 import { isTerminalItem } from '../../core/phase.js';
 import type { ActionOutputs, ActionStatus, StageStatus } from '../types.js';

@@ -1,5 +1,5 @@
 /**
- * Mode Delete: what a workflow does that does not define its own deletion (plan semantics, §1). Derived when the
+ * Mode Delete: what a workflow does that does not define its own deletion (S1.20). Derived when the
  * snapshot is taken, so that status, retries and a revert follow what was run.
  */
 import { operationOf, perClusterOf } from './action-defaults.js';

@@ -1,6 +1,6 @@
 /**
  * Whether a Localization or Globalization does what it says. Clusternet reports nothing: it passes over a JSONPatch
- * whose path does not exist, and among overrides of equal priority chance decides (plan semantics, §3 Localization).
+ * whose path does not exist, and among overrides of equal priority chance decides (S3.34, S3.35).
  */
 import { isObject } from '../../core/json.js';
 import { applyJsonPatch, mergePatch, nearest } from '../../core/json-patch.js';

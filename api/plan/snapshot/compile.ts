@@ -1,6 +1,6 @@
 /**
  * Turns a snapshot into what workflow code runs: parameters merged, every default filled in, every placeholder known to
- * have a value. What can fail here fails before any action runs (plan semantics, §2, §5 Start).
+ * have a value. What can fail here fails before any action runs (S2.10).
  */
 import {
   CREATING_TYPES,
@@ -40,9 +40,9 @@ import type { Action, ActionType, Scalar, Stage } from '../types.js';
 
 /** Bodies travel inside the run up to this size in sum; above it, activities read the snapshot. */
 export const INLINE_LIMIT_BYTES = 256 * 1024;
-/** Most stages of a run (plan semantics, §6). */
+/** Most stages of a run (S6.9). */
 export const MAX_STAGES = 200;
-/** Most actions of a run (plan semantics, §6). */
+/** Most actions of a run (S6.9). */
 
 /** A compiled plan, or what keeps it from running. */
 export type CompileResult =

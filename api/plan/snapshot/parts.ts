@@ -2,7 +2,7 @@
 import type { StageInput } from './run.js';
 import type { StageStatus } from '../types.js';
 
-/** Most actions of a run (plan semantics, §6 Sizes). */
+/** Most actions of a run (S6.9). */
 export const MAX_ACTIONS = 2000;
 
 /** Actions as they are written, whatever clusters they are carried out in. */

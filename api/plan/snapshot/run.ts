@@ -8,7 +8,7 @@ import type { Action, ActionOutputs, ActionStatus, ActionType, Scalar, StageStat
 /** What `outputs.<action>` shows: the outputs and the phase. */
 export type OutputViews = Record<string, ActionOutputs & { phase: string }>;
 
-/** Position of an action in a run; everything is keyed by it, never by name (plan semantics, §4). */
+/** Position of an action in a run; everything is keyed by it, never by name (S4.14). */
 export interface ActionAddress {
   stage: number;
   workflow: number;
@@ -34,7 +34,7 @@ export interface Retry {
   maxIntervalMs: number;
   /**
    * Job only: a Job that used up its own backoff is run again, in a new round, while the limit allows. Absent: such a
-   * failure is final and the limit covers errors of the API only (plan semantics, §3 retryPolicy).
+   * failure is final and the limit covers errors of the API only (S3.5).
    */
   rerunJob?: boolean;
 }
@@ -52,7 +52,7 @@ export interface ActionBody {
 }
 
 /**
- * What workflow code carries out itself, without an activity that waits (plan semantics, §3 added types). `ms` is there
+ * What workflow code carries out itself, without an activity that waits (docs/semantics.md#other-types). `ms` is there
  * when nothing is left to find out before the wait.
  */
 export type StepInput =

@@ -1,5 +1,5 @@
 /**
- * Which bodies stay out of Temporal's history because they carry secrets (plan semantics, §6): an activity reads those
+ * Which bodies stay out of Temporal's history because they carry secrets (S6.14): an activity reads those
  * from the snapshot. A guess by names, on the safe side; it decides where a body travels, never what is done.
  */
 import type { ActionBody } from './run.js';

@@ -1,6 +1,6 @@
 /**
  * What a run executes, as it was when the run started: later edits of plan and workflows do not touch it, and a revert
- * needs nothing else (plan semantics, §5 Start).
+ * needs nothing else (S5.3).
  */
 import { createHash } from 'node:crypto';
 import { gunzipSync, gzipSync } from 'node:zlib';
@@ -66,7 +66,7 @@ export interface Snapshot {
 export type SnapshotPart =
   { encoding: 'json'; snapshot: unknown } | { encoding: 'gzip'; index: number; total: number; data: string };
 
-/** Largest snapshot, as canonical JSON, that a run may have (plan semantics, §5). */
+/** Largest snapshot, as canonical JSON, that a run may have (S5.20). */
 export const SNAPSHOT_LIMIT_BYTES = 8 * 1024 * 1024;
 /** From here on a snapshot is stored compressed. */
 const PLAIN_LIMIT_BYTES = 256 * 1024;
@@ -217,7 +217,7 @@ export function workflowAt(
   return ref && { name: ref.name, namespace: ref.namespace || snapshot.plan.namespace };
 }
 
-/** Merges the parameters of the workflow that is used at a position (plan semantics, §2). */
+/** Merges the parameters of the workflow that is used at a position (S2.1). */
 export function parametersAt(snapshot: Snapshot, at: { stage: number; workflow: number }): MergedParameters {
   const { stages, globalParams } = snapshot.plan.spec;
   const ref = workflowAt(snapshot, at);

@@ -55,7 +55,7 @@ interface Candidate {
 
 /**
  * Merges the parameters of one use of a workflow, low to high: workflow default, plan, stage reference, execution;
- * `value ?? default` in each, and an entry with neither overrides nothing (plan semantics, §2).
+ * `value ?? default` in each, and an entry with neither overrides nothing (S2.1).
  *
  * The type is the one that the workflow declares; without a declaration the type of the highest entry that gives
  * one; string where none does. An empty string is a value, but does not satisfy `required`.
@@ -117,7 +117,7 @@ export function mergeParameters(levels: ParameterLevels, options: MergeOptions):
 }
 
 /**
- * Warns about parameters that no workflow of the plan knows: most likely a typing mistake (plan semantics, §2).
+ * Warns about parameters that no workflow of the plan knows: most likely a typing mistake (S2.5).
  * `known` holds the names that workflows declare or use; `path` is the field path of the list.
  */
 export function unknownParameters(
@@ -131,8 +131,8 @@ export function unknownParameters(
 }
 
 /**
- * Warns about values and defaults that hold a placeholder: values go in once, so it stays the text that it is (plan
- * semantics, §2). For the lists that a person has written; `path` is the field path of the list.
+ * Warns about values and defaults that hold a placeholder: values go in once, so it stays the text that it is (S2.6).
+ * For the lists that a person has written; `path` is the field path of the list.
  */
 export function literalPlaceholders(entries: readonly Parameter[], path: string): Problem[] {
   return entries.flatMap((entry, index): Problem[] => {

@@ -1,7 +1,7 @@
 import type { Problem } from '../../core/problem.js';
 import type { Scalar } from '../types.js';
 
-/** Names beside `params` and `outputs` that a placeholder may use (plan semantics, §2). */
+/** Names beside `params` and `outputs` that a placeholder may use (S2.7). */
 export type BuiltIn = 'planName' | 'executionName' | 'operation' | 'mode';
 
 /** What a placeholder stands for. */
@@ -53,7 +53,7 @@ const QUOTED = /"(?:[^"\\]|\\.)*"|`[^`]*`/g;
 
 /**
  * Finds the placeholders of a text: `{{ .params.x }}`, `{{ .params.x | default "3" }}`, `$(params.x)`, and the same
- * for `planName`, `executionName`, `operation`, `mode` and `outputs.<action>.<field>…` (plan semantics, §2).
+ * for `planName`, `executionName`, `operation`, `mode` and `outputs.<action>.<field>…` (S2.7).
  *
  * Any other `{{ }}` that names one of these is an error, so that nothing is silently left out; every other `{{ }}`
  * and `$( )` is literal text. Takes time linear in the length of the text.

@@ -1,4 +1,4 @@
-/** What actions refer to, and whether it can be there when they run (plan semantics, §2). */
+/** What actions refer to, and whether it can be there when they run (S2.10). */
 import { isActionType, rollbackOf } from '../actions/action-defaults.js';
 import { hookOf, rankOf, sequenceOf, waitsOf } from '../order/hooks.js';
 import { arePacked } from '../snapshot/packed-phases.js';

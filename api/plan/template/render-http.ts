@@ -5,7 +5,7 @@ import type { RenderScope } from './render-scope.js';
 /**
  * Renders a URL. A value at its beginning or in the authority goes in as it is; in path, query and fragment it is
  * percent-encoded, and may not turn a path segment into `.` or `..`. The result must be an http or https URL
- * (plan semantics, §2); which hosts may be contacted is not decided here.
+ * (S2.13, S2.14); which hosts may be contacted is not decided here.
  * Throws {@link RenderError} `InvalidURL` and those of placeholders.
  */
 export function renderUrl(text: string, scope: RenderScope): string {

@@ -1,7 +1,7 @@
 /**
  * Rendering: structure first, values second. A template is parsed with its placeholders opaque, then values are put
  * into leaves, in a single pass, so that a value can add no key, no document, no header and no other placeholder
- * (plan semantics, §2).
+ * (S2.11, S2.12).
  *
  * Every function throws {@link RenderError} for what a person must correct, and nothing else.
  */

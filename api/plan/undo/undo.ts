@@ -20,7 +20,7 @@ export interface UndoRequest {
 
 /**
  * What a revert has to do, in the order to do it: stages in reverse order of completion, actions inside likewise;
- * attempted actions of unknown effect included (plan semantics, §5 Revert). Stages without a step are left out.
+ * attempted actions of unknown effect included (S5.46). Stages without a step are left out.
  */
 export function planUndo(request: UndoRequest): UndoStageInput[] {
   return request.statuses

@@ -17,7 +17,7 @@ const DEFAULT_PRIORITY = 500;
 /**
  * Warns about actions of one plan that write different Localizations of the same feed, in the same namespace, at the
  * same priority: Clusternet then decides by the second within the minute in which they were created, which leaves the
- * outcome of a failover to chance (plan semantics, §3). What is not known before an execution is left alone.
+ * outcome of a failover to chance (S3.34). What is not known before an execution is left alone.
  */
 export function checkPriorities(uses: readonly ActionUse[], planName: string): Problem[] {
   const seen = new Map<string, { name: string; path: string }>();

@@ -116,7 +116,7 @@ function read(action: Action, scope: RenderScope, path: string): WrittenOverride
 
 /**
  * Warns about overrides with a JSONPatch whose path does not exist: the action would be refused when it runs, as
- * Clusternet would pass over the patch without a word (plan semantics, §3 Localization). Each is judged after what the
+ * Clusternet would pass over the patch without a word (S3.35). Each is judged after what the
  * ones before it in the list have written. An override without a target is passed over, as a plan may bring it.
  *
  * @param sources what is there about a feed; undefined where that cannot be read

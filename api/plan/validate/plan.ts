@@ -40,7 +40,7 @@ export interface PlanCheckOptions {
  * Rules, DRPlan). Any value is taken; a value of the wrong shape gives problems, never an exception.
  *
  * Errors about workflows have the reasons `WorkflowNotFound` and `WorkflowInvalid`. An unmet `required` only warns, as
- * an execution may still give the value (plan semantics, §2).
+ * an execution may still give the value (S2.2).
  */
 export function validatePlan(
   plan: unknown,

@@ -10,7 +10,7 @@ const ENDED_WELL = ['Succeeded', 'Skipped'];
 
 /**
  * Stages whose `when` is false whatever happens before them, such as one that waits for the failure of a stage it
- * depends on: dependents of a failed stage are skipped (plan semantics, §4). Reason `UnreachableStage`.
+ * depends on: dependents of a failed stage are skipped (S4.8). Reason `UnreachableStage`.
  *
  * Only conditions over phases, runMode and operation are judged; parameters may change with every execution.
  */

@@ -23,7 +23,7 @@ export interface WhenScope {
   params: Record<string, Scalar>;
   /** Outputs of the ended actions of the same workflow instance; empty for a stage. */
   outputs: OutputViews;
-  /** Absent while the execution sets no mode; then every comparison on `mode` is true (plan semantics, §1). */
+  /** Absent while the execution sets no mode; then every comparison on `mode` is true (S1.18). */
   mode?: string;
   /** `Planned`, `Emergency` or `Drill`. */
   runMode: string;
@@ -58,7 +58,7 @@ const ALLOWED =
  * the caller knows the field. Reason `InvalidWhen`.
  *
  * Accepted are CEL, the braces form `{{ .outputs.step1.phase == 'Succeeded' }}` and `mode == "install"` joined by
- * `||` (plan semantics, §4). `map`, `cel.bind` and more than 32 additions are refused: they let a short condition
+ * `||` (S4.7). `map`, `cel.bind` and more than 32 additions are refused: they let a short condition
  * use unbounded memory.
  */
 export function checkWhen(expression: string): Problem[] {

@@ -187,7 +187,7 @@ export function createPlanKind(deps: DrDeps, workflows: WorkflowKind): PlanKind 
   }
 }
 
-/** The plan or the bridge's settings must name whom the actions act as (plan semantics, §1). */
+/** The plan or the bridge's settings must name whom the actions act as (S1.5). */
 function checkAccount(plan: DRPlan, settings: DrSettings): Problem[] {
   if (plan.spec.serviceAccountName || settings.defaultServiceAccount || settings.controllerIdentity)
     return [];

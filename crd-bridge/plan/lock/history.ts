@@ -17,7 +17,7 @@ function isInheritedRow(candidate: ExecutionRecord, row: HistoryRow): boolean {
 }
 
 /**
- * Puts a row into a plan's history: newest first, ten, one row per uid (plan semantics, §5 History). A row that is
+ * Puts a row into a plan's history: newest first, ten, one row per uid (S5.23). A row that is
  * there keeps its place and its start; a row that has ended is never opened again.
  */
 export function recordRow(

@@ -86,7 +86,7 @@ export interface ExecutionEnd {
 /**
  * Ends an execution on its plan: history row, phase, last execution, lock. Guarded by uid: an execution that does not
  * hold the plan only closes a row of its own that is still open, so a late or repeated end never changes what a newer
- * execution has written (plan semantics, §5 History).
+ * execution has written (S5.24).
  */
 export function endOnPlan(
   status: DRPlanStatus | undefined,

@@ -25,7 +25,7 @@ export interface Permission {
 
 /**
  * Whether the requester of a run may also run a plan that is part of it: checked as if they had made the nested
- * execution themselves (architecture, §6), since the bridge, which does make it, may do everything.
+ * execution themselves (S5.58), since the bridge, which does make it, may do everything.
  *
  * Nothing is checked where admission stamps nobody, nor for the undo of what a run itself has done: whoever may start a
  * run may have it take back its own work.

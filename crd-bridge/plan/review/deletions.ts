@@ -1,4 +1,4 @@
-/** Reviews of deletions: what somebody still needs is not deleted (plan semantics, §5 Delete). */
+/** Reviews of deletions: what somebody still needs is not deleted (S5.37). */
 import { ANNOTATIONS } from '../../../api/core/group.js';
 import type { DRPlan, DRPlanExecution } from '../../../api/plan/types.js';
 import { findCondition } from '../../core/conditions.js';

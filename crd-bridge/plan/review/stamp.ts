@@ -24,7 +24,7 @@ export interface StampDeps {
 
 /**
  * Records on an execution who asked for it, as whom it may act, who asked for its cancel, and who answered its
- * approvals (architecture, §6), and that it is part of no other unless the bridge has made it so. Whatever an object
+ * approvals (S5.1), and that it is part of no other unless the bridge has made it so. Whatever an object
  * claims about these itself is replaced: on a create by the user of the request, on an update by what was recorded
  * before. Cancels and answers of people who may not give them are refused.
  */

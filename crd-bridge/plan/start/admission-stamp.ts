@@ -1,6 +1,6 @@
 /**
  * The admission stamp of an execution: what the webhooks have let in, for whom and when, under a seal. Annotations that
- * somebody writes while the webhooks are away do not count as one (architecture, §7).
+ * somebody writes while the webhooks are away do not count as one (S5.8).
  */
 import { createHash } from 'node:crypto';
 import { ANNOTATIONS } from '../../../api/core/group.js';

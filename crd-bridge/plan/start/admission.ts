@@ -72,7 +72,7 @@ function modeOf({ spec }: DRPlanExecution): Pick<RunIdentity, 'mode'> {
   return spec.mode === undefined ? {} : { mode: spec.mode };
 }
 
-/** Admits executions: gates, plan, validation, metadata, lock, snapshot; in this order (plan semantics, §5 Start). */
+/** Admits executions: gates, plan, validation, metadata, lock, snapshot; in this order (S5.2). */
 export function createAdmission(deps: DrDeps): ExecutionAdmission {
   const { caches, settings } = deps;
   const plans = createPlanLock(deps);

@@ -8,14 +8,14 @@ import type { Work } from './work.js';
 
 /** Most bytes that an action without texts of its own takes in the input of a run. */
 const ACTION_BYTES = 1024;
-/** Bytes kept of an answer (plan semantics, §3 HTTP: 1,000 characters), and of what any other action outputs. */
+/** Bytes kept of an answer (S3.19), and of what any other action outputs. */
 const OUTPUT_BYTES = { HTTP: 4 * 1024, other: 700 };
 /** An input below this size fits without being put together to see that. */
 const SURELY_FITS_BYTES = 512 * 1024;
 
 /**
  * Whether Temporal accepts a run of a plan, and its revert after all of it was done: what cannot be undone must not
- * begin (plan semantics, §6). What actions leave behind is not known yet: what custom rollbacks read of it counts at
+ * begin (S6.10). What actions leave behind is not known yet: what custom rollbacks read of it counts at
  * its largest; a revert does without the rest where that would not fit.
  *
  * @param snapshot one that compiles

@@ -1,6 +1,6 @@
 /**
- * What keeps an execution from starting by accident, late or twice (plan semantics, §5): decided from the object and
- * its plan's history alone.
+ * What keeps an execution from starting by accident, late or twice (docs/semantics.md#start): decided from the object
+ * and its plan's history alone.
  */
 import { ANNOTATIONS, COPY_STAMP } from '../../../api/core/group.js';
 import type { DRPlanExecution, DRPlanStatus } from '../../../api/plan/types.js';

@@ -5,7 +5,7 @@ import type { Refusal } from './gates.js';
 import { executedByOf, holds } from '../lock/plan-state.js';
 import type { ExecutionIdentity } from '../lock/plan-state.js';
 
-/** The plan's phase has to allow the operation (plan semantics, §5 Start). A Revert is allowed in every phase. */
+/** The plan's phase has to allow the operation (S5.6). A Revert is allowed in every phase. */
 export function checkPlanPhase(
   execution: DRPlanExecution,
   plan: DRPlan,

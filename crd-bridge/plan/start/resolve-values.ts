@@ -1,4 +1,4 @@
-/** Looks up the values of parameters that are taken from objects, once, before a run starts (plan semantics, §1). */
+/** Looks up the values of parameters that are taken from objects, once, before a run starts (S1.23). */
 import { modeText } from '../../../api/plan/order/hooks.js';
 import { isObject } from '../../../api/core/json.js';
 import { findByPath, readJsonPath } from '../../../api/core/json-path.js';

@@ -1,4 +1,4 @@
-/** Which execution a Revert may undo (plan semantics, §5 Revert). */
+/** Which execution a Revert may undo (S5.45). */
 import { FINALIZERS } from '../../../api/core/group.js';
 import { isTerminalExecution } from '../../../api/core/phase.js';
 import type { DRPlanExecution, ExecutionRecord } from '../../../api/plan/types.js';

@@ -8,8 +8,8 @@ import { digestText } from '../../../workflows/plan/run-digest.js';
 import { sealedBody, sealedRun, sealedStep } from '../../../workflows/plan/sealed.js';
 
 /**
- * The input of a run with the bridge's seals (architecture, §7): one for the run's identity and all that it is given to
- * do, one for each body that is sent along, and one for each step of a revert.
+ * The input of a run with the bridge's seals (docs/security.md#seals): one for the run's identity and all that it is
+ * given to do, one for each body that is sent along, and one for each step of a revert.
  *
  * @param workflowId of the run: the seal counts in no other
  */

@@ -1,4 +1,4 @@
-/** What the bridge does only for runs that it vouches for (architecture, §7). */
+/** What the bridge does only for runs that it vouches for (docs/security.md#seals). */
 import { ApplicationFailure } from '@temporalio/common';
 import { API_VERSION } from '../../../api/core/group.js';
 import type { ActionBody } from '../../../api/plan/snapshot/run.js';

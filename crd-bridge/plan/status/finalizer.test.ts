@@ -44,18 +44,21 @@ const revert: CachedExecution = {
 };
 
 describe('the target of a revert that begins as its own run ends [F11]', () => {
-  it.each(['the revert', 'the end'] as const)('keeps its finalizer when %s writes first [S5.39]', async (first) => {
-    const { deps, now } = setup();
-    const seen = now();
-    const steps = [() => holdTarget(deps, revert, seen), () => letGo(deps, seen)];
-    for (const step of first === 'the revert' ? steps : steps.reverse()) await step();
-    expect(now().metadata.finalizers).toEqual([FINALIZERS.execution]);
-    await letGo(deps, now(), { after: 'another revert' });
-    expect(now().metadata.finalizers).toEqual([FINALIZERS.execution]);
-    await letGo(deps, now(), { after: 'r' });
-    expect(now().metadata.finalizers).toEqual([]);
-    expect(now().metadata.annotations).toEqual({ [ANNOTATIONS.stamp]: 't' });
-  });
+  it.each(['the revert', 'the end'] as const)(
+    'keeps its finalizer when %s writes first [S5.39]',
+    async (first) => {
+      const { deps, now } = setup();
+      const seen = now();
+      const steps = [() => holdTarget(deps, revert, seen), () => letGo(deps, seen)];
+      for (const step of first === 'the revert' ? steps : steps.reverse()) await step();
+      expect(now().metadata.finalizers).toEqual([FINALIZERS.execution]);
+      await letGo(deps, now(), { after: 'another revert' });
+      expect(now().metadata.finalizers).toEqual([FINALIZERS.execution]);
+      await letGo(deps, now(), { after: 'r' });
+      expect(now().metadata.finalizers).toEqual([]);
+      expect(now().metadata.annotations).toEqual({ [ANNOTATIONS.stamp]: 't' });
+    },
+  );
 });
 
 describe('the sweep for finalizers that were left', () => {

@@ -1,6 +1,6 @@
 /**
  * The finalizer of executions: present while a run may go on, and while a revert needs what its target has kept; never
- * on what is over, so that an installation whose bridge is gone leaves nothing hanging (plan semantics, §5 Finalizer).
+ * on what is over, so that an installation whose bridge is gone leaves nothing hanging (S5.39).
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { ANNOTATIONS, FINALIZERS, LABELS } from '../../../api/core/group.js';

@@ -68,7 +68,7 @@ const finish = (update: Partial<FinishUpdate> = {}): FinishUpdate => ({
   ...update,
 });
 
-/** What must hold of every terminal status (plan semantics, §5 End). */
+/** What must hold of every terminal status (S5.22). */
 function expectTerminal(status: DRPlanExecutionStatus): void {
   expect(isTerminalExecution(status.phase)).toBe(true);
   expect(status.completionTime).toBeDefined();

@@ -1,6 +1,6 @@
 /**
  * Writes a run's state into an execution's status. Pure functions from status to status: late, lost, repeated and
- * reordered updates all end in the same place (plan semantics, §6 Mirror).
+ * reordered updates all end in the same place (S6.5).
  */
 import { isTerminalExecution, isTerminalItem } from '../../../api/core/phase.js';
 import { between, closeStage, summarize } from '../../../api/plan/progress.js';
@@ -132,7 +132,7 @@ interface Ending {
   unfinished: { running: { reason: string; message: string }; pending: { reason: string; message: string } };
 }
 
-/** Terminal means: every item has ended, counters add up, times and conditions are there (plan semantics, §5 End). */
+/** Terminal means: every item has ended, counters add up, times and conditions are there (S5.22). */
 function endedStatus(status: DRPlanExecutionStatus, ending: Ending): DRPlanExecutionStatus {
   const { phase, reason, message, completionTime } = ending;
   const startTime = status.startTime ?? ending.startTime;

@@ -10,7 +10,7 @@ import type {
   WorkflowExecutionStatus,
 } from '../../../api/plan/types.js';
 
-/** Above this a status is made smaller (plan semantics, §6). etcd takes 1.5 MiB, metadata included. */
+/** Above this a status is made smaller (S6.8). etcd takes 1.5 MiB, metadata included. */
 export const STATUS_LIMIT_BYTES = 800 * 1024;
 /** Above this even what a revert has to find out again is left out. */
 export const HARD_LIMIT_BYTES = 1024 * 1024;

@@ -2,7 +2,7 @@
 import type { RunDescription } from '../../../client/runs/runs.js';
 import { TROUBLES } from '../../core/trouble.js';
 
-/** A task that no worker has taken for this long is shown, in milliseconds (plan semantics, §5 Bounds). */
+/** A task that no worker has taken for this long is shown, in milliseconds (S5.50). */
 const WAITS_MS = 30_000;
 /** Added to the bound before the next look: times of tasks come in whole seconds. */
 const ROUNDING_MS = 1_000;

@@ -1,4 +1,7 @@
-/** The condition `StopUnconfirmed`: what was removed from a cluster, and the pods of a stopped Job, may still run (plan semantics, §3). */
+/**
+ * The condition `StopUnconfirmed`: what was removed from a cluster, and the pods of a stopped Job, may still run
+ * (S3.27, S3.41).
+ */
 import type { Condition, DRPlanExecutionStatus, StageStatus } from '../../../api/plan/types.js';
 import { findCondition } from '../../core/conditions.js';
 import type { ConditionUpdate } from '../../core/conditions.js';

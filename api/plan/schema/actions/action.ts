@@ -116,7 +116,7 @@ const actionFields = {
   hookCleanup: hookCleanupSchema.optional(),
 };
 
-/** A custom rollback as it may be written: `name` and `type` may be left out (plan semantics, §5 Revert). */
+/** A custom rollback as it may be written: `name` and `type` may be left out (S5.47). */
 export const rollbackSchema = z.object({
   ...actionFields,
   name: actionFields.name.optional(),

@@ -338,7 +338,7 @@ function checkIdentity(entry: DrObject, first: DrObject | undefined): Problem[] 
   return problems;
 }
 
-/** Whether this is an error depends on how the installation is set up (plan semantics, §1). */
+/** Whether this is an error depends on how the installation is set up (S1.5). */
 function checkAccount(plan: Record<string, unknown>): Problem[] {
   if (!isObject(plan.spec) || Boolean(plan.spec.serviceAccountName)) return [];
   const message =

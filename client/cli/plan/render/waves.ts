@@ -7,7 +7,7 @@ interface PlacedStage {
 }
 
 /**
- * Which stages could run together (plan semantics, §4), in one line such as `a + b; c + d`; undefined when none could.
+ * Which stages could run together (S4.4), in one line such as `a + b; c + d`; undefined when none could.
  *
  * @param maxConcurrentStages - the plan's; when given, the line says what it makes of it
  */
