@@ -18,6 +18,20 @@ export interface AdmissionStamps {
   cancel: string;
 }
 
+/** Roles of `deploy/rbac`: the programs, and what people are given. */
+export type AccessRole = 'bridge' | 'worker' | 'view' | 'edit' | 'operator' | 'driller';
+
+/** What a role may do with objects of a kind. */
+export interface Access {
+  role: AccessRole;
+  /** Verbs of the API, or of Drover (see docs/authority.md). */
+  verbs: readonly string[];
+  /** Absent: the object itself. */
+  part?: 'status' | 'finalizers';
+  /** Stands above the rule. */
+  why?: string;
+}
+
 /** All that is said once about a kind: definitions, the reference and the command line are made from it. */
 export interface KindDescriptor {
   group: string;
@@ -41,6 +55,8 @@ export interface KindDescriptor {
   reviewed: boolean;
   /** Absent: admission writes nothing on objects of this kind. */
   stamps?: AdmissionStamps;
+  /** Who may do what; the rules in `deploy/rbac` are made from it. */
+  access: readonly Access[];
   /** Paths that field selectors may use. */
   selectable: readonly string[];
 }

@@ -1,5 +1,6 @@
 import { ANNOTATIONS, GROUP, PLURALS, POLICY_PLURAL, VERSION } from '../core/group.js';
-import type { KindDescriptor, PrinterColumn } from '../core/kind-descriptor.js';
+import { PLAN_VERBS } from './authority.js';
+import type { Access, KindDescriptor, PrinterColumn } from '../core/kind-descriptor.js';
 import { executionSpecSchema, executionStatusSchema } from './schema/execution.js';
 import { planSpecSchema, planStatusSchema } from './schema/plan.js';
 import { policySpecSchema } from './schema/policy.js';
@@ -27,6 +28,14 @@ const MESSAGE: PrinterColumn = {
   priority: 1,
 };
 
+const READ = ['get', 'list', 'watch'] as const;
+const READERS: readonly Access[] = (['bridge', 'view', 'operator', 'driller'] as const).map((role) => ({
+  role,
+  verbs: READ,
+}));
+const AUTHORS: Access = { role: 'edit', verbs: ['create', 'update', 'patch', 'delete', 'deletecollection'] };
+const STATUS: Access = { role: 'bridge', part: 'status', verbs: ['patch'] };
+
 /** The kinds of DR plans. */
 export const DR_KINDS = [
   {
@@ -48,6 +57,7 @@ export const DR_KINDS = [
       MESSAGE,
     ],
     reviewed: true,
+    access: [...READERS, AUTHORS, STATUS],
     selectable: ['.status.phase'],
   },
   {
@@ -94,6 +104,18 @@ export const DR_KINDS = [
       MESSAGE,
     ],
     reviewed: true,
+    access: [
+      ...READERS,
+      AUTHORS,
+      STATUS,
+      {
+        role: 'bridge',
+        verbs: ['patch'],
+        why: 'Labels on plans; labels, stamps and the finalizer on executions.',
+      },
+      ...(['edit', 'operator'] as const).map((role) => ({ role, verbs: PLAN_VERBS })),
+      { role: 'driller', verbs: ['drill', 'cancel'] },
+    ],
     selectable: ['.status.phase'],
   },
   {
@@ -162,6 +184,32 @@ export const DR_KINDS = [
       },
     ],
     reviewed: true,
+    access: [
+      ...READERS,
+      AUTHORS,
+      STATUS,
+      {
+        role: 'bridge',
+        verbs: ['patch'],
+        why: 'Labels on plans; labels, stamps and the finalizer on executions.',
+      },
+      {
+        role: 'bridge',
+        verbs: ['create'],
+        why: 'Executions of nested plans, owned by the execution that they are part of.',
+      },
+      {
+        role: 'bridge',
+        verbs: ['delete'],
+        why: 'Removes ended executions where historyLimit or ttlSecondsAfterFinished asks for it.',
+      },
+      { role: 'bridge', part: 'finalizers', verbs: ['update'] },
+      ...(['operator', 'driller'] as const).map((role) => ({
+        role,
+        verbs: ['create', 'patch'],
+        why: 'patch: the annotations that cancel a run and answer an approval.',
+      })),
+    ],
     stamps: {
       // An answer to an approval counts only once it is stamped, so it fails closed too.
       guarded: [
@@ -203,6 +251,15 @@ export const DR_KINDS = [
       AGE,
     ],
     reviewed: true,
+    access: [
+      { role: 'bridge', verbs: READ, why: 'What plans may do.' },
+      { role: 'worker', verbs: ['list'], why: 'What plans may do: asked again before each action.' },
+      {
+        role: 'view',
+        verbs: READ,
+        why: 'Of use to those who view the whole cluster. Nobody but administrators may write them.',
+      },
+    ],
     selectable: [],
   },
 ] as const satisfies readonly KindDescriptor[];

@@ -1,8 +1,9 @@
 /** Requests to the API server whose warnings matter. */
 import { request } from 'undici';
 import { inject } from 'vitest';
-import { GROUP, PLURALS, VERSION } from '../../api/core/group.js';
-import type { Kind } from '../../api/core/group.js';
+import { GROUP, VERSION } from '../../api/core/group.js';
+import { drKind } from '../../api/plan/kinds.js';
+import type { DrKind } from '../../api/plan/kinds.js';
 import { loadKubeConfig } from '../../kube/config.js';
 import { endpointOf } from '../../kube/transport.js';
 
@@ -16,7 +17,7 @@ export interface Asked {
 /** Creates an object, or updates it when it has a resourceVersion; gives the API server's answer. */
 export async function ask(
   namespace: string,
-  kind: Kind,
+  kind: DrKind,
   name: string,
   spec: unknown,
   options: { metadata?: object; dryRun?: boolean } = {},
@@ -24,7 +25,9 @@ export async function ask(
   const endpoint = endpointOf(loadKubeConfig({ file: inject('kubeconfig') }));
   const { headers, dispatcher } = await endpoint.authenticate(false);
   const isUpdate = options.metadata !== undefined && 'resourceVersion' in options.metadata;
-  const path = `/apis/${GROUP}/${VERSION}/namespaces/${namespace}/${PLURALS[kind]}`;
+  const { plural, scope } = drKind(kind);
+  const within = scope === 'Namespaced' ? { namespace } : {};
+  const path = `/apis/${GROUP}/${VERSION}/${scope === 'Namespaced' ? `namespaces/${namespace}/` : ''}${plural}`;
   const url = `${endpoint.server}${path}${isUpdate ? `/${name}` : ''}${options.dryRun === true ? '?dryRun=All' : ''}`;
   const response = await request(url, {
     method: isUpdate ? 'PUT' : 'POST',
@@ -32,7 +35,7 @@ export async function ask(
     body: JSON.stringify({
       apiVersion: `${GROUP}/${VERSION}`,
       kind,
-      metadata: { ...options.metadata, name, namespace },
+      metadata: { ...options.metadata, name, ...within },
       spec,
     }),
     ...(dispatcher !== undefined && { dispatcher }),

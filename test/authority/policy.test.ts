@@ -4,6 +4,7 @@ import { API_VERSION } from '../../api/core/group.js';
 import type { DRPolicySpec } from '../../api/plan/schema/policy.js';
 import type { Action, Parameter } from '../../api/plan/types.js';
 import type { KubeObject } from '../../kube/object.js';
+import { ask } from '../admission/asking.js';
 import { startRecorder } from '../support/recorder.js';
 import type { Recorder } from '../support/recorder.js';
 import { actionAt, condition, http, openStack, poll, unique } from '../support/stack.js';
@@ -261,5 +262,38 @@ describe('a policy', () => {
     await expect(write({ allow: ['Everything'] })).rejects.toThrow('spec.allow');
     const editor = stack.kube.as({ user: 'nobody-special', groups: ['system:authenticated'] });
     await expect(editor.create({ ...bad, spec: {} })).rejects.toThrow('forbidden');
+  });
+});
+
+describe('at admission, a policy', () => {
+  const onConfigMaps: DRPolicySpec['kinds'] = [{ apiGroups: [''], kinds: ['ConfigMap'] }];
+
+  it('is refused where it says nothing that is allowed, with the path', async () => {
+    const asked = await ask('', 'DRPolicy', unique('policy'), { kinds: [{ apiGroups: [], kinds: ['Pod'] }] });
+    expect(asked.status).toBe(422);
+    expect(asked.message).toContain('spec.kinds[0].apiGroups');
+  });
+
+  it('that stops a plan is let in with a warning that names the plan, and so is the end of one that allows', async () => {
+    const plan = await planOf([resource('a', configMap('x'))]);
+    const said = await ask(
+      '',
+      'DRPolicy',
+      unique('policy'),
+      { namespaces: [stack.namespace], kinds: [{ apiGroups: ['apps'], kinds: ['Deployment'] }] },
+      { dryRun: true },
+    );
+    expect(said.status).toBe(201);
+    expect(said.warnings).toEqual([
+      expect.stringContaining(`makes DRPlan "${stack.namespace}/${plan.metadata.name}" Invalid`),
+    ]);
+    const harmless = await ask(
+      '',
+      'DRPolicy',
+      unique('policy'),
+      { namespaces: [stack.namespace], kinds: onConfigMaps },
+      { dryRun: true },
+    );
+    expect(harmless).toMatchObject({ status: 201, warnings: [] });
   });
 });
