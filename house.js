@@ -1,9 +1,13 @@
 // The tables of the house: lint enforces them, `npm run house` draws what is there.
 
 /** What the programs of a system agree on with its workflows. */
-export const CONTRACTS = ['workflows/core/contract.ts', 'workflows/plan/contract.ts'];
+export const CONTRACTS = [
+  'workflows/core/contract.ts',
+  'workflows/core/entity-contract.ts',
+  'workflows/plan/contract.ts',
+];
 /** What is sealed and how it is verified is for those who hold keys. */
-export const SEALS = ['workflows/plan/sealed.ts'];
+export const SEALS = ['workflows/core/sealed-entity.ts', 'workflows/plan/sealed.ts'];
 
 /**
  * Every top-level folder is a room; these are the only imports between rooms.

@@ -2,34 +2,24 @@ import { setMaxListeners } from 'node:events';
 import type { DataConverter } from '@temporalio/common';
 import { Worker } from '@temporalio/worker';
 import type { NativeConnection } from '@temporalio/worker';
-import { LABELS } from '../api/core/group.js';
 import type { KindDescriptor } from '../api/core/kind-descriptor.js';
 import { KINDS } from '../api/kinds.js';
 import { runWorker } from '../runtime/run-worker.js';
 import { taskQueues } from '../workflows/plan/contract.js';
-import { createCaches } from './core/caches.js';
-import { createEventRecorder } from './core/events.js';
 import { createMirrorEndpoint } from './core/mirror-endpoint.js';
-import { createKeyedMutex } from './core/mutex.js';
 import { createRowQueue } from './core/row-queue.js';
 import type { Row } from './core/row.js';
-import type { Services } from './core/services.js';
-import { createStatusWriter } from './core/status-writer.js';
-import { takeoverGate } from './core/takeover-gate.js';
+import { createServices } from './core/services.js';
+import type { ServiceParts, Services } from './core/services.js';
 import { createRows } from './kinds.js';
 import { reviewsOf } from './webhook/reviews.js';
 import { setUpWebhook } from './webhook/setup.js';
 import type { AdmissionWebhook } from './webhook/webhook.js';
 
 /** What a bridge is built from. */
-export interface BridgeOptions extends Pick<
-  Services,
-  'cluster' | 'config' | 'kube' | 'log' | 'metrics' | 'runs' | 'sealer' | 'workflows'
-> {
+export interface BridgeOptions extends ServiceParts {
   connection: NativeConnection;
   temporal: Services['temporal'] & { dataConverter?: DataConverter };
-  /** Tells replicas apart in events. */
-  instance: string;
   /** The kinds that there are (default: those of all systems). */
   kinds?: readonly KindDescriptor[];
   /** The table (default: the rows of all systems). */
@@ -55,36 +45,15 @@ const NO_WEBHOOK = { missing: () => 'admission webhook: not started yet' };
  * start is idempotent by id, locks are conditional writes, and mirrors are handed out by Temporal.
  */
 export async function startBridge(options: BridgeOptions): Promise<Bridge> {
-  const { kube, config, log, metrics, cluster, temporal } = options;
+  const { kube, config, log, metrics, temporal } = options;
   const abort = new AbortController();
   // Every cache, its check, every sweep and every request under way listens to it.
   setMaxListeners(0, abort.signal);
   let webhook: AdmissionWebhook | undefined;
   const hasAdmission = config['webhook-port'] !== undefined;
-  const caches = createCaches({ kube, checkMs: config['cache-check'], log });
-  // Which namespaces have no admission matters only where admission is served.
-  const unadmitted = hasAdmission
-    ? caches.cache({ apiVersion: 'v1', kind: 'Namespace', labelSelector: `${LABELS.admission}=disabled` })
-    : undefined;
-  const events = createEventRecorder({
-    kube,
-    controller: 'drover-bridge',
-    instance: options.instance,
-    onWrite: metrics.onWrite,
-    onError: (error) => {
-      log.warn({ err: error }, 'could not write an event');
-    },
-  });
-  const services: Services = {
-    ...options,
-    events,
-    writer: createStatusWriter(kube, metrics.onWrite),
-    mutex: createKeyedMutex(),
-    gate: takeoverGate(config, kube, log),
-    isAdmitted: (namespace) => unadmitted?.get(undefined, namespace) === undefined,
+  const { services, caches } = createServices(options, {
     admissionMissing: () => (hasAdmission ? (webhook ?? NO_WEBHOOK).missing() : undefined),
-    cache: caches.cache,
-  };
+  });
   const { gate } = services;
   const rows = (options.rows ?? createRows)(services);
   const lanes = rows.flatMap(({ cache, work }) =>
@@ -98,7 +67,7 @@ export async function startBridge(options: BridgeOptions): Promise<Bridge> {
   const worker = await Worker.create({
     connection: options.connection,
     namespace: temporal.namespace,
-    taskQueue: taskQueues(cluster).bridge,
+    taskQueue: taskQueues(options.cluster).bridge,
     activities: {
       ...createMirrorEndpoint({
         rows: rows.flatMap(({ mirror }) => mirror ?? []),
@@ -166,7 +135,7 @@ export async function startBridge(options: BridgeOptions): Promise<Bridge> {
       await Promise.all(
         lanes.flatMap(({ queue, work }) => [queue.stop(), work.stop?.() ?? Promise.resolve()]),
       );
-      await events.flush();
+      await services.events.flush();
       abort.abort();
       await admitting.catch(() => undefined);
       await webhook?.stop();

@@ -1,13 +1,17 @@
 import { createInformer } from '../../kube/informer.js';
-import type { Cacheable, Informer } from '../../kube/informer.js';
+import type { Cacheable, Informer, InformerOptions } from '../../kube/informer.js';
 import type { KubeClient } from '../../kube/client.js';
 import type { Log } from './log.js';
-import type { Services } from './services.js';
+
+/** Makes a copy of all objects of a kind. */
+export type CacheMaker = <T extends Cacheable>(
+  of: Pick<InformerOptions<T>, 'apiVersion' | 'kind' | 'trim' | 'labelSelector'>,
+) => Informer<T>;
 
 /** All copies of objects that a bridge keeps. */
 export interface Caches {
-  /** Makes one; see {@link Services}. */
-  cache: Services['cache'];
+  /** Makes one. Those that are made after `run` are not run. */
+  cache: CacheMaker;
   /** Lists and watches for all of them until the signal aborts. Never rejects. */
   run(signal: AbortSignal): Promise<unknown>;
   /** Resolves once all are complete. */

@@ -1,15 +1,21 @@
+import { LABELS } from '../../api/core/group.js';
 import type { Sealer } from '../../api/core/seal.js';
 import type { Runs } from '../../client/runs/runs.js';
 import type { Workflows } from '../../client/runs/workflows.js';
 import type { KubeClient } from '../../kube/client.js';
-import type { Cacheable, Informer, InformerOptions } from '../../kube/informer.js';
 import type { BridgeConfig } from '../config.js';
+import { createCaches } from './caches.js';
+import type { CacheMaker, Caches } from './caches.js';
+import { createEventRecorder } from './events.js';
 import type { EventRecorder } from './events.js';
 import type { Gate } from './gate.js';
 import type { Log } from './log.js';
 import type { BridgeMetrics } from './metrics.js';
+import { createKeyedMutex } from './mutex.js';
 import type { KeyedMutex } from './mutex.js';
+import { createStatusWriter } from './status-writer.js';
 import type { StatusWriter } from './status-writer.js';
+import { takeoverGate } from './takeover-gate.js';
 import type { TemporalIdentity } from './temporal-identity.js';
 
 /** What the bridge offers to the rows of its table. */
@@ -44,7 +50,47 @@ export interface Services {
    */
   admissionMissing: () => string | undefined;
   /** A copy of all objects of a kind. Call it while rows are made: caches made later are not run. */
-  cache: <T extends Cacheable>(
-    of: Pick<InformerOptions<T>, 'apiVersion' | 'kind' | 'trim' | 'labelSelector'>,
-  ) => Informer<T>;
+  cache: CacheMaker;
+}
+
+/** What the services are made from. */
+export interface ServiceParts extends Pick<
+  Services,
+  'cluster' | 'config' | 'kube' | 'log' | 'metrics' | 'runs' | 'sealer' | 'temporal' | 'workflows'
+> {
+  /** Tells replicas apart in events. */
+  instance: string;
+}
+
+/** Makes what the rows share. The caches run once the bridge runs them. */
+export function createServices(
+  parts: ServiceParts,
+  { admissionMissing }: Pick<Services, 'admissionMissing'>,
+): { services: Services; caches: Caches } {
+  const { kube, config, log, metrics } = parts;
+  const caches = createCaches({ kube, checkMs: config['cache-check'], log });
+  // Which namespaces have no admission matters only where admission is served.
+  const unadmitted =
+    config['webhook-port'] === undefined
+      ? undefined
+      : caches.cache({ apiVersion: 'v1', kind: 'Namespace', labelSelector: `${LABELS.admission}=disabled` });
+  const services: Services = {
+    ...parts,
+    events: createEventRecorder({
+      kube,
+      controller: 'drover-bridge',
+      instance: parts.instance,
+      onWrite: metrics.onWrite,
+      onError: (error) => {
+        log.warn({ err: error }, 'could not write an event');
+      },
+    }),
+    writer: createStatusWriter(kube, metrics.onWrite),
+    mutex: createKeyedMutex(),
+    gate: takeoverGate(config, kube, log),
+    isAdmitted: (namespace) => unadmitted?.get(undefined, namespace) === undefined,
+    admissionMissing,
+    cache: caches.cache,
+  };
+  return { services, caches };
 }
