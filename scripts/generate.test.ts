@@ -53,6 +53,9 @@ describe('generated files', () => {
       'deploy/crds/dr.bkbcs.tencent.com_drpolicies.yaml',
       'docs/reference.md',
       'deploy/webhook/configurations.yaml',
+      'deploy/rbac/bridge.yaml',
+      'deploy/rbac/users.yaml',
+      'deploy/rbac/worker.yaml',
     ]);
     for (const [path, text] of files) {
       if (!path.startsWith('deploy/crds/')) continue;
