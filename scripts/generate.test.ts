@@ -67,7 +67,7 @@ describe('generated files', () => {
     }
   });
 
-  it('name every field of the seed in the reference, with defaults', () => {
+  it('name every field of the original in the reference, with defaults', () => {
     const text = files.get('docs/reference.md') ?? '';
     for (const field of [
       'revertExecutionRef',

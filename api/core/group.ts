@@ -1,4 +1,4 @@
-/** API group of the three kinds (seed: data model). */
+/** API group of all kinds. */
 export const GROUP = 'dr.bkbcs.tencent.com';
 /** The one served version. */
 export const VERSION = 'v1alpha1';
@@ -25,9 +25,9 @@ export type Kind = keyof typeof PLURALS;
 
 /** Labels that Drover sets. */
 export const LABELS = {
-  /** On executions: the plan (seed: Labels). */
+  /** On executions: the plan (S1.16). */
   plan: `${GROUP}/plan`,
-  /** On plans that use a single workflow: that workflow (seed: Labels). */
+  /** On plans that use a single workflow: that workflow (S1.16). */
   workflow: `${GROUP}/workflow`,
   /** On objects that an action made: uid of the execution (S3.7). */
   execution: `${GROUP}/execution`,
@@ -45,7 +45,7 @@ export const LABELS = {
 
 /** Annotations that Drover reads or sets. */
 export const ANNOTATIONS = {
-  /** `"true"` on an execution cancels it (seed: Annotations). */
+  /** `"true"` on an execution cancels it (S5.30). */
   cancel: `${GROUP}/cancel`,
   /** Deprecated plan trigger: starts nothing and gets a Warning event. */
   trigger: `${GROUP}/trigger`,
@@ -91,7 +91,7 @@ export const COPY_STAMP = 'copy';
 
 /** Finalizers. */
 export const FINALIZERS = {
-  /** Ours, on executions: the record stays until its run is over, or while a revert needs it (seed: Finalizers). */
+  /** Ours, on executions: the record stays until its run is over, or while a revert needs it (S5.39). */
   execution: `${GROUP}/execution-cleanup`,
   /** The original controller's, removed wherever it is met. */
   legacyExecution: `${GROUP}/execution-finalizer`,

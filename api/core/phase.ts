@@ -1,19 +1,19 @@
-/** Phases of an execution (seed: DRPlanExecution Phase). */
+/** Phases of an execution. */
 export const EXECUTION_PHASES = ['Pending', 'Running', 'Succeeded', 'Failed', 'Cancelled'] as const;
 /** Phase of an execution. */
 export type ExecutionPhase = (typeof EXECUTION_PHASES)[number];
 
-/** Phases of a stage, a workflow or an action inside an execution (seed: StageStatus, ActionStatus). */
+/** Phases of a stage, a workflow or an action inside an execution. */
 export const ITEM_PHASES = ['Pending', 'Running', 'Succeeded', 'Failed', 'Skipped'] as const;
 /** Phase of a stage, a workflow or an action. */
 export type ItemPhase = (typeof ITEM_PHASES)[number];
 
-/** Phase of a plan (seed: DRPlan Status). */
+/** Phase of a plan. */
 export const PLAN_PHASES = ['Ready', 'Executed', 'Invalid'] as const;
 /** Phase of a plan. */
 export type PlanPhase = (typeof PLAN_PHASES)[number];
 
-/** Phase of a workflow (seed: DRWorkflow Status; `Validating` is never written). */
+/** Phase of a workflow (`Validating` is never written: S1.10). */
 export const WORKFLOW_PHASES = ['Ready', 'Invalid'] as const;
 /** Phase of a workflow. */
 export type WorkflowPhase = (typeof WORKFLOW_PHASES)[number];
@@ -34,7 +34,7 @@ export function isTerminalItem(phase: string | undefined): boolean {
 /** The transitions that an item may make; anything else is a bug or a stale write. */
 const ITEM_TRANSITIONS: Record<ItemPhase, readonly ItemPhase[]> = {
   Pending: ['Running', 'Skipped', 'Failed'],
-  // Running → Pending never happens: a retry stays Running (seed: ActionStatus Phase).
+  // Running → Pending never happens: a retry stays Running.
   Running: ['Succeeded', 'Failed', 'Skipped'],
   // A person may retry a failed item while its stage is held open (onFailure: Pause).
   Failed: ['Running'],

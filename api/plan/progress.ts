@@ -60,7 +60,7 @@ export function pendingAgain(stage: StageStatus): StageStatus {
   };
 }
 
-/** `2/5 actions completed`: actions that have ended, however they ended (seed: WorkflowExecutionStatus). */
+/** `2/5 actions completed`: actions that have ended, however they ended (in the original: WorkflowExecutionStatus). */
 export function progressOf(actions: readonly ActionStatus[], total = actions.length): string {
   return `${actions.filter((action) => isTerminalItem(action.phase)).length}/${total} actions completed`;
 }

@@ -74,7 +74,7 @@ export const stageWorkflowId = (runId: string, stage: number): string => `${runI
 /** Workflow id of the rollback of a stage inside a run. */
 export const rollbackWorkflowId = (runId: string, stage: number): string => `${runId}/r${stage}`;
 
-/** Execute or Revert (seed: operationType). */
+/** Execute or Revert (in the original: operationType). */
 export type Operation = 'Execute' | 'Revert';
 
 /** Where the snapshot of a run is kept: `parts` ControllerRevisions named `name`, `name-1`, … */

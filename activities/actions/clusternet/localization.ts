@@ -6,7 +6,8 @@ import type { ObjectHandlerOptions } from '../objects/object-action.js';
 import { createOverrideHandler } from './override-object.js';
 
 /**
- * Localization actions: overrides of what Clusternet deploys to one cluster (seed: LocalizationAction; S3.31, S3.32).
+ * Localization actions: overrides of what Clusternet deploys to one cluster (in the original: LocalizationAction;
+ * S3.31, S3.32).
  */
 export function createLocalizationHandler(options: Partial<ObjectHandlerOptions> = {}): Handler {
   return createOverrideHandler(

@@ -23,7 +23,7 @@ import { operationOf } from '../objects/operations.js';
 import { judgeOverrides } from './override-effect.js';
 import { checkOverrides } from './overrides.js';
 
-/** Priority of an override that is created without one (seed: LocalizationAction). */
+/** Priority of an override that is created without one. */
 const DEFAULT_PRIORITY = 500;
 
 /** What is written in an action. */

@@ -39,9 +39,9 @@ export interface SubscriptionHandlerOptions extends ObjectHandlerOptions {
 }
 
 /**
- * Subscription actions: which clusters run what (seed: SubscriptionAction; S3.30, S3.37). Replace deletes, waits
- * until the old one is gone, and creates: Clusternet removes asynchronously, and until then a new Subscription of the
- * same name is refused. Replace also restarts a deployment that Clusternet has given up.
+ * Subscription actions: which clusters run what (in the original: SubscriptionAction; S3.30, S3.37). Replace deletes,
+ * waits until the old one is gone, and creates: Clusternet removes asynchronously, and until then a new Subscription of
+ * the same name is refused. Replace also restarts a deployment that Clusternet has given up.
  */
 export function createSubscriptionHandler(options: Partial<SubscriptionHandlerOptions> = {}): ObjectHandler {
   const bounds = { finalizerWaitMs: options.finalizerWaitMs ?? FINALIZER_WAIT_MS };

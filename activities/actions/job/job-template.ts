@@ -8,7 +8,7 @@ import { hookId } from '../../core/clean-up.js';
 import type { Attempt, AttemptResult } from '../../core/handler.js';
 import { withMarks } from '../../core/marks.js';
 
-/** Namespace of Jobs that name none (seed: JobAction). */
+/** Namespace of Jobs that name none (S1.15). */
 const DEFAULT_JOB_NAMESPACE = 'default';
 /**
  * Least time a finished Job stays: its result is read first, and its own TTL set afterwards. Bounds what a run that

@@ -15,7 +15,7 @@ import { operationOf } from './operations.js';
 import { awaitServed } from './served.js';
 
 /**
- * KubernetesResource actions: one or several objects of any kind (seed: KubernetesResourceAction;
+ * KubernetesResource actions: one or several objects of any kind (in the original: KubernetesResourceAction;
  * docs/semantics.md#kubernetesresource).
  */
 export function createKubernetesResourceHandler(options: Partial<ObjectHandlerOptions> = {}): Handler {

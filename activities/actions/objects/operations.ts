@@ -4,7 +4,10 @@ import type { RenderScope } from '../../../api/plan/template/render.js';
 import type { Refusal } from '../../core/refusal.js';
 import type { ObjectOperation } from '../../core/object-task.js';
 
-/** The operation of an action, rendered; absent means Create (seed). Names are read exactly as they are written. */
+/**
+ * The operation of an action, rendered; absent means Create, as in the original. Names are read exactly as they are
+ * written.
+ */
 export function operationOf(
   type: 'Localization' | 'Globalization' | 'HelmChart' | 'Subscription' | 'KubernetesResource',
   written: string | undefined,

@@ -1,4 +1,4 @@
-/** Defaults of actions, filled in once when a run is compiled (seed: Action, RetryPolicy; S3.1, S3.3). */
+/** Defaults of actions, filled in once when a run is compiled (in the original: Action, RetryPolicy; S3.1, S3.3). */
 import { DEFAULT_RETRY, isDefaultRetry } from './default-retry.js';
 import { parseDuration } from '../../core/duration.js';
 import { isObject } from '../../core/json.js';

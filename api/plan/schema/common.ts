@@ -41,7 +41,7 @@ const inAnyCase = (word: string): string =>
 /** A Go-style duration. */
 export const duration = (text: string) => z.string().regex(DURATION).max(32).describe(text);
 
-/** A value of a parameter: written as a string by the seed, numbers and booleans are taken too. */
+/** A value of a parameter: written as a string in the original; numbers and booleans are taken too. */
 export const scalar = z.union([z.string(), z.number(), z.boolean()]).meta(PRESERVE);
 /** A value of a parameter. */
 export type Scalar = z.infer<typeof scalar>;
@@ -108,7 +108,7 @@ export const parameterSchema = z
   .describe(
     'A parameter: a declaration in a workflow, a value in a plan, a stage reference or an execution.',
   );
-/** A parameter declaration or value (seed: Parameter; `value` from the original controller). */
+/** A parameter declaration or value (in the original: Parameter; `value` is of its later releases). */
 export type Parameter = z.infer<typeof parameterSchema>;
 
 export const objectReferenceSchema = z

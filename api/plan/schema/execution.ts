@@ -156,7 +156,10 @@ export const actionOutputsSchema = z
     priorRef: priorRefSchema.optional(),
   })
   .describe('What an action put out.');
-/** Outputs of an action (seed: ActionOutputs; `resourceRefs`, `created`, `stopUnconfirmed`, `priorRef` added). */
+/**
+ * Outputs of an action (in the original: ActionOutputs; `resourceRefs`, `created`, `stopUnconfirmed`, `priorRef`
+ * added).
+ */
 export type ActionOutputs = z.infer<typeof actionOutputsSchema>;
 
 const itemTimes = {
@@ -205,7 +208,7 @@ export const actionStatusSchema = z
       .describe('PerCluster: state of the action in each cluster.'),
   })
   .describe('State of an action.');
-/** State of an action (seed: ActionStatus). */
+/** State of an action (in the original: ActionStatus). */
 export type ActionStatus = z.infer<typeof actionStatusSchema>;
 
 export const workflowExecutionStatusSchema = z
@@ -226,7 +229,7 @@ export const workflowExecutionStatusSchema = z
     actionStatuses: z.array(actionStatusSchema).max(2000).optional().describe('State of each action.'),
   })
   .describe('State of one use of a workflow.');
-/** State of a workflow (seed: WorkflowExecutionStatus). */
+/** State of a workflow (in the original: WorkflowExecutionStatus). */
 export type WorkflowExecutionStatus = z.infer<typeof workflowExecutionStatusSchema>;
 
 export const stageStatusSchema = z
@@ -253,7 +256,7 @@ export const stageStatusSchema = z
       .describe('State of each workflow.'),
   })
   .describe('State of a stage.');
-/** State of a stage (seed: StageStatus). */
+/** State of a stage (in the original: StageStatus). */
 export type StageStatus = z.infer<typeof stageStatusSchema>;
 
 const counter = (text: string) => z.int().min(0).describe(text);
@@ -275,7 +278,7 @@ export const executionSummarySchema = z
     progress: z.string().optional().describe('Ended actions of all actions, such as "3/7".'),
   })
   .describe('Counters. Total is the sum of the others.');
-/** Counters of an execution (seed: ExecutionSummary; `skipped…`, `progress` added). */
+/** Counters of an execution (in the original: ExecutionSummary; `skipped…`, `progress` added). */
 export type ExecutionSummary = z.infer<typeof executionSummarySchema>;
 
 export const executionStatusSchema = z

@@ -21,7 +21,7 @@ export const workflowReferenceSchema = z
       .describe('Parameters for this use; win over globalParams.'),
   })
   .describe('One use of a workflow. The same workflow may stand several times in a stage.');
-/** A use of a workflow in a stage (seed: WorkflowReference). */
+/** A use of a workflow in a stage (in the original: WorkflowReference). */
 export type WorkflowReference = z.infer<typeof workflowReferenceSchema>;
 
 export const stageSchema = z
@@ -52,7 +52,7 @@ export const stageSchema = z
       ),
   })
   .describe('A step of the plan: one or several workflows.');
-/** A stage (seed: Stage). */
+/** A stage (in the original: Stage). */
 export type Stage = z.infer<typeof stageSchema>;
 
 export const planSpecSchema = z
@@ -115,10 +115,10 @@ export const executionRecordSchema = z
     revertOf: z.string().optional().describe('Revert: uid of the execution that it undoes.'),
   })
   .describe('One execution of the plan.');
-/** A row of a plan's history (seed: ExecutionRecord; `uid`, `mode`, `revertOf` added). */
+/** A row of a plan's history (in the original: ExecutionRecord; `uid`, `mode`, `revertOf` added). */
 export type ExecutionRecord = z.infer<typeof executionRecordSchema>;
 
-/** Rows kept in a plan's history (seed: executionHistory). */
+/** Rows kept in a plan's history (S5.23). */
 export const HISTORY_LIMIT = 10;
 
 export const planStatusSchema = z

@@ -231,7 +231,7 @@ function checkRetry(policy: RetryPolicy | undefined, path: string): Problem[] {
   return problems;
 }
 
-/** Rules of the custom rollback (seed: Validation Rules 5 and 6; S5.47). */
+/** Rules of the custom rollback (S5.47). */
 function checkRollback(action: Action, path: string): Problem[] {
   const where = `${path}.rollback`;
   if (action.rollback === undefined) return missingRollback(action, path);

@@ -44,7 +44,7 @@ export function checkHttp(http: HTTPAction, path: string): Problem[] {
   return [...problems, ...checkSuccessCodes(http, path), ...checkHeaders(http, path)];
 }
 
-/** Any number is taken, as the seed does; one that no answer has is most likely misspelt. */
+/** Any number is taken, as the original does; one that no answer has is most likely misspelt. */
 function checkSuccessCodes({ successCodes = [] }: HTTPAction, path: string): Problem[] {
   return successCodes.flatMap((code, index) =>
     code >= 100 && code <= 999

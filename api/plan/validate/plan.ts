@@ -36,8 +36,8 @@ export interface PlanCheckOptions {
 }
 
 /**
- * Everything that can be said about a DRPlan and the workflows it uses before an execution exists (seed: Validation
- * Rules, DRPlan). Any value is taken; a value of the wrong shape gives problems, never an exception.
+ * Everything that can be said about a DRPlan and the workflows it uses before an execution exists. Any value is taken;
+ * a value of the wrong shape gives problems, never an exception.
  *
  * Errors about workflows have the reasons `WorkflowNotFound` and `WorkflowInvalid`. An unmet `required` only warns, as
  * an execution may still give the value (S2.2).

@@ -25,8 +25,8 @@ export interface WorkflowCheckOptions {
 }
 
 /**
- * Everything that can be said about a DRWorkflow from its own text (seed: Validation Rules, DRWorkflow). Any value is
- * taken; a value of the wrong shape gives problems, never an exception.
+ * Everything that can be said about a DRWorkflow from its own text. Any value is taken; a value of the
+ * wrong shape gives problems, never an exception.
  *
  * Parameters that actions use but the workflow does not declare are errors unless a plan supplies them (S2.4). What a
  * plan itself must give is decided by the check of that plan.

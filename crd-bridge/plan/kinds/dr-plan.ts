@@ -229,7 +229,7 @@ export function planStatus(plan: DRPlan, problems: readonly Problem[], now: stri
 
 const isInvalid = (plan: DRPlan | undefined): boolean => plan?.status?.phase === 'Invalid';
 
-/** Label value of the one workflow that a plan uses (seed: Labels). */
+/** Label value of the one workflow that a plan uses (S1.16). */
 function singleWorkflow(plan: DRPlan): string | undefined {
   const keys = new Set(references(plan).map((ref) => `${ref.namespace}/${ref.name}`));
   const [only] = references(plan);

@@ -30,7 +30,7 @@ export const ACTION_TYPES = [
   'Approval',
   'Plan',
 ] as const;
-/** Type of an action (seed: Action). */
+/** Type of an action (in the original: Action). */
 export type ActionType = (typeof ACTION_TYPES)[number];
 
 export const hookCleanupSchema = z
@@ -125,7 +125,7 @@ export const rollbackSchema = z.object({
 /** A custom rollback action. */
 export type RollbackAction = z.infer<typeof rollbackSchema>;
 
-/** Field of an action that holds the block of a type (seed: Action). */
+/** Field of an action that holds the block of a type (in the original: Action). */
 export const BLOCK_BY_TYPE = {
   HTTP: 'http',
   Job: 'job',
@@ -164,5 +164,5 @@ export const actionSchema = z
   })
   .meta(cel(...blockRules, ...patchRules))
   .describe('One step of a workflow.');
-/** An action (seed: Action). `rollback` is stored unchecked and read with {@link rollbackSchema}. */
+/** An action (in the original: Action). `rollback` is stored unchecked and read with {@link rollbackSchema}. */
 export type Action = z.infer<typeof actionSchema>;

@@ -8,5 +8,5 @@ export const feedSchema = z
     namespace: z.string().optional().describe('Namespace of the source.'),
   })
   .describe('A source object that Clusternet distributes.');
-/** A Clusternet feed (seed: Feed). */
+/** A Clusternet feed (in the original: Feed). */
 export type Feed = z.infer<typeof feedSchema>;

@@ -41,5 +41,5 @@ export const httpActionSchema = z
       .describe("Whether the server's certificate goes unchecked (default false)."),
   })
   .describe('An HTTP request.');
-/** HTTP action (seed: HTTPAction). */
+/** HTTP action (in the original: HTTPAction). */
 export type HTTPAction = z.infer<typeof httpActionSchema>;

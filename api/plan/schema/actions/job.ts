@@ -15,5 +15,5 @@ export const jobActionSchema = z
       .describe('Seconds to keep the finished Job; overrides the template.'),
   })
   .describe('A Job that runs to its end.');
-/** Job action (seed: JobAction). */
+/** Job action (in the original: JobAction). */
 export type JobAction = z.infer<typeof jobActionSchema>;

@@ -31,5 +31,5 @@ export const resourceActionSchema = z
       ),
   })
   .describe('Kubernetes objects of any kind.');
-/** KubernetesResource action (seed: KubernetesResourceAction). */
+/** KubernetesResource action (in the original: KubernetesResourceAction). */
 export type KubernetesResourceAction = z.infer<typeof resourceActionSchema>;

@@ -62,5 +62,5 @@ export const localizationActionSchema = z
       .describe("The Localization's spec as Clusternet knows it; an alternative to the fields beside it."),
   })
   .describe('A Clusternet Localization: overrides for one cluster.');
-/** Localization action (seed: LocalizationAction, flat; the original's nested `spec`). */
+/** Localization action (in the original: LocalizationAction; flat, or nested under `spec`). */
 export type LocalizationAction = z.infer<typeof localizationActionSchema>;

@@ -1,4 +1,4 @@
-/** Operations that a type knows (seed; the others from the original controller's later releases). */
+/** Operations that a type knows (those of the original's first documents, and of its later releases). */
 export const OPERATIONS = {
   Localization: ['Create', 'Apply', 'Patch', 'Delete'],
   Globalization: ['Create', 'Apply', 'Patch', 'Delete'],

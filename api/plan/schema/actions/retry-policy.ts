@@ -20,5 +20,5 @@ export const retryPolicySchema = z
       .describe('Factor between waits, a number or a string (default 2.0). A wait is never longer than 5m.'),
   })
   .describe('How an action is retried.');
-/** Retry policy of an action (seed: RetryPolicy). */
+/** Retry policy of an action (in the original: RetryPolicy). */
 export type RetryPolicy = z.infer<typeof retryPolicySchema>;

@@ -38,5 +38,5 @@ export const subscriptionActionSchema = z
       .describe("The Subscription's spec as Clusternet knows it; an alternative to the fields beside it."),
   })
   .describe('A Clusternet Subscription: which clusters run which sources.');
-/** Subscription action (seed: SubscriptionAction, flat; the original's nested `spec`). */
+/** Subscription action (in the original: SubscriptionAction; flat, or nested under `spec`). */
 export type SubscriptionAction = z.infer<typeof subscriptionActionSchema>;
