@@ -10,5 +10,7 @@ export default defineConfig({
     exclude: ['**/node_modules/**', 'dist/**'],
     // Hundreds of generated cases take seconds where the machine is busy.
     testTimeout: 30_000,
+    // A test that expects nothing cannot fail.
+    expect: { requireAssertions: true },
   },
 });

@@ -3,7 +3,7 @@ import fc from 'fast-check';
 import { expect, it } from 'vitest';
 import { canonicalJson } from '../../api/core/json.js';
 import { checkAction, checkTask } from '../../workflows/plan/sealed.js';
-import { ownSealer } from '../support/seals.js';
+import { ownSealer } from '../../activities/core/testing/own-sealer.js';
 import { tasksOf, twoRuns } from './seals.js';
 import type { Asked, Drawn } from './seals.js';
 
