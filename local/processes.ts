@@ -26,7 +26,9 @@ const logRotationBytes = 50 << 20;
  *
  * @throws Error when the program cannot be started or ends at once.
  */
-export async function startDetached(spec: ProcessSpec): Promise<ProcessRecord> {
+export async function startDetached(
+  spec: Omit<ProcessSpec, 'ready' | 'readyTimeoutMs'>,
+): Promise<ProcessRecord> {
   if ((await fileSize(spec.log)) > logRotationBytes) await rename(spec.log, `${spec.log}.1`);
   const logFrom = await fileSize(spec.log);
   const log = await open(spec.log, 'a', 0o600);

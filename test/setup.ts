@@ -1,54 +1,37 @@
 /**
- * Brings the whole stack up once for all integration tests: real control plane, real Temporal, bridge and worker as
- * their own processes. With DROVER_TEST_DATA_DIR an already running stack is used and left alone.
+ * Prepares a run of the integration tests: ends what earlier runs have left, and brings up the first stack, so that a
+ * first build of its programs is seen. The other workers bring up theirs when they begin (`support/servers.ts`). With
+ * DROVER_TEST_DATA_DIR a stack that runs already is used, and left alone.
  */
-import { mkdtemp, readFile, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { TestProject } from 'vitest/node';
-import { down, up } from '../local/index.js';
-import type { Endpoints } from '../local/endpoints.js';
+import { bringUp } from './support/bring-up.js';
+import { makeRoot, removeLeftovers, removeRoot } from './support/leftovers.js';
 
 declare module 'vitest' {
   export interface ProvidedContext {
-    dataDir: string;
-    kubeconfig: string;
-    temporal: string;
-    temporalNamespace: string;
-    endpoints: Endpoints;
+    stacks: {
+      /** Folder of this run. */
+      root: string;
+      /** Of a stack that is not ours. */
+      dataDir?: string;
+    };
   }
 }
 
 export default async function setup(project: TestProject): Promise<() => Promise<void>> {
-  const existing = process.env.DROVER_TEST_DATA_DIR;
-  const dataDir = existing ?? (await mkdtemp(join(tmpdir(), 'drover-test-')));
   const log = (line: string): void => {
     process.stderr.write(`[setup] ${line}\n`);
   };
-  const { endpoints, kubeconfig } =
-    existing === undefined
-      ? await up({
-          dataDir,
-          ephemeral: true,
-          crdDir: 'deploy/crds',
-          bridge: { command: process.execPath, args: ['dist/crd-bridge/main.js'] },
-          worker: { command: process.execPath, args: ['dist/worker/main.js'] },
-          progress: (event) => {
-            if ('message' in event && typeof event.message === 'string') log(event.message);
-          },
-        })
-      : {
-          endpoints: JSON.parse(await readFile(join(existing, 'endpoints.json'), 'utf8')) as Endpoints,
-          kubeconfig: join(existing, 'kubeconfig'),
-        };
-  project.provide('dataDir', dataDir);
-  project.provide('kubeconfig', kubeconfig);
-  project.provide('endpoints', endpoints);
-  project.provide('temporal', endpoints.temporal);
-  project.provide('temporalNamespace', endpoints.temporalNamespace);
-  return async () => {
-    if (existing !== undefined) return;
-    await down({ dataDir, progress: () => undefined });
-    await rm(dataDir, { recursive: true, force: true });
-  };
+  const left = await removeLeftovers();
+  if (left > 0) log(`ended what ${left} earlier runs had left`);
+  const root = await makeRoot();
+  const dataDir = process.env.DROVER_TEST_DATA_DIR;
+  project.provide('stacks', { root, ...(dataDir !== undefined && { dataDir }) });
+  if (dataDir === undefined) {
+    await bringUp(join(root, 'stack-1'), {}, ({ kind, subject, message }) => {
+      if (kind !== 'busy') log(`${subject}: ${message}`);
+    });
+  }
+  return () => removeRoot(root);
 }

@@ -7,7 +7,7 @@ import type { WorkflowHandle } from '@temporalio/client';
 import { bundleWorkflowCode, DefaultLogger, NativeConnection, Runtime } from '@temporalio/worker';
 import type { WorkflowBundle } from '@temporalio/worker';
 import { pino } from 'pino';
-import { afterAll, beforeAll, beforeEach, describe, expect, inject, it } from 'vitest';
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { createEgressPolicy } from '../../activities/core/egress.js';
 import { createActivities } from '../../activities/index.js';
 import type { ActionInput, Retry } from '../../api/plan/snapshot/run.js';
@@ -18,6 +18,7 @@ import type { ActionOutcome } from '../../workflows/plan/contract.js';
 import type { oneAction } from '../support/one-action.js';
 import { connect } from '../support/attempts.js';
 import { ownSealer, sealTask } from '../support/seals.js';
+import { servers } from '../support/servers.js';
 import { startWorkers } from '../support/workers.js';
 import type { StartedWorkers } from '../support/workers.js';
 
@@ -53,10 +54,10 @@ beforeAll(async () => {
     workflowsPath: new URL('../support/one-action.ts', import.meta.url).pathname,
     logger,
   });
-  native = await NativeConnection.connect({ address: inject('temporal') });
+  native = await NativeConnection.connect({ address: servers.temporal });
   client = new Client({
-    connection: await Connection.connect({ address: inject('temporal') }),
-    namespace: inject('temporalNamespace'),
+    connection: await Connection.connect({ address: servers.temporal }),
+    namespace: servers.temporalNamespace,
   });
 });
 afterAll(async () => {
@@ -72,11 +73,11 @@ beforeEach(() => {
 function startWorker(options: { shutdownGraceTime?: number } = {}): Promise<StartedWorkers> {
   return startWorkers({
     connection: native,
-    namespace: inject('temporalNamespace'),
+    namespace: servers.temporalNamespace,
     cluster,
     workflowBundle,
     activities: createActivities({
-      kube: connect(inject('kubeconfig')),
+      kube: connect(servers.kubeconfig),
       sealer,
       egress: createEgressPolicy({ allowLoopback: true }),
       log: pino({ level: 'silent' }),

@@ -1,11 +1,12 @@
 import { randomUUID } from 'node:crypto';
-import { afterAll, beforeAll, describe, expect, inject, it, vi } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { createLocalizationHandler } from '../../activities/actions/clusternet/localization.js';
 import { createSubscriptionHandler } from '../../activities/actions/clusternet/subscription.js';
 import type { LocalizationAction, SubscriptionAction } from '../../api/plan/types.js';
 import type { KubeObject } from '../../kube/object.js';
 import { containing, openBench, startLife } from '../support/attempts.js';
 import type { Bench, Life } from '../support/attempts.js';
+import { servers } from '../support/servers.js';
 import { configMapManifest, manifestName } from '../support/sites.js';
 
 const APPS = 'apps.clusternet.io/v1alpha1';
@@ -20,7 +21,7 @@ const siteNamespace = (site: string): string => `site-${site}-${id}`;
 let bench: Bench;
 
 beforeAll(async () => {
-  bench = await openBench(inject('kubeconfig'));
+  bench = await openBench(servers.kubeconfig);
   for (const site of ['a', 'b']) {
     const namespace = siteNamespace(site);
     await bench.kube.create({ apiVersion: 'v1', kind: 'Namespace', metadata: { name: namespace } });

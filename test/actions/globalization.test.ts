@@ -1,9 +1,10 @@
-import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { createGlobalizationHandler } from '../../activities/actions/clusternet/globalization.js';
 import type { GlobalizationAction } from '../../api/plan/types.js';
 import type { KubeObject } from '../../kube/object.js';
 import { containing, openBench, startLife } from '../support/attempts.js';
 import type { Bench, Life } from '../support/attempts.js';
+import { servers } from '../support/servers.js';
 import { APPS, eventually, openSites } from '../support/sites.js';
 import type { Sites } from '../support/sites.js';
 
@@ -12,7 +13,7 @@ let bench: Bench;
 let sites: Sites;
 
 beforeAll(async () => {
-  bench = await openBench(inject('kubeconfig'));
+  bench = await openBench(servers.kubeconfig);
   sites = await openSites(bench.kube, { sites: ['a', 'b'], feeds: ['web', 'shop'] });
   await bench.kube.create({
     apiVersion: APPS,

@@ -1,10 +1,11 @@
-import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { createHelmChartHandler } from '../../activities/actions/clusternet/helm-chart.js';
 import { createLocalizationHandler } from '../../activities/actions/clusternet/localization.js';
 import type { HelmChartAction } from '../../api/plan/types.js';
 import type { KubeObject } from '../../kube/object.js';
 import { containing, openBench, startLife } from '../support/attempts.js';
 import type { Bench, Life } from '../support/attempts.js';
+import { servers } from '../support/servers.js';
 import { APPS, eventually, FAIL, openSites } from '../support/sites.js';
 import type { Sites } from '../support/sites.js';
 
@@ -13,7 +14,7 @@ let bench: Bench;
 let sites: Sites;
 
 beforeAll(async () => {
-  bench = await openBench(inject('kubeconfig'));
+  bench = await openBench(servers.kubeconfig);
   sites = await openSites(bench.kube, { sites: ['a'], feeds: [] });
 });
 afterAll(async () => {

@@ -1,15 +1,16 @@
 import { DEFAULT_RETRY } from '../../api/plan/actions/default-retry.js';
-import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { AbortReason, Attempt, AttemptResult, Memo } from '../../activities/core/handler.js';
 import { jobHandler } from '../../activities/actions/job/job.js';
 import type { Job } from '../../activities/actions/job/job-state.js';
 import { podAnnotations } from '../../local/fake-node/stages.js';
 import { openBench, startLife } from '../support/attempts.js';
 import type { Bench, Life } from '../support/attempts.js';
+import { servers } from '../support/servers.js';
 
 let bench: Bench;
 beforeAll(async () => {
-  bench = await openBench(inject('kubeconfig'));
+  bench = await openBench(servers.kubeconfig);
 });
 afterAll(() => bench.close());
 

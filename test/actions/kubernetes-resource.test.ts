@@ -1,16 +1,17 @@
-import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { createKubernetesResourceHandler } from '../../activities/actions/objects/kubernetes-resource.js';
 import type { Action } from '../../api/plan/types.js';
 import type { KubeObject } from '../../kube/object.js';
 import { containing, matching, openBench, startLife } from '../support/attempts.js';
 import type { Bench, Life } from '../support/attempts.js';
+import { servers } from '../support/servers.js';
 
 const KEY = 'dr.bkbcs.tencent.com/key';
 const handler = createKubernetesResourceHandler({ finalizerWaitMs: 2000 });
 let bench: Bench;
 
 beforeAll(async () => {
-  bench = await openBench(inject('kubeconfig'));
+  bench = await openBench(servers.kubeconfig);
 });
 afterAll(() => bench.close());
 

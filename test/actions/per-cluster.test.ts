@@ -1,5 +1,5 @@
 /** Subscriptions per cluster, through bridge, Temporal and worker, against the simulator of Clusternet. */
-import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { createSubscriptionHandler } from '../../activities/actions/clusternet/subscription.js';
 import { perCluster } from '../../activities/actions/clusternet/subscription-clusters.js';
 import { ANNOTATIONS, API_VERSION } from '../../api/core/group.js';
@@ -7,7 +7,8 @@ import type { Action, DRPlanExecution } from '../../api/plan/types.js';
 import type { KubeObject } from '../../kube/object.js';
 import { containing, openBench, startLife } from '../support/attempts.js';
 import type { Bench } from '../support/attempts.js';
-import { heal, kill } from '../support/parts.js';
+import { heal, kill, mend } from '../support/parts.js';
+import { servers } from '../support/servers.js';
 import { APPS, eventually, openSites } from '../support/sites.js';
 import type { Sites } from '../support/sites.js';
 import { actionAt, condition, openStack } from '../support/stack.js';
@@ -17,11 +18,11 @@ let stack: Stack;
 let sites: Sites;
 let bench: Bench;
 beforeAll(async () => {
-  [stack, bench] = await Promise.all([openStack('clusters'), openBench(inject('kubeconfig'))]);
+  [stack, bench] = await Promise.all([openStack('clusters'), openBench(servers.kubeconfig)]);
   sites = await openSites(stack.kube, { sites: ['a', 'b', 'c'], feeds: ['web', 'shop'] });
 });
+afterEach(mend);
 afterAll(async () => {
-  await heal();
   await sites.close();
   await bench.close();
   await stack.close();

@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { Client, Connection } from '@temporalio/client';
 import { bundleWorkflowCode, DefaultLogger, NativeConnection, Runtime } from '@temporalio/worker';
 import { pino } from 'pino';
-import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { parse, stringify } from 'yaml';
 import { createEgressPolicy } from '../../activities/core/egress.js';
 import { createActivities } from '../../activities/index.js';
@@ -21,6 +21,7 @@ import { connect, openBench } from '../support/attempts.js';
 import type { Bench } from '../support/attempts.js';
 import type { oneAction } from '../support/one-action.js';
 import { ownSealer, sealTask } from '../support/seals.js';
+import { servers } from '../support/servers.js';
 import { startWorkers } from '../support/workers.js';
 import type { StartedWorkers } from '../support/workers.js';
 
@@ -38,13 +39,13 @@ let client: Client;
 let workers: StartedWorkers;
 
 beforeAll(async () => {
-  bench = await openBench(inject('kubeconfig'));
+  bench = await openBench(servers.kubeconfig);
   options = {
     dataDir: await mkdtemp(join(tmpdir(), 'drover-second-')),
     ephemeral: true,
     // Temporal, bridge and worker are those of the first cluster.
-    temporal: inject('temporal'),
-    temporalNamespace: inject('temporalNamespace'),
+    temporal: servers.temporal,
+    temporalNamespace: servers.temporalNamespace,
     crdDir: 'deploy/crds',
     progress: () => undefined,
   };
@@ -55,14 +56,14 @@ beforeAll(async () => {
 
   const logger = new DefaultLogger('ERROR');
   Runtime.install({ logger });
-  native = await NativeConnection.connect({ address: inject('temporal') });
+  native = await NativeConnection.connect({ address: servers.temporal });
   client = new Client({
-    connection: await Connection.connect({ address: inject('temporal') }),
-    namespace: inject('temporalNamespace'),
+    connection: await Connection.connect({ address: servers.temporal }),
+    namespace: servers.temporalNamespace,
   });
   workers = await startWorkers({
     connection: native,
-    namespace: inject('temporalNamespace'),
+    namespace: servers.temporalNamespace,
     cluster,
     workflowBundle: await bundleWorkflowCode({
       workflowsPath: new URL('../support/one-action.ts', import.meta.url).pathname,

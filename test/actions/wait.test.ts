@@ -1,16 +1,17 @@
-import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { createWaitHandler } from '../../activities/actions/wait/wait.js';
 import { createWatchPool } from '../../kube/watch-pool.js';
 import type { WaitAction } from '../../api/plan/types.js';
 import type { KubeObject } from '../../kube/object.js';
 import { openBench, startLife } from '../support/attempts.js';
 import type { Bench } from '../support/attempts.js';
+import { servers } from '../support/servers.js';
 
 const waitHandler = createWaitHandler(createWatchPool());
 
 let bench: Bench;
 beforeAll(async () => {
-  bench = await openBench(inject('kubeconfig'));
+  bench = await openBench(servers.kubeconfig);
 });
 afterAll(() => bench.close());
 

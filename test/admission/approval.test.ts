@@ -1,10 +1,11 @@
 /** Approvals on the real servers: who answers is what the API server says. */
 import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
-import { afterAll, beforeAll, expect, inject, it } from 'vitest';
+import { afterAll, beforeAll, expect, it } from 'vitest';
 import { pendingApprovals } from '../../api/plan/actions/approval.js';
 import { ANNOTATIONS, API_VERSION } from '../../api/core/group.js';
 import type { ApprovalAction, DRPlanExecution } from '../../api/plan/types.js';
+import { servers } from '../support/servers.js';
 import { openStack, unique } from '../support/stack.js';
 import type { Stack } from '../support/stack.js';
 
@@ -112,7 +113,7 @@ it('is answered from the command line as the user of the kubeconfig', async () =
   const run = (...args: string[]) =>
     promisify(execFile)(
       process.execPath,
-      ['bin/drover.js', ...args, '-n', stack.namespace, '--data-dir', inject('dataDir')],
+      ['bin/drover.js', ...args, '-n', stack.namespace, '--data-dir', servers.dataDir],
       { env: { ...process.env, NO_COLOR: '1', KUBECONFIG: '/nowhere' } },
     );
   const { name } = execution.metadata;

@@ -1,11 +1,11 @@
 /** Requests to the API server whose warnings matter. */
 import { request } from 'undici';
-import { inject } from 'vitest';
 import { GROUP, VERSION } from '../../api/core/group.js';
 import { drKind } from '../../api/plan/kinds.js';
 import type { DrKind } from '../../api/plan/kinds.js';
 import { loadKubeConfig } from '../../kube/config.js';
 import { endpointOf } from '../../kube/transport.js';
+import { servers } from '../support/servers.js';
 
 export interface Asked {
   status: number;
@@ -22,7 +22,7 @@ export async function ask(
   spec: unknown,
   options: { metadata?: object; dryRun?: boolean } = {},
 ): Promise<Asked> {
-  const endpoint = endpointOf(loadKubeConfig({ file: inject('kubeconfig') }));
+  const endpoint = endpointOf(loadKubeConfig({ file: servers.kubeconfig }));
   const { headers, dispatcher } = await endpoint.authenticate(false);
   const isUpdate = options.metadata !== undefined && 'resourceVersion' in options.metadata;
   const { plural, scope } = drKind(kind);

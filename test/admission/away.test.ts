@@ -3,7 +3,7 @@ import { execFile } from 'node:child_process';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import { afterAll, beforeAll, expect, inject, it } from 'vitest';
+import { afterAll, afterEach, beforeAll, expect, it } from 'vitest';
 import { ANNOTATIONS, API_VERSION } from '../../api/core/group.js';
 import type { Kind } from '../../api/core/group.js';
 import { findServingBridge } from '../../client/cli/core/serving-bridge.js';
@@ -11,17 +11,18 @@ import type { Endpoints } from '../../local/endpoints.js';
 import { lookup } from '../../local/index.js';
 import { startRecorder } from '../support/recorder.js';
 import type { Recorder } from '../support/recorder.js';
+import { servers } from '../support/servers.js';
 import { http, openStack, poll, unique } from '../support/stack.js';
 import type { Stack } from '../support/stack.js';
-import { heal } from '../support/parts.js';
+import { heal, mend } from '../support/parts.js';
 
 let stack: Stack;
 let recorder: Recorder;
 beforeAll(async () => {
   [stack, recorder] = await Promise.all([openStack('away'), startRecorder()]);
 });
+afterEach(mend);
 afterAll(async () => {
-  await heal();
   await recorder.close();
   await stack.close();
 });
@@ -43,7 +44,7 @@ it('creates are refused, all else passes, and up heals [S5.56]', async () => {
   // What an uninstall goes by: its claim to the cluster id is left out of account.
   const serving = (): Promise<string | undefined> => findServingBridge(stack.kube, { claimLivesMs: 0 });
   expect(await serving()).toBe('a bridge answers for the webhooks');
-  const { pids } = JSON.parse(await readFile(join(inject('dataDir'), 'endpoints.json'), 'utf8')) as Endpoints;
+  const { pids } = JSON.parse(await readFile(join(servers.dataDir, 'endpoints.json'), 'utf8')) as Endpoints;
   process.kill(pids.bridge ?? 0, 'SIGKILL');
   expect(await serving()).toBeUndefined();
   const unavailable = /failed calling webhook/;
@@ -81,13 +82,14 @@ it('creates are refused, all else passes, and up heals [S5.56]', async () => {
 it('a namespace goes even then [S5.56]', async () => {
   const going = await openStack('away-going');
   await going.simplePlan('p', [http('a', 'http://x/')]);
-  const { pids } = JSON.parse(await readFile(join(inject('dataDir'), 'endpoints.json'), 'utf8')) as Endpoints;
+  const { pids } = JSON.parse(await readFile(join(servers.dataDir, 'endpoints.json'), 'utf8')) as Endpoints;
   process.kill(pids.bridge ?? 0, 'SIGKILL');
   await going.close();
-  await poll(
+  const gone = await poll(
     () => stack.kube.get({ apiVersion: 'v1', kind: 'Namespace', name: going.namespace }),
     (namespace) => namespace === undefined,
   );
+  expect(gone).toBeUndefined();
   await heal();
 });
 
@@ -101,7 +103,7 @@ it('kubectl shows the message of a refusal as it is', async () => {
   });
   const kubectl = promisify(execFile)(found.kubectl?.path ?? 'kubectl', [
     '--kubeconfig',
-    inject('kubeconfig'),
+    servers.kubeconfig,
     'create',
     '-f',
     '-',

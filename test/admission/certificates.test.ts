@@ -2,9 +2,10 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { afterAll, beforeAll, expect, inject, it } from 'vitest';
+import { afterAll, beforeAll, expect, it } from 'vitest';
 import { ownCertificates, TLS_SECRET } from '../../crd-bridge/webhook/certificate-source.js';
 import type { Endpoints } from '../../local/endpoints.js';
+import { servers } from '../support/servers.js';
 import { http, openStack, poll, unique } from '../support/stack.js';
 import type { Stack } from '../support/stack.js';
 import { heal } from '../support/parts.js';
@@ -20,7 +21,7 @@ afterAll(async () => {
 
 /** A bridge that makes its certificates anew. */
 async function restart(environment: Record<string, string> = {}): Promise<void> {
-  const { pids } = JSON.parse(await readFile(join(inject('dataDir'), 'endpoints.json'), 'utf8')) as Endpoints;
+  const { pids } = JSON.parse(await readFile(join(servers.dataDir, 'endpoints.json'), 'utf8')) as Endpoints;
   if (pids.bridge !== null) process.kill(pids.bridge, 'SIGKILL');
   await stack.kube.delete(secretKey);
   await heal(environment);
@@ -59,8 +60,8 @@ it('are shared by replicas that start at once', async () => {
 });
 
 it('are renewed, replaced and made again without one create that fails', async () => {
-  // Long enough for a busy machine, short enough to see several.
-  await restart({ DROVER_WEBHOOK_CERTIFICATE_LIFE: '12s' });
+  // Long enough for a busy machine, short enough to see several: each is renewed after two thirds of it.
+  await restart({ DROVER_WEBHOOK_CERTIFICATE_LIFE: '9s' });
   const failures: string[] = [];
   const stop = new AbortController();
   let created = 0;
@@ -79,7 +80,7 @@ it('are renewed, replaced and made again without one create that fails', async (
       async () => certificates.add((await secret()).data['tls.crt']),
       (all) => all.size >= wanted,
     );
-  await seen(3);
+  await seen(2);
   const authorities = async (): Promise<number> =>
     Buffer.from((await secret()).data['ca.crt'] ?? '', 'base64')
       .toString()
@@ -88,13 +89,13 @@ it('are renewed, replaced and made again without one create that fails', async (
   // An authority whose key is lost is followed by another.
   await stack.kube.patch(secretKey, { data: { 'ca.key': '' } }, { kind: 'merge' });
   await poll(authorities, (count) => count === 2);
-  await seen(5);
+  await seen(4);
   await stack.kube.delete(secretKey);
   await poll(
     () => stack.kube.get(secretKey),
     (found) => found !== undefined,
   );
-  await seen(7);
+  await seen(6);
   stop.abort();
   await load;
   expect(failures).toEqual([]);
@@ -108,8 +109,9 @@ it('and configurations that somebody takes away come back', async () => {
     name: 'drover',
   };
   await stack.kube.delete(key);
-  await poll(
+  const back = await poll(
     () => stack.kube.get(key),
     (found) => found !== undefined,
   );
+  expect(back).toMatchObject({ webhooks: expect.arrayContaining([expect.anything()]) });
 });

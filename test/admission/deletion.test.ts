@@ -53,8 +53,9 @@ it('a namespace goes with everything that is in use in it, and with its running 
   const execution = await going.execute(name);
   await going.until(execution, (now) => now.status?.phase === 'Running');
   await going.close();
-  await poll(
+  const gone = await poll(
     () => stack.kube.get({ apiVersion: 'v1', kind: 'Namespace', name: going.namespace }),
     (namespace) => namespace === undefined,
   );
+  expect(gone).toBeUndefined();
 });

@@ -2,10 +2,11 @@
 import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { API_VERSION } from '../../api/core/group.js';
 import { buildProgram } from '../../client/cli/program.js';
 import { createStyle } from '../../client/cli/core/render/style.js';
+import { servers } from '../support/servers.js';
 import { http, openStack } from '../support/stack.js';
 import type { Stack } from '../support/stack.js';
 import { ask } from './asking.js';
@@ -52,7 +53,7 @@ async function drover(...args: string[]): Promise<{ code: number; out: string }>
       code = value;
     },
   });
-  await program.parseAsync([...args, '--kubeconfig', inject('kubeconfig')], { from: 'user' });
+  await program.parseAsync([...args, '--kubeconfig', servers.kubeconfig], { from: 'user' });
   return { code, out: out.join('\n') };
 }
 

@@ -1,6 +1,6 @@
 /** What is applied by hand in a cluster: the rights suffice, and the configurations are accepted. */
 import { readFile } from 'node:fs/promises';
-import { afterAll, beforeAll, expect, inject, it } from 'vitest';
+import { afterAll, beforeAll, expect, it } from 'vitest';
 import { parseAllDocuments } from 'yaml';
 import { KINDS } from '../../api/kinds.js';
 import { TLS_SECRET } from '../../crd-bridge/webhook/certificate-source.js';
@@ -9,6 +9,7 @@ import { foreignRegistration } from '../../crd-bridge/webhook/registration.js';
 import type { WebhookConfiguration } from '../../crd-bridge/webhook/configuration.js';
 import { SEAL_SECRET } from '../../kube/seal-secret.js';
 import type { KubeObject } from '../../kube/object.js';
+import { servers } from '../support/servers.js';
 import { openStack } from '../support/stack.js';
 import type { Stack } from '../support/stack.js';
 
@@ -103,7 +104,7 @@ it('authorities are filled into configurations that somebody else keeps, and not
     lifetimes: { authorityMs: 3_600_000, servingMs: 3_600_000 },
   });
   const registration = foreignRegistration(stack.kube, {
-    reach: { kind: 'url', url: inject('endpoints').kubernetes },
+    reach: { kind: 'url', url: servers.endpoints.kubernetes },
     kinds: KINDS,
     account: () => Promise.resolve('nobody'),
   });

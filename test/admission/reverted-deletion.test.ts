@@ -115,8 +115,9 @@ it('a namespace goes with a revert that runs and its target', async () => {
   const going = await openStack('held-going');
   await revertOf(going, 30_000);
   await going.close();
-  await poll(
+  const gone = await poll(
     () => admitted.kube.get({ apiVersion: 'v1', kind: 'Namespace', name: going.namespace }),
     (namespace) => namespace === undefined,
   );
+  expect(gone).toBeUndefined();
 });

@@ -5,6 +5,7 @@ import type { Kind } from '../../api/core/group.js';
 import type { DRPlan, DRPlanExecution, DRWorkflow } from '../../api/plan/types.js';
 import { startRecorder } from '../support/recorder.js';
 import type { Recorder } from '../support/recorder.js';
+import { servers } from '../support/servers.js';
 import { condition, http, openStack, poll, unique } from '../support/stack.js';
 import type { Stack } from '../support/stack.js';
 import { ask } from './asking.js';
@@ -43,6 +44,16 @@ const expectRefused = (asked: Asked, status: number, message: RegExp): void => {
   expect(asked.message).toMatch(/denied the request|is invalid/);
   expect(asked.status).toBe(status);
 };
+
+/** How often the bridge has been asked about objects of a kind. */
+async function reviewsOf(kind: Kind): Promise<number> {
+  const page = await (await fetch(servers.endpoints.metrics.bridge ?? '')).text();
+  const counts = page.matchAll(/^drover_bridge_admission_seconds_count\{(.*)\} (\d+)$/gm);
+  return [...counts].reduce(
+    (sum, [, labels, n]) => sum + (labels?.includes(`kind="${kind}"`) ? Number(n) : 0),
+    0,
+  );
+}
 
 describe('a workflow', () => {
   const manifest = (text: string, operation = 'Create') => ({
@@ -116,21 +127,24 @@ describe('a workflow', () => {
     );
     const odd = { ...key('DRWorkflow', metadata.name), namespace: ungated.namespace };
     const change = (hookType?: string) =>
-      ungated.kube.patch(
+      ungated.kube.patch<DRWorkflow>(
         odd,
         { spec: { actions: [http('a', 'http://x/', hookType === undefined ? {} : { hookType })] } },
         { kind: 'merge' },
       );
-    await poll(
+    const answer = await poll(
       () =>
         change(`Magic${unique('')}`).then(
           () => 'let in',
           (error: unknown) => String(error),
         ),
-      (answer) => answer.includes('denied the request'),
+      (text) => text.includes('denied the request'),
     );
-    await ungated.kube.patch(odd, { metadata: { labels: { a: 'b' } } }, { kind: 'merge' });
-    await change();
+    expect(answer).toContain('hookType');
+    const labels = { a: 'b' };
+    const labelled = await ungated.kube.patch<DRWorkflow>(odd, { metadata: { labels } }, { kind: 'merge' });
+    expect(labelled).toMatchObject({ metadata: { labels }, spec: { actions: [{ hookType: 'Magic' }] } });
+    expect((await change()).spec.actions?.[0]).not.toHaveProperty('hookType');
   });
 
   it('warns of the plans that a valid change makes invalid', async () => {
@@ -302,7 +316,8 @@ describe('an execution', () => {
     const patch = (body: object) =>
       stack.kube.patch(key('DRPlanExecution', metadata.name), body, { kind: 'merge' });
     await expect(patch({ spec: { runMode: 'Drill' } })).rejects.toThrow(/cannot be changed/);
-    await patch({ metadata: { labels: { a: 'b' } } });
+    const labels = { a: 'b' };
+    expect(await patch({ metadata: { labels } })).toMatchObject({ metadata: { labels } });
   });
 
   it('is let in right after the plan and workflow it needs', async () => {
@@ -326,9 +341,15 @@ it('status is not asked about', async () => {
     () => stack.getPlan('status'),
     (now) => condition(now, 'Ready')?.status === 'False',
   );
-  await stack.kube.patch(
-    key('DRPlan', plan.metadata.name),
-    { status: { lastExecutionRef: 'x' } },
-    { kind: 'merge', subresource: 'status' },
-  );
+  const before = await reviewsOf('DRPlan');
+  const change = (body: object, subresource?: 'status') =>
+    stack.kube.patch<DRPlan>(key('DRPlan', plan.metadata.name), body, {
+      kind: 'merge',
+      ...(subresource !== undefined && { subresource }),
+    });
+  const written = await change({ status: { lastExecutionRef: 'x' } }, 'status');
+  expect(written.status?.lastExecutionRef).toBe('x');
+  expect(await reviewsOf('DRPlan')).toBe(before);
+  await change({ spec: { description: 'changed' } });
+  await expect.poll(() => reviewsOf('DRPlan')).toBeGreaterThan(before);
 });

@@ -1,7 +1,8 @@
 /** The largest objects are looked at in time. */
-import { afterAll, beforeAll, expect, inject, it } from 'vitest';
+import { afterAll, beforeAll, expect, it } from 'vitest';
 import { API_VERSION } from '../../api/core/group.js';
 import type { DRPlanSpec } from '../../api/plan/types.js';
+import { servers } from '../support/servers.js';
 import { http, openStack } from '../support/stack.js';
 import type { Stack } from '../support/stack.js';
 import { ask } from './asking.js';
@@ -23,7 +24,7 @@ const site = { name: 'site', default: 'b' };
 
 /** Seconds of processor time that the bridge has used so far: the same on a busy machine as on a quiet one. */
 async function used(): Promise<number> {
-  const response = await fetch(inject('endpoints').metrics.bridge ?? '');
+  const response = await fetch(servers.endpoints.metrics.bridge ?? '');
   return Number(/^process_cpu_seconds_total (\S+)$/m.exec(await response.text())?.[1]);
 }
 

@@ -5,7 +5,7 @@ import type { AddressInfo } from 'node:net';
 import { MockActivityEnvironment } from '@temporalio/testing';
 import { pino } from 'pino';
 import { request } from 'undici';
-import { afterAll, beforeAll, expect, inject, it } from 'vitest';
+import { afterAll, beforeAll, expect, it } from 'vitest';
 import { createEgressPolicy } from '../../activities/core/egress.js';
 import { createActivities } from '../../activities/index.js';
 import type { Action } from '../../api/plan/types.js';
@@ -17,6 +17,7 @@ import type { ActionOutcome, ActionTask } from '../../workflows/plan/contract.js
 import { createAccount } from '../support/accounts.js';
 import { startRecorder } from '../support/recorder.js';
 import type { Recorder } from '../support/recorder.js';
+import { servers } from '../support/servers.js';
 import { openStack } from '../support/stack.js';
 import type { Stack } from '../support/stack.js';
 import { ownSealer, sealTask } from '../support/seals.js';
@@ -54,7 +55,7 @@ afterAll(async () => {
 
 /** A gateway with an administrator's credentials of its own; it may drop what it does not know. */
 async function startProxy(): Promise<Server> {
-  const endpoint = endpointOf(loadKubeConfig({ file: inject('kubeconfig') }));
+  const endpoint = endpointOf(loadKubeConfig({ file: servers.kubeconfig }));
   const forwarded = ({ host: _, connection: __, ...headers }: IncomingHttpHeaders): IncomingHttpHeaders =>
     Object.fromEntries(
       Object.entries(headers).filter(([name]) => !(dropping && name.startsWith('impersonate-'))),

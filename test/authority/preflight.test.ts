@@ -3,11 +3,12 @@ import { execFile } from 'node:child_process';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, beforeAll, expect, inject, it } from 'vitest';
+import { afterAll, beforeAll, expect, it } from 'vitest';
 import type { ActionPreflight } from '../../activities/preflight/preflight.js';
 import { API_VERSION } from '../../api/core/group.js';
 import type { Action } from '../../api/plan/types.js';
 import { createAccount } from '../support/accounts.js';
+import { servers } from '../support/servers.js';
 import { openStack } from '../support/stack.js';
 import type { Stack } from '../support/stack.js';
 
@@ -43,7 +44,7 @@ const drover = (...args: string[]): Promise<Ran> =>
   new Promise((resolve) => {
     execFile(
       process.execPath,
-      ['bin/drover.js', ...args, '-n', stack.namespace, '--data-dir', inject('dataDir')],
+      ['bin/drover.js', ...args, '-n', stack.namespace, '--data-dir', servers.dataDir],
       { env: { ...process.env, NO_COLOR: '1', KUBECONFIG: '/nowhere' } },
       (error, out, err) => resolve({ code: error === null ? 0 : Number(error.code), out, err }),
     );

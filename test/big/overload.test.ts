@@ -1,10 +1,11 @@
 /** Far more at once than a machine can do at once: nothing is lost, nothing happens twice, and a cancel does not wait. */
 import { setTimeout as sleep } from 'node:timers/promises';
-import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { isTerminalExecution } from '../../api/core/phase.js';
 import type { Action, DRPlanExecution, DRWorkflowSpec } from '../../api/plan/types.js';
 import { startRecorder } from '../support/recorder.js';
 import type { Recorder } from '../support/recorder.js';
+import { servers } from '../support/servers.js';
 import { condition, http, openStack } from '../support/stack.js';
 import type { Stack } from '../support/stack.js';
 import { answers, difference } from './answers.js';
@@ -29,7 +30,7 @@ beforeAll(async () => {
 });
 afterAll(() => recorder.close());
 
-const endpoints = inject('endpoints');
+const endpoints = servers.endpoints;
 
 /** A call; of some workflows also an object, or a Job. All are named like the execution. */
 function workflow(index: number): DRWorkflowSpec {

@@ -1,13 +1,14 @@
 /** A failover never starts by accident, late or twice (docs/semantics.md#start), on the real servers. */
-import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { API_VERSION } from '../../api/core/group.js';
 import type { DRPlanExecution } from '../../api/plan/types.js';
 import type { KubeObject } from '../../kube/object.js';
 import { taskQueues, WORKFLOW_TYPES } from '../../workflows/plan/contract.js';
-import { heal, kill } from '../support/parts.js';
+import { heal, kill, mend } from '../support/parts.js';
 import { startRecorder } from '../support/recorder.js';
 import type { Recorder } from '../support/recorder.js';
 import { startSecondTemporal } from '../support/second-temporal.js';
+import { servers } from '../support/servers.js';
 import { condition, http, openStack, poll, unique } from '../support/stack.js';
 import type { Stack } from '../support/stack.js';
 import { startReplica } from './replica.js';
@@ -169,7 +170,7 @@ describe('a namespace that is deleted', () => {
 });
 
 describe('while the worker is away', () => {
-  afterAll(() => heal());
+  afterEach(mend);
 
   it('a run that nobody takes before its deadline does nothing when somebody does [S5.9]', async () => {
     const plan = unique('untaken');
@@ -191,9 +192,10 @@ describe('while the worker is away', () => {
 describe('while the bridge is away', () => {
   let replica: Replica | undefined;
   const left: DRPlanExecution[] = [];
-  afterAll(async () => {
+  afterEach(async () => {
     await replica?.stop();
-    await heal();
+    replica = undefined;
+    await mend();
   });
 
   /** A run that goes on for a while, its bridge about to be killed. */
@@ -231,7 +233,7 @@ describe('while the bridge is away', () => {
     // Temporal loses a run and all it knew of it; stages go with it.
     for (const workflowId of [workflowIdOf(lost), `${workflowIdOf(lost)}/s0`]) {
       await stack.temporal.workflowService.deleteWorkflowExecution({
-        namespace: inject('temporalNamespace'),
+        namespace: servers.temporalNamespace,
         workflowExecution: { workflowId },
       });
     }

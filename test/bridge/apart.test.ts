@@ -249,7 +249,8 @@ describe('a restore of etcd', () => {
     await seen('new', undefined);
     await seen('kept', 'before');
     await write('kept', 'after');
-    await seen('kept', 'after');
+    const found = await seen('kept', 'after');
+    expect(found).toBe('after');
     stop.abort();
     await following;
   });

@@ -1,10 +1,11 @@
 import { connect, createServer } from 'node:net';
 import type { AddressInfo, Socket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { afterAll, beforeAll, expect, inject, it } from 'vitest';
+import { afterAll, beforeAll, expect, it } from 'vitest';
 import { createKubeClient } from '../../kube/client.js';
 import type { KubeClient } from '../../kube/client.js';
 import { loadKubeConfig } from '../../kube/config.js';
+import { servers } from '../support/servers.js';
 
 const accepted: Socket[] = [];
 const server = createServer((socket) => {
@@ -23,7 +24,7 @@ let origin: URL;
 let kube: KubeClient;
 
 beforeAll(async () => {
-  const config = loadKubeConfig({ file: inject('kubeconfig') });
+  const config = loadKubeConfig({ file: servers.kubeconfig });
   const cluster = config.getCurrentCluster();
   if (cluster === null) throw new Error('no cluster');
   origin = new URL(cluster.server);

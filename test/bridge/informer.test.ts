@@ -1,5 +1,5 @@
 import { readFile } from 'node:fs/promises';
-import { afterAll, beforeAll, expect, inject, it } from 'vitest';
+import { afterAll, beforeAll, expect, it } from 'vitest';
 import { createEndpointClient } from '../../kube/client.js';
 import type { KubeClient } from '../../kube/client.js';
 import { createInformer } from '../../kube/informer.js';
@@ -8,6 +8,7 @@ import type { KubeObject } from '../../kube/object.js';
 import { parseKubeconfig } from '../../local/kubeconfig.js';
 import { startKubeProxy } from '../faults/kube-proxy.js';
 import type { KubeProxy } from '../faults/kube-proxy.js';
+import { servers } from '../support/servers.js';
 import { openStack, poll } from '../support/stack.js';
 import type { Stack } from '../support/stack.js';
 
@@ -115,7 +116,7 @@ async function behindProxy(
   const proxy = await startKubeProxy({
     role: 'bridge',
     source: 'informer',
-    upstream: parseKubeconfig(await readFile(inject('kubeconfig'), 'utf8')),
+    upstream: parseKubeconfig(await readFile(servers.kubeconfig, 'utf8')),
     gate: () => Promise.resolve({ kind: 'pass' }),
     random: Math.random,
   });

@@ -396,8 +396,12 @@ describe('an execution whose run is in another Temporal', () => {
     expect(moved.status?.phase).toBe('Running');
     expect(condition(moved, 'Progressing')?.message).toContain('elsewhere');
 
+    const before = await replica.looks('DRPlanExecution');
     await stack.kube.delete(keyOf(execution));
-    await new Promise((resolve) => setTimeout(resolve, 500));
+    await poll(
+      () => replica.looks('DRPlanExecution'),
+      (looks) => looks > before,
+    );
     expect((await stack.get(execution)).metadata.deletionTimestamp).toBeDefined();
     await annotate(execution, ANNOTATIONS.forceDelete);
     await poll(
@@ -441,8 +445,9 @@ describe('the old trigger annotation', () => {
 describe('a bridge that starts', () => {
   it('writes nothing for what has ended [S5.24]', async () => {
     const plan = unique('kept');
+    const ENDED = 5;
     await stack.simplePlan(plan, [http('call', `${recorder.url}/${plan}`)]);
-    for (let n = 0; n < 5; n += 1) {
+    for (let n = 0; n < ENDED; n += 1) {
       const ended = await stack.ended(await stack.execute(plan, { rerun: 'Allowed' }));
       await poll(
         () => stack.get(ended),
@@ -454,7 +459,11 @@ describe('a bridge that starts', () => {
       () => Promise.resolve(late.bridge.notReady()),
       (missing) => missing.length === 0,
     );
-    await new Promise((resolve) => setTimeout(resolve, 1500));
+    // It has had a look at each of them.
+    await poll(
+      () => late.looks('DRPlanExecution'),
+      (looks) => looks >= ENDED,
+    );
     expect(await late.writes()).toBe(0);
     await late.stop();
   });

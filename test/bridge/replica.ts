@@ -3,7 +3,7 @@ import { randomBytes } from 'node:crypto';
 import { Client } from '@temporalio/client';
 import { NativeConnection, Runtime } from '@temporalio/worker';
 import { pino } from 'pino';
-import { inject } from 'vitest';
+import type { Kind } from '../../api/core/group.js';
 import { clusterId } from '../../api/plan/naming.js';
 import { createRuns } from '../../client/runs/runs.js';
 import type { Runs } from '../../client/runs/runs.js';
@@ -16,6 +16,7 @@ import { createKubeClient } from '../../kube/client.js';
 import { readClusterUid } from '../../kube/cluster-id.js';
 import { loadKubeConfig } from '../../kube/config.js';
 import { stackSealer } from '../support/seals.js';
+import { servers } from '../support/servers.js';
 
 export interface Replica {
   bridge: Bridge;
@@ -23,6 +24,8 @@ export interface Replica {
   cluster: string;
   /** Writes to the Kubernetes API so far, Events included. */
   writes(): Promise<number>;
+  /** Looks at objects of a kind so far: a marker that shows it has had the occasion to do something. */
+  looks(kind: Kind): Promise<number>;
   stop(): Promise<void>;
 }
 
@@ -41,8 +44,8 @@ let installed = false;
  */
 export async function startReplica({
   flags = [],
-  temporal = inject('temporal'),
-  kubeconfig = inject('kubeconfig'),
+  temporal = servers.temporal,
+  kubeconfig = servers.kubeconfig,
   controllerIdentity = true,
   cluster: given,
   ...table
@@ -58,7 +61,7 @@ export async function startReplica({
   installed = true;
   const kube = createKubeClient(loadKubeConfig({ file: kubeconfig }));
   const connection = await NativeConnection.connect({ address: temporal });
-  const namespace = inject('temporalNamespace');
+  const namespace = servers.temporalNamespace;
   const [{ namespaceInfo }, { clusterId: temporalCluster }] = await Promise.all([
     connection.workflowService.describeNamespace({ namespace }),
     connection.workflowService.getClusterInfo({}),
@@ -96,6 +99,15 @@ export async function startReplica({
     async writes() {
       const metric = await metrics.registry.getSingleMetric('drover_bridge_api_writes_total')?.get();
       return (metric?.values ?? []).reduce((sum, { value }) => sum + value, 0);
+    },
+    async looks(kind) {
+      const metric = await metrics.registry.getSingleMetric('drover_bridge_reconcile_seconds')?.get();
+      const counts = (metric?.values ?? []) as { metricName?: string; labels: object; value: number }[];
+      const count = counts.find(
+        ({ metricName, labels }) =>
+          metricName?.endsWith('_count') && 'kind' in labels && labels.kind === kind,
+      );
+      return count?.value ?? 0;
     },
     async stop() {
       await bridge.stop();

@@ -1,12 +1,13 @@
 /** Taking over from the original controller while it runs, and when it stops, on the real servers. */
 import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
-import { afterAll, beforeAll, expect, inject, it } from 'vitest';
+import { afterAll, beforeAll, expect, it } from 'vitest';
 import { API_VERSION, FINALIZERS, GROUP } from '../../api/core/group.js';
 import type { DRPlan, DRPlanExecution } from '../../api/plan/types.js';
 import { heal, kill } from '../support/parts.js';
 import { startRecorder } from '../support/recorder.js';
 import type { Recorder } from '../support/recorder.js';
+import { servers } from '../support/servers.js';
 import { http, openStack, poll, unique } from '../support/stack.js';
 import type { Stack } from '../support/stack.js';
 import { startReplica } from './replica.js';
@@ -54,7 +55,7 @@ const scale = (replicas: number) => stack.kube.patch(deployment, { spec: { repli
 const doctor = async (): Promise<{ subject: string; level: string; message: string; advice?: string }[]> => {
   const { stdout } = await promisify(execFile)(
     process.execPath,
-    ['bin/drover.js', 'doctor', '-o', 'json', '--kubeconfig', inject('kubeconfig')],
+    ['bin/drover.js', 'doctor', '-o', 'json', '--kubeconfig', servers.kubeconfig],
     { env: { ...process.env, NO_COLOR: '1' } },
   ).catch((error: { stdout: string }) => error);
   return JSON.parse(stdout) as never;

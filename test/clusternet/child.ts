@@ -14,6 +14,7 @@ import type { ProcessSpec } from '../../local/processes.js';
 import { readState, writeWhole } from '../../local/state.js';
 import type { KubeClient } from '../../kube/client.js';
 import { connect } from '../support/attempts.js';
+import { recordServer } from '../support/leftovers.js';
 
 /** A member cluster that runs. */
 export interface Child {
@@ -90,6 +91,7 @@ export async function startChild(name: string, dataDir: string): Promise<Child> 
     readyTimeoutMs: 60_000,
   };
   const record = await startDetached(spec);
+  await recordServer(folder, 'apiserver', record);
   const stop = async (): Promise<void> => {
     await api.close();
     await stopProcess(record, 5000);

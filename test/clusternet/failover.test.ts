@@ -1,8 +1,9 @@
 /** A plan moves an application between two member clusters and back, seen in the clusters themselves. */
 import { spawn } from 'node:child_process';
-import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { Action, DRPlanExecution } from '../../api/plan/types.js';
 import type { KubeObject } from '../../kube/object.js';
+import { servers } from '../support/servers.js';
 import { actionAt, condition, openStack, unique } from '../support/stack.js';
 import type { Stack } from '../support/stack.js';
 import { APPS, eventually, openRig } from './rig.js';
@@ -132,7 +133,7 @@ describe('drover check clusternet', () => {
   const check = (...args: string[]): Promise<{ code: number | null; out: string; err: string }> => {
     const child = spawn(
       process.execPath,
-      ['bin/drover.js', 'check', 'clusternet', ...args, '--data-dir', inject('dataDir')],
+      ['bin/drover.js', 'check', 'clusternet', ...args, '--data-dir', servers.dataDir],
       { stdio: ['ignore', 'pipe', 'pipe'], env: { ...process.env, NO_COLOR: '1', KUBECONFIG: '/nowhere' } },
     );
     const chunks = { out: '', err: '' };

@@ -1,10 +1,11 @@
 /** Two member clusters with real API servers under the stack's own one as the parent. */
 import { randomUUID } from 'node:crypto';
-import { expect, inject, vi } from 'vitest';
+import { expect, vi } from 'vitest';
 import type { KubeClient } from '../../kube/client.js';
 import type { KubeObject, ObjectKey } from '../../kube/object.js';
 import { simulatorAnnotations } from '../../local/clusternet/labels.js';
 import { connect } from '../support/attempts.js';
+import { servers } from '../support/servers.js';
 import { startChild } from './child.js';
 import type { Child } from './child.js';
 import { startSocketProxy } from './socket-proxy.js';
@@ -62,11 +63,11 @@ export async function eventually(
 
 /** Opens a rig; the stack must be up. */
 export async function openRig(): Promise<Rig> {
-  const parent = connect(inject('kubeconfig'));
+  const parent = connect(servers.kubeconfig);
   const id = randomUUID().slice(0, 8);
   const application = `app-${id}`;
   const sites = ['a', 'b'] as const;
-  const [a, b] = await Promise.all(sites.map((site) => startChild(`site-${site}`, inject('dataDir'))));
+  const [a, b] = await Promise.all(sites.map((site) => startChild(`site-${site}`, servers.dataDir)));
   if (a === undefined || b === undefined) throw new Error('no children');
   const children = { a, b };
   const ids = { a: randomUUID(), b: randomUUID() };

@@ -2,13 +2,14 @@
  * What Clusternet does not do, or does not say, one by one (seen in the clusters themselves), and what an action makes
  * of it.
  */
-import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { createLocalizationHandler } from '../../activities/actions/clusternet/localization.js';
 import { createSubscriptionHandler } from '../../activities/actions/clusternet/subscription.js';
 import type { LocalizationAction, SubscriptionAction } from '../../api/plan/types.js';
 import type { KubeObject } from '../../kube/object.js';
 import { containing, matching, openBench, startLife } from '../support/attempts.js';
 import type { Bench, Life } from '../support/attempts.js';
+import { servers } from '../support/servers.js';
 import { unique } from '../support/stack.js';
 import { APPS, eventually, openRig } from './rig.js';
 import type { Feed, Rig, Site } from './rig.js';
@@ -19,7 +20,7 @@ let bench: Bench;
 let rig: Rig;
 
 beforeAll(async () => {
-  [bench, rig] = await Promise.all([openBench(inject('kubeconfig')), openRig()]);
+  [bench, rig] = await Promise.all([openBench(servers.kubeconfig), openRig()]);
 });
 afterAll(async () => {
   const { items } = await bench.kube.list(
@@ -211,8 +212,9 @@ describe('ApplyLater', () => {
       overrides: [{ name: 'mode', type: 'MergePatch', value: 'data: {mode: active}' }],
     });
     expect(await later.run()).toMatchObject({ kind: 'succeeded', message: containing('ApplyLater') });
-    await new Promise((resolve) => setTimeout(resolve, 1500));
+    const after = await deployed('a');
     expect(await modeIn('a', feed)).toBe('standby');
+    await after.base.undo();
     await later.undo();
     await base.undo();
   });
@@ -266,8 +268,9 @@ describe('a JSONPatch whose path does not exist', () => {
       metadata: { name: `${feed.name}-sent`, namespace: rig.namespaceOf('a') },
       spec: { overridePolicy: 'ApplyNow', feed, overrides: [{ name: 'p', type: 'JSONPatch', value }] },
     });
-    await new Promise((resolve) => setTimeout(resolve, 1000));
+    const after = await deployed('a');
     expect(await modeIn('a', feed)).toBe('standby');
+    await after.base.undo();
     await bench.kube.delete({
       apiVersion: APPS,
       kind: 'Localization',

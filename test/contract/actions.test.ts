@@ -1,11 +1,12 @@
 /** Attempts, timeouts and requests of real actions in real runs (docs/semantics.md#3-actions). */
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { Action, ActionStatus, DRPlanExecution } from '../../api/plan/types.js';
 import { podAnnotations } from '../../local/fake-node/stages.js';
 import { startRecorder } from '../support/recorder.js';
 import type { Recorder } from '../support/recorder.js';
+import { servers } from '../support/servers.js';
 import { actionAt, openStack } from '../support/stack.js';
 import type { Stack } from '../support/stack.js';
 import { historyText } from './history.js';
@@ -183,7 +184,7 @@ describe('requests', () => {
         name: 'the-cluster-itself',
         action: {
           type: 'HTTP',
-          http: { url: `${inject('endpoints').kubernetes}/version`, insecureSkipVerify: true },
+          http: { url: `${servers.endpoints.kubernetes}/version`, insecureSkipVerify: true },
         },
         status: { phase: 'Failed', reason: 'EgressRefused', effect: 'None' },
       },
@@ -350,7 +351,7 @@ describe('a secret in a header', () => {
     );
     const history = await historyText(stack.temporal, execution.status?.temporal?.workflowId ?? '');
     const logs = await Promise.all(
-      ['bridge.log', 'worker.log'].map((file) => readFile(join(inject('dataDir'), 'logs', file), 'utf8')),
+      ['bridge.log', 'worker.log'].map((file) => readFile(join(servers.dataDir, 'logs', file), 'utf8')),
     );
     expect(history.includes('echo-good')).toBe(true);
     for (const text of [

@@ -3,13 +3,14 @@ import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
 import { Connection } from '@temporalio/client';
 import { pino } from 'pino';
-import { afterAll, afterEach, beforeAll, describe, expect, inject, it } from 'vitest';
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { connectTemporal } from '../../crd-bridge/temporal.js';
 import { readEndpoints } from '../../local/endpoints.js';
 import { dataPaths } from '../../local/paths.js';
-import { heal } from '../support/parts.js';
+import { heal, mend } from '../support/parts.js';
 import { startRecorder } from '../support/recorder.js';
 import type { Recorder } from '../support/recorder.js';
+import { servers } from '../support/servers.js';
 import { actionAt, condition, http, openStack, poll, unique } from '../support/stack.js';
 import type { Stack } from '../support/stack.js';
 import { expectWhole } from './whole.js';
@@ -31,12 +32,12 @@ const kubectl = async (...args: string[]): Promise<string> => {
     'kubectl',
     ...args,
     '--data-dir',
-    inject('dataDir'),
+    servers.dataDir,
   ]);
   return stdout;
 };
 const workerPid = async (): Promise<number> => {
-  const pid = (await readEndpoints(dataPaths(inject('dataDir')).endpoints))?.pids.worker;
+  const pid = (await readEndpoints(dataPaths(servers.dataDir).endpoints))?.pids.worker;
   if (pid === null || pid === undefined) throw new Error('no worker runs');
   return pid;
 };
@@ -81,7 +82,7 @@ describe('kubectl', () => {
 
 describe('metrics', () => {
   it('of bridge and worker can be read [S5.54]', async () => {
-    const { metrics } = inject('endpoints');
+    const { metrics } = servers.endpoints;
     const [bridge, worker] = await Promise.all(
       [metrics.bridge, metrics.worker].map(async (url) => (await fetch(url ?? '')).text()),
     );
@@ -93,7 +94,7 @@ describe('metrics', () => {
 
 describe('search attributes', () => {
   it('that cannot be registered are gone without [S6.4]', async () => {
-    const connection = await Connection.connect({ address: inject('temporal') });
+    const connection = await Connection.connect({ address: servers.temporal });
     const namespace = unique('full');
     await connection.workflowService.registerNamespace({
       namespace,
@@ -113,7 +114,7 @@ describe('search attributes', () => {
     await connection.close();
     const lines: string[] = [];
     const before = { ...process.env };
-    process.env.TEMPORAL_ADDRESS = inject('temporal');
+    process.env.TEMPORAL_ADDRESS = servers.temporal;
     process.env.TEMPORAL_NAMESPACE = namespace;
     try {
       const link = await connectTemporal(pino({}, { write: (line: string) => lines.push(line) }), {});
@@ -127,8 +128,7 @@ describe('search attributes', () => {
 });
 
 describe('a worker', () => {
-  // What one test has killed must not fail another.
-  afterEach(() => heal());
+  afterEach(mend);
 
   it('that stands still is taken for lost, and nothing has its effect twice [S3.4] [S3.10]', async () => {
     await stack.simplePlan('frozen', [
@@ -140,10 +140,15 @@ describe('a worker', () => {
       () => Promise.resolve(recorder.of('/frozen-one').length),
       (count) => count === 1,
     );
+    const { status } = await stack.until(execution, (now) => now.status?.temporal !== undefined);
+    const stage = stack.temporal.workflow.getHandle(`${status?.temporal?.workflowId}/s0`);
     const pid = await workerPid();
     process.kill(pid, 'SIGSTOP');
-    // Longer than the server waits for a heartbeat.
-    await new Promise((resolve) => setTimeout(resolve, 12_000));
+    // Until the server has missed its heartbeat, and has the next attempt ready.
+    await poll(
+      async () => (await stage.describe()).raw.pendingActivities?.[0]?.attempt ?? 0,
+      (attempt) => attempt > 1,
+    );
     process.kill(pid, 'SIGCONT');
     const ended = await stack.ended(execution);
     expect(ended.status?.phase).toBe('Succeeded');

@@ -1,10 +1,11 @@
 /** Reverts on the real servers: what is undone, in which order, and what is left (docs/semantics.md#revert). */
-import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { API_VERSION } from '../../api/core/group.js';
 import type { Action, DRPlanExecution } from '../../api/plan/types.js';
 import { KubeError } from '../../kube/error.js';
 import { startRecorder } from '../support/recorder.js';
 import type { Recorder } from '../support/recorder.js';
+import { servers } from '../support/servers.js';
 import { actionAt, condition, http, openStack, poll } from '../support/stack.js';
 import type { Stack } from '../support/stack.js';
 import { expectWhole } from './whole.js';
@@ -188,7 +189,7 @@ describe('a revert', () => {
     const both = [id, `${id}/s0`];
     for (const workflowId of both) {
       await stack.temporal.workflowService.deleteWorkflowExecution({
-        namespace: inject('temporalNamespace'),
+        namespace: servers.temporalNamespace,
         workflowExecution: { workflowId },
       });
     }

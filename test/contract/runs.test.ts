@@ -1,11 +1,12 @@
 /** The life of executions and what it leaves on their plan (docs/semantics.md#5-executions). */
 import { readFile } from 'node:fs/promises';
-import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
 import { ANNOTATIONS, API_VERSION, FINALIZERS, GROUP, LABELS } from '../../api/core/group.js';
 import type { DRPlan, DRPlanExecution, DRPlanExecutionSpec } from '../../api/plan/types.js';
 import { startRecorder } from '../support/recorder.js';
 import type { Recorder } from '../support/recorder.js';
+import { servers } from '../support/servers.js';
 import { actionAt, condition, http, openStack, poll, unique } from '../support/stack.js';
 import type { Stack } from '../support/stack.js';
 import { historyText } from './history.js';
@@ -327,7 +328,7 @@ describe('an execution', () => {
     const { events } = await stack.temporal.workflow.getHandle(workflowId).fetchHistory();
     const first = events?.find((event) => event.workflowTaskCompletedEventAttributes);
     await stack.temporal.workflowService.resetWorkflowExecution({
-      namespace: inject('temporalNamespace'),
+      namespace: servers.temporalNamespace,
       workflowExecution: { workflowId, runId },
       workflowTaskFinishEventId: first?.eventId ?? null,
       reason: 'test',

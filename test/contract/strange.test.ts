@@ -1,11 +1,12 @@
 /** Strange input: let in and run, or refused with a message that says what is wrong; never more than that. */
-import { afterAll, beforeAll, expect, inject, it } from 'vitest';
+import { afterAll, beforeAll, expect, it } from 'vitest';
 import { API_VERSION } from '../../api/core/group.js';
 import type { Kind } from '../../api/core/group.js';
 import { checkObjects, NO_SURROUNDINGS, pickObjects } from '../../client/cli/plan/manifests/check.js';
 import { parseManifests } from '../../client/cli/plan/manifests/parse.js';
 import { ask } from '../admission/asking.js';
 import type { Action } from '../../api/plan/types.js';
+import { servers } from '../support/servers.js';
 import { openStack, unique } from '../support/stack.js';
 import type { Stack } from '../support/stack.js';
 
@@ -266,7 +267,7 @@ it(
 );
 
 it('the bridge has lived through all of it [SEC11] [S6.17]', async () => {
-  const page = await (await fetch(inject('endpoints').metrics.bridge ?? '')).text();
+  const page = await (await fetch(servers.endpoints.metrics.bridge ?? '')).text();
   const rss = Number(/^process_resident_memory_bytes (\S+)$/m.exec(page)?.[1]);
   expect(rss).toBeGreaterThan(0);
   expect(rss).toBeLessThan(1024 ** 3);

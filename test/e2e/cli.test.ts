@@ -1,9 +1,10 @@
 /** The command line as a person or a script uses it: its own process, its exit codes, its output. */
 import { spawn } from 'node:child_process';
-import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { DRPlanExecution } from '../../api/plan/types.js';
 import { startRecorder } from '../support/recorder.js';
 import type { Recorder } from '../support/recorder.js';
+import { servers } from '../support/servers.js';
 import { http, openStack, poll } from '../support/stack.js';
 import type { Stack } from '../support/stack.js';
 
@@ -29,7 +30,7 @@ interface Ended {
 }
 
 function drover(...args: string[]): { ended: Promise<Ended>; interrupt: () => void } {
-  const child = spawn(process.execPath, ['bin/drover.js', ...args, '--data-dir', inject('dataDir')], {
+  const child = spawn(process.execPath, ['bin/drover.js', ...args, '--data-dir', servers.dataDir], {
     stdio: ['ignore', 'pipe', 'pipe'],
     env: { ...process.env, NO_COLOR: '1', KUBECONFIG: '/nowhere' },
   });

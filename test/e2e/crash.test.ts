@@ -2,9 +2,9 @@
  * Bridge, worker and API server are killed while a run is under way. The endpoint outside counts what reached it: every action's
  * effect exactly once, by its key.
  */
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import type { DRPlanExecution } from '../../api/plan/types.js';
-import { heal, kill } from '../support/parts.js';
+import { heal, kill, mend } from '../support/parts.js';
 import { startRecorder } from '../support/recorder.js';
 import type { Recorder } from '../support/recorder.js';
 import { http, openStack, poll } from '../support/stack.js';
@@ -21,8 +21,8 @@ beforeAll(async () => {
     startRecorder(),
   ]);
 });
+afterEach(mend);
 afterAll(async () => {
-  await heal();
   await recorder.close();
   await Promise.all([stack.close(), ungated.close()]);
 });

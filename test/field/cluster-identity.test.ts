@@ -1,47 +1,53 @@
 /** Two installations that were restored from one backup of etcd, on the real servers. */
-import { spawn } from 'node:child_process';
-import type { ChildProcess } from 'node:child_process';
-import { once } from 'node:events';
+import { mkdtemp } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { request } from 'undici';
-import { afterAll, beforeAll, expect, inject, it } from 'vitest';
+import { afterAll, beforeAll, expect, it } from 'vitest';
 import { clusterId } from '../../api/plan/naming.js';
 import { CLAIM_CONFIG_MAP, createClaimWords } from '../../kube/claim-words.js';
 import { readClusterUid } from '../../kube/cluster-id.js';
 import { createClaimNote } from '../../runtime/claim-note.js';
 import { createClusterClaim, REMEMBERED_WORDS } from '../../runtime/cluster-claim.js';
+import { startDetached, stopProcess } from '../../local/processes.js';
+import type { ProcessRecord } from '../../local/state.js';
 import { freePort } from '../support/free-port.js';
+import { recordServer } from '../support/leftovers.js';
+import { servers } from '../support/servers.js';
 import { openStack, poll, unique } from '../support/stack.js';
 import type { Stack } from '../support/stack.js';
 import { taskQueues } from '../../workflows/plan/contract.js';
 
 let stack: Stack;
-const programs: ChildProcess[] = [];
+const programs: ProcessRecord[] = [];
 beforeAll(async () => {
   stack = await openStack('identity');
 });
 afterAll(async () => {
-  for (const program of programs) {
-    program.kill('SIGKILL');
-    if (program.exitCode === null) await once(program, 'exit');
-  }
+  for (const program of programs) await stopProcess(program, 0);
   await stack.close();
 });
 
 /** A program of an installation whose cluster does not remember what stands in Temporal. */
 async function startStranger(program: 'crd-bridge' | 'worker'): Promise<string> {
   const port = await freePort();
-  const child = spawn(process.execPath, [`dist/${program}/main.js`], {
-    stdio: 'ignore',
+  const folder = await mkdtemp(join(tmpdir(), 'drover-stranger-'));
+  const name = program === 'worker' ? 'worker' : 'bridge';
+  const record = await startDetached({
+    name,
+    command: process.execPath,
+    args: [`dist/${program}/main.js`],
     env: {
-      ...process.env,
-      DROVER_KUBECONFIG: inject('kubeconfig'),
+      DROVER_KUBECONFIG: servers.kubeconfig,
       DROVER_NAMESPACE: stack.namespace,
       DROVER_HEALTH_PORT: String(port),
-      TEMPORAL_ADDRESS: inject('temporal'),
-      TEMPORAL_NAMESPACE: inject('temporalNamespace'),
+      TEMPORAL_ADDRESS: servers.temporal,
+      TEMPORAL_NAMESPACE: servers.temporalNamespace,
     },
+    log: join(folder, 'log'),
   });
-  programs.push(child);
+  programs.push(record);
+  await recordServer(folder, name, record);
   return `http://127.0.0.1:${port}`;
 }
 
@@ -65,7 +71,7 @@ it('[F25] the second says ClusterIdentityTaken, is not ready and takes no tasks 
   const queues = taskQueues(clusterId(await readClusterUid(stack.kube)));
   for (const taskQueue of [queues.bridge, queues.worker]) {
     const { pollers } = await stack.temporal.workflowService.describeTaskQueue({
-      namespace: inject('temporalNamespace'),
+      namespace: servers.temporalNamespace,
       taskQueue: { name: taskQueue },
       taskQueueType: 2,
     });

@@ -3,11 +3,12 @@ import { spawn } from 'node:child_process';
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, afterEach, beforeAll, describe, expect, inject, it } from 'vitest';
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { status } from '../../local/index.js';
-import { heal, kill } from '../support/parts.js';
+import { kill, mend } from '../support/parts.js';
 import { startRecorder } from '../support/recorder.js';
 import type { Recorder } from '../support/recorder.js';
+import { servers } from '../support/servers.js';
 import { http, openStack } from '../support/stack.js';
 import type { Stack } from '../support/stack.js';
 
@@ -47,7 +48,7 @@ function drover(
   return new Promise((resolve) => child.once('close', (code) => resolve({ code, err })));
 }
 const here = (...args: string[]): Promise<Ended> =>
-  drover([...args, '--data-dir', inject('dataDir'), '-n', stack.namespace]);
+  drover([...args, '--data-dir', servers.dataDir, '-n', stack.namespace]);
 
 describe('Ctrl-C in the middle of "up"', () => {
   it('stops what was started, says so, and leaves nothing running [F24]', async () => {
@@ -77,7 +78,7 @@ describe('Ctrl-C in the middle of "up"', () => {
 });
 
 describe('"run"', () => {
-  afterEach(() => heal());
+  afterEach(mend);
 
   it('names a misspelt parameter and a missing account before it asks [F24] [S2.5]', async () => {
     const { code, err } = await here('run', 'plain', '-p', 'targe=c');

@@ -9,7 +9,7 @@ import { hookId } from '../../activities/core/clean-up.js';
 import type { Pod } from '../../activities/actions/job/job-state.js';
 import { podAnnotations } from '../../local/fake-node/stages.js';
 import { createAccount } from '../support/accounts.js';
-import { heal, kill } from '../support/parts.js';
+import { heal, kill, mend } from '../support/parts.js';
 import { actionAt, condition, openStack, poll, unique } from '../support/stack.js';
 import type { Stack } from '../support/stack.js';
 
@@ -25,8 +25,7 @@ beforeAll(async () => {
 afterAll(async () => {
   for (const { metadata } of await podsWhere('')) await remove(metadata.name);
   await stack.close();
-  await kill('bridge');
-  await heal();
+  await mend();
 });
 
 const job = (

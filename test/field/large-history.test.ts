@@ -1,11 +1,12 @@
 /** A stage whose history is as large as Temporal lets it become: whoever has to read it does so in fixed memory. */
-import { afterAll, beforeAll, expect, inject, it } from 'vitest';
+import { afterAll, beforeAll, expect, it } from 'vitest';
 import { canMeasure, resetPeak, usageOf } from '../../bench/lib/processes.js';
 import { historyPages } from '../../client/runs/history-pages.js';
 import { readStage } from '../../client/runs/stage-history.js';
 import { stageWorkflowId } from '../../workflows/plan/contract.js';
 import { readEndpoints } from '../../local/endpoints.js';
 import { dataPaths } from '../../local/paths.js';
+import { servers } from '../support/servers.js';
 import { actionAt, openStack } from '../support/stack.js';
 import type { Stack } from '../support/stack.js';
 
@@ -20,7 +21,7 @@ afterAll(() => stack.close());
 
 /** Bridge and worker as they are now: other tests may have started them anew. */
 async function programs(): Promise<{ bridge: number; worker: number }> {
-  const { bridge, worker } = (await readEndpoints(dataPaths(inject('dataDir')).endpoints))?.pids ?? {};
+  const { bridge, worker } = (await readEndpoints(dataPaths(servers.dataDir).endpoints))?.pids ?? {};
   if (typeof bridge !== 'number' || typeof worker !== 'number') throw new Error('bridge and worker must run');
   return { bridge, worker };
 }

@@ -35,7 +35,7 @@ async function expectSmall({ status }: DRPlanExecution): Promise<void> {
   }
 }
 
-async function runAndRevert(plan: string, timeoutMs: number): Promise<void> {
+async function expectRunAndRevert(plan: string, timeoutMs: number): Promise<void> {
   const execution = await stack.ended(await stack.execute(plan), timeoutMs);
   expect(execution.status, execution.status?.message).toMatchObject({ phase: 'Succeeded' });
   await expectSmall(execution);
@@ -56,7 +56,7 @@ const WHEN = "!phases.exists(n, phases[n] == 'Failed')";
 it('[F3] 100 actions in order, each on the condition that nothing has failed so far, run and are reverted [S6.10]', async () => {
   const actions = Array.from({ length: 100 }, (_, index) => create(`deep-${index}`, { when: WHEN }));
   await stack.simplePlan('deep', actions);
-  await runAndRevert('deep', 60_000);
+  await expectRunAndRevert('deep', 60_000);
 });
 
 it('[F3] 450 actions at once, each on that condition, run, and those that changed something are reverted', async () => {
@@ -67,7 +67,7 @@ it('[F3] 450 actions at once, each on that condition, run, and those that change
     return { ...(index % 10 === 0 ? create(name) : wait(name)), when: WHEN, ...after };
   });
   await stack.simplePlan('deeper', actions);
-  await runAndRevert('deeper', 60_000);
+  await expectRunAndRevert('deeper', 60_000);
 });
 
 it('[F3] 250 objects of one action and 120 readers of its phase at once run and are reverted', async () => {
@@ -87,7 +87,7 @@ it('[F3] 250 objects of one action and 120 readers of its phase at once run and 
     wait: { duration: '10ms' },
   }));
   await stack.simplePlan('wide', [many, ...readers]);
-  await runAndRevert('wide', 60_000);
+  await expectRunAndRevert('wide', 60_000);
 });
 
 it('[F3] a plan that could not be run or reverted is refused at admission, with the figure [S6.10]', async () => {

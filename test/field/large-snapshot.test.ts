@@ -2,11 +2,12 @@
 import { createHash } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { afterAll, beforeAll, expect, inject, it } from 'vitest';
+import { afterAll, beforeAll, expect, it } from 'vitest';
 import { ANNOTATIONS, API_VERSION, LABELS } from '../../api/core/group.js';
 import type { Action, DRPlanExecution } from '../../api/plan/types.js';
 import type { KubeObject } from '../../kube/object.js';
 import { startReplica } from '../bridge/replica.js';
+import { servers } from '../support/servers.js';
 import { openStack, poll } from '../support/stack.js';
 import type { Stack } from '../support/stack.js';
 
@@ -84,7 +85,7 @@ it('[F1] runs, is reverted and runs again, the stored parts unchanged and withou
       metadata.annotations?.[ANNOTATIONS.used]?.localeCompare(before?.annotations?.[ANNOTATIONS.used] ?? ''),
     ).toBe(1);
   }
-  const text = await readFile(join(inject('dataDir'), 'logs', 'bridge.log'), 'utf8');
+  const text = await readFile(join(servers.dataDir, 'logs', 'bridge.log'), 'utf8');
   expect(text).not.toContain(CONTENT.slice(0, 200));
   expect(text).not.toContain(JSON.stringify(stored[0]?.data).slice(100, 300));
 });

@@ -1,5 +1,5 @@
 /** What admission and preflight say of objects before anything is done with them. */
-import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { createEgressPolicy } from '../../activities/core/egress.js';
 import { preflight } from '../../activities/preflight/preflight.js';
 import { policyFor } from '../../api/plan/policy.js';
@@ -11,6 +11,7 @@ import type { KubeObject } from '../../kube/object.js';
 import { createOpenApi } from '../../kube/openapi.js';
 import { ask } from '../admission/asking.js';
 import { connect } from '../support/attempts.js';
+import { servers } from '../support/servers.js';
 import { actionAt, openStack, unique } from '../support/stack.js';
 import type { Stack } from '../support/stack.js';
 
@@ -162,7 +163,7 @@ describe('admission', () => {
   });
 
   it('[F7] finds nothing wrong with what the server itself holds', async () => {
-    const kube = connect(inject('kubeconfig'));
+    const kube = connect(servers.kubeconfig);
     const openApi = createOpenApi(kube, shapesIn);
     const kinds: [string, string[]][] = [
       ['v1', ['Namespace', 'Service', 'Node', 'ServiceAccount', 'ConfigMap', 'Secret', 'Pod']],

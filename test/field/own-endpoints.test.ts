@@ -1,10 +1,11 @@
 /** No action reaches Temporal or what belongs to Drover, though loopback is allowed here. */
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { Action } from '../../api/plan/types.js';
 import { startRecorder } from '../support/recorder.js';
 import type { Recorder } from '../support/recorder.js';
+import { servers } from '../support/servers.js';
 import { actionAt, http, openStack } from '../support/stack.js';
 import type { Stack } from '../support/stack.js';
 
@@ -22,11 +23,11 @@ const once = { retryPolicy: { limit: 0 } };
 
 describe("Drover's own endpoints", () => {
   it('are reached by no action, in whatever way it writes them, redirects and mail included [SEC17] [F18]', async () => {
-    const { ports } = JSON.parse(await readFile(join(inject('dataDir'), 'state.json'), 'utf8')) as {
+    const { ports } = JSON.parse(await readFile(join(servers.dataDir, 'state.json'), 'utf8')) as {
       ports: Record<string, number>;
     };
-    const port = Number(new URL(inject('endpoints').temporalUi ?? '').port);
-    const start = `/api/v1/namespaces/${inject('temporalNamespace')}/workflows/forged`;
+    const port = Number(new URL(servers.endpoints.temporalUi ?? '').port);
+    const start = `/api/v1/namespaces/${servers.temporalNamespace}/workflows/forged`;
     const others = Object.entries(ports).filter(([name]) => name !== 'apiserver');
     expect(others.map(([name]) => name)).toEqual(
       expect.arrayContaining([

@@ -3,7 +3,7 @@
  * change Secrets in the namespace.
  */
 import { createHash } from 'node:crypto';
-import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { createPriorStore } from '../../activities/core/prior-store.js';
 import type { PriorOwner } from '../../activities/core/prior-secret.js';
 import type { PriorDocument, PriorStore } from '../../activities/core/prior.js';
@@ -15,6 +15,7 @@ import type { Sealer } from '../../api/core/seal.js';
 import type { KubeObject } from '../../kube/object.js';
 import { openBench } from '../support/attempts.js';
 import type { Bench } from '../support/attempts.js';
+import { servers } from '../support/servers.js';
 import { actionAt, condition, openStack } from '../support/stack.js';
 import type { Stack } from '../support/stack.js';
 
@@ -86,7 +87,7 @@ describe('[F19] [SEC16] what is kept [S3.18]', () => {
   let bench: Bench;
   let last = 0;
   beforeAll(async () => {
-    bench = await openBench(inject('kubeconfig'));
+    bench = await openBench(servers.kubeconfig);
     store = storeOf(sealerOf(first));
   });
   afterAll(() => bench.close());

@@ -7,7 +7,7 @@ import { ANNOTATIONS, API_VERSION } from '../../api/core/group.js';
 import type { Action, DRPlanExecution } from '../../api/plan/types.js';
 import { startReplica } from '../bridge/replica.js';
 import type { Replica } from '../bridge/replica.js';
-import { heal, kill } from '../support/parts.js';
+import { heal, kill, mend } from '../support/parts.js';
 import { startRecorder } from '../support/recorder.js';
 import type { Recorder } from '../support/recorder.js';
 import { actionAt, condition, http, openStack, poll, unique } from '../support/stack.js';
@@ -183,10 +183,7 @@ describe('a run whose code does not fit any more', () => {
     replica = await startReplica();
   });
   afterAll(() => replica.stop());
-  afterEach(async () => {
-    await kill('worker').catch(() => undefined);
-    await heal();
-  });
+  afterEach(mend);
 
   it('says so, and keeps its plan until it is closed, even when its execution is deleted [F14] [S5.51]', async () => {
     const plan = unique('upgrade');

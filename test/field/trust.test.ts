@@ -4,7 +4,7 @@ import { ANNOTATIONS, API_VERSION, FINALIZERS } from '../../api/core/group.js';
 import type { Kind } from '../../api/core/group.js';
 import type { DRPlanExecution } from '../../api/plan/types.js';
 import { createAccount, grant } from '../support/accounts.js';
-import { heal, kill } from '../support/parts.js';
+import { heal, kill, mend } from '../support/parts.js';
 import { startRecorder } from '../support/recorder.js';
 import type { Recorder } from '../support/recorder.js';
 import { http, openStack, poll, unique } from '../support/stack.js';
@@ -155,7 +155,7 @@ describe('a plan', () => {
 });
 
 describe('while the bridge is gone', () => {
-  afterEach(() => heal());
+  afterEach(mend);
 
   it('what is created past the webhooks never starts, and what is over lets its namespace go [F11] [F20] [S5.8] [S5.39]', async () => {
     const going = await openStack('trust-going');

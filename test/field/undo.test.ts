@@ -3,13 +3,14 @@
  * DROVER_FUZZ_CASES (and --testTimeout), another beginning with DROVER_FUZZ_SEED.
  */
 import fc from 'fast-check';
-import { afterAll, beforeAll, expect, inject, it } from 'vitest';
+import { afterAll, beforeAll, expect, it } from 'vitest';
 import { diceOf } from '../fuzz/dice.js';
 import type { Dice } from '../fuzz/dice.js';
 import { dataOf, faultOf, storyOf, tell, THINGS } from '../fuzz/undo/story.js';
 import type { Kind } from '../fuzz/undo/story.js';
 import { openBench } from '../support/attempts.js';
 import type { Bench } from '../support/attempts.js';
+import { servers } from '../support/servers.js';
 import { poll } from '../support/stack.js';
 
 const { DROVER_FUZZ_CASES: asked, DROVER_FUZZ_SEED: seed = '6' } = process.env;
@@ -17,7 +18,7 @@ const { DROVER_FUZZ_CASES: asked, DROVER_FUZZ_SEED: seed = '6' } = process.env;
 let bench: Bench;
 let things: Kind;
 beforeAll(async () => {
-  bench = await openBench(inject('kubeconfig'));
+  bench = await openBench(servers.kubeconfig);
   const group = `${bench.namespace}.example.org`;
   const anything = { 'x-kubernetes-preserve-unknown-fields': true };
   await bench.kube.create({

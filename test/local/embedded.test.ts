@@ -8,8 +8,9 @@ import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { doctor, down, status, supervise, up, type UpOptions, type UpResult } from '../../local/index.js';
+import { servers } from '../support/servers.js';
 
 const run = promisify(execFile);
 const health = `const http = require('node:http');
@@ -72,7 +73,7 @@ async function create(object: object): Promise<void> {
 
 describe('up', () => {
   it('ran beside another data dir, on ports of its own', () => {
-    const other = inject('endpoints');
+    const other = servers.endpoints;
     expect(result.endpoints.kubernetes).not.toBe(other.kubernetes);
     expect(result.endpoints.temporal).not.toBe(other.temporal);
   });
@@ -181,7 +182,7 @@ describe('down', () => {
     await expect.poll(() => pids.filter(exists)).toEqual([]);
     expect(existsSync(join(options.dataDir, 'endpoints.json'))).toBe(false);
     expect((await status(options)).summary).toBe('down');
-    expect((await status({ dataDir: inject('dataDir') })).summary).toBe('up');
+    expect((await status({ dataDir: servers.dataDir })).summary).toBe('up');
     result = await up(options);
     expect(await kubectl('get', 'configmap', 'precious', '-o', 'jsonpath={.data.a}')).toBe('b');
   });

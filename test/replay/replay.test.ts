@@ -8,8 +8,9 @@ import { fileURLToPath } from 'node:url';
 import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
 import { Worker } from '@temporalio/worker';
-import { expect, inject, it } from 'vitest';
+import { expect, it } from 'vitest';
 import { startScriptedWorker } from '../support/scripted.js';
+import { servers } from '../support/servers.js';
 import { recordHistories } from './scenarios.js';
 
 const folder = fileURLToPath(new URL('histories', import.meta.url));
@@ -23,8 +24,8 @@ interface RecordedHistory {
 it('replays every recorded history [S6.1] [S6.21]', async () => {
   const { version } = JSON.parse(await readFile(manifest, 'utf8')) as { version: string };
   if (process.env.DROVER_RECORD === '1') {
-    const scripted = await startScriptedWorker(inject('temporal'), inject('temporalNamespace'));
-    const cli = inject('endpoints').temporalCli ?? 'temporal';
+    const scripted = await startScriptedWorker(servers.temporal, servers.temporalNamespace);
+    const cli = servers.endpoints.temporalCli ?? 'temporal';
     const files = await recordHistories(scripted, async (workflowId) => {
       const show = [
         'workflow',
@@ -34,7 +35,7 @@ it('replays every recorded history [S6.1] [S6.21]', async () => {
         '--workflow-id',
         workflowId,
         '--address',
-        inject('temporal'),
+        servers.temporal,
       ];
       const { stdout } = await promisify(execFile)(cli, show, { maxBuffer: 64 << 20 }).catch(() => ({
         stdout: '',

@@ -10,12 +10,13 @@ import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { request } from 'undici';
-import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { API_VERSION, LABELS } from '../../api/core/group.js';
 import type { DRPlanExecution } from '../../api/plan/types.js';
 import { historyTexts } from '../support/histories.js';
 import { startRecorder } from '../support/recorder.js';
 import type { Recorder } from '../support/recorder.js';
+import { servers } from '../support/servers.js';
 import { openStack } from '../support/stack.js';
 import type { Stack } from '../support/stack.js';
 
@@ -164,9 +165,9 @@ describe('a value from a Secret', () => {
   });
 
   it('stands in no log and no metric [SEC9]', async () => {
-    const logs = join(inject('dataDir'), 'logs');
+    const logs = join(servers.dataDir, 'logs');
     for (const file of await readdir(logs)) expectNone(file, await readFile(join(logs, file), 'utf8'));
-    const { metrics } = inject('endpoints');
+    const { metrics } = servers.endpoints;
     for (const address of Object.values(metrics)) {
       if (address === null) continue;
       const url = address.includes('://') ? address : `http://${address}/metrics`;
@@ -197,7 +198,7 @@ describe('a value from a Secret', () => {
         ].map(async (args) => {
           const { stdout, stderr } = await promisify(execFile)(
             process.execPath,
-            ['bin/drover.js', ...args, '-n', stack.namespace, '--data-dir', inject('dataDir')],
+            ['bin/drover.js', ...args, '-n', stack.namespace, '--data-dir', servers.dataDir],
             { env: { ...process.env, NO_COLOR: '1', KUBECONFIG: '/nowhere' }, maxBuffer: 64 * 1024 * 1024 },
           ).catch((error: unknown) => error as { stdout: string; stderr: string });
           return { args, text: `${stdout}\n${stderr}` };

@@ -3,9 +3,9 @@ import { randomUUID } from 'node:crypto';
 import { fileURLToPath } from 'node:url';
 import { bundleWorkflowCode, DefaultLogger, NativeConnection, Runtime, Worker } from '@temporalio/worker';
 import type { Client } from '@temporalio/client';
-import { inject } from 'vitest';
 import { compressingConverter } from '../../runtime/compression.js';
 import type { Forged, Forgery, forge } from './forger.js';
+import { servers } from './servers.js';
 
 export interface Attacker {
   /** Asks for things from a workflow of his own under this id. */
@@ -21,10 +21,10 @@ export async function openAttacker(temporal: Client): Promise<Attacker> {
   const logger = new DefaultLogger('ERROR');
   Runtime.install({ logger });
   const taskQueue = `attacker-${randomUUID()}`;
-  const connection = await NativeConnection.connect({ address: inject('temporal') });
+  const connection = await NativeConnection.connect({ address: servers.temporal });
   const worker = await Worker.create({
     connection,
-    namespace: inject('temporalNamespace'),
+    namespace: servers.temporalNamespace,
     taskQueue,
     // What is asked for at once may be large, and the client of the tests compresses that.
     dataConverter: compressingConverter(),

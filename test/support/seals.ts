@@ -1,16 +1,16 @@
 /** Seals for tests: those of the stack, and what a bridge would seal of a task. */
-import { inject } from 'vitest';
 import { createSealer, parseSealKeys } from '../../api/core/seal.js';
 import type { Sealer } from '../../api/core/seal.js';
 import { dataPaths } from '../../local/paths.js';
 import { readEntries } from '../../runtime/entries-file.js';
 import type { ActionTask, RunIdentity } from '../../workflows/plan/contract.js';
 import { sealedBody, sealedRun, sealedStep } from '../../workflows/plan/sealed.js';
+import { servers } from './servers.js';
 
 export { ownSealer } from '../../activities/core/testing/own-sealer.js';
 
 /** File of the ring that bridge and worker of the stack hold. */
-export const stackRingFile = (): string => dataPaths(inject('dataDir')).sealRing;
+export const stackRingFile = (): string => dataPaths(servers.dataDir).sealRing;
 
 /** Seals as bridge and worker of the stack do. */
 export async function stackSealer(): Promise<Sealer> {

@@ -1,7 +1,6 @@
 /** What an end-to-end test needs of the running stack: objects in, phases out. */
 import { randomBytes } from 'node:crypto';
 import { Client, Connection } from '@temporalio/client';
-import { inject } from 'vitest';
 import { parseAllDocuments } from 'yaml';
 import { API_VERSION, LABELS } from '../../api/core/group.js';
 import { isTerminalExecution } from '../../api/core/phase.js';
@@ -19,6 +18,7 @@ import type { KubeClient } from '../../kube/client.js';
 import { loadKubeConfig } from '../../kube/config.js';
 import type { KubeObject } from '../../kube/object.js';
 import { compressingConverter } from '../../runtime/compression.js';
+import { servers } from './servers.js';
 
 export interface Stack {
   kube: KubeClient;
@@ -68,14 +68,14 @@ export async function openStack(
   options: { admission?: 'disabled'; at?: { kubeconfig: string; temporal: string } } = {},
 ): Promise<Stack> {
   const { kubeconfig, temporal: address } = options.at ?? {
-    kubeconfig: inject('kubeconfig'),
-    temporal: inject('temporal'),
+    kubeconfig: servers.kubeconfig,
+    temporal: servers.temporal,
   };
   const kube = createKubeClient(loadKubeConfig({ file: kubeconfig }));
   const connection = await Connection.connect({ address });
   const temporal = new Client({
     connection,
-    namespace: inject('temporalNamespace'),
+    namespace: servers.temporalNamespace,
     dataConverter: compressingConverter(),
   });
   const namespace = unique(prefix);

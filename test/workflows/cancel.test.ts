@@ -1,5 +1,5 @@
 import { ApplicationFailure } from '@temporalio/common';
-import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import {
   phasesOf,
   stages,
@@ -12,11 +12,12 @@ import {
 import { UNSETTLED } from '../../workflows/plan/contract.js';
 import type { RunProgress } from '../../workflows/plan/contract.js';
 import type { ScriptedRun, ScriptedWorker } from '../support/scripted.js';
+import { servers } from '../support/servers.js';
 
 const ROLLBACK = { type: 'HTTP', timeoutMs: 60_000, retry: action('a').retry } as const;
 let scripted: ScriptedWorker;
 beforeAll(async () => {
-  scripted = await startScriptedWorker(inject('temporal'), inject('temporalNamespace'));
+  scripted = await startScriptedWorker(servers.temporal, servers.temporalNamespace);
 });
 afterAll(() => scripted.close());
 
@@ -207,7 +208,7 @@ describe('cancel', () => {
     const first = events?.find((event) => event.workflowTaskCompletedEventAttributes);
     const description = await client.getHandle(workflowId).describe();
     await client.workflowService.resetWorkflowExecution({
-      namespace: inject('temporalNamespace'),
+      namespace: servers.temporalNamespace,
       workflowExecution: { workflowId, runId: description.runId },
       workflowTaskFinishEventId: first?.eventId,
       requestId: 'reset-then-cancel',

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { planUndo } from '../../api/plan/undo/undo.js';
 import type { ActionStatus, StageStatus } from '../../api/plan/types.js';
 import {
@@ -11,10 +11,11 @@ import {
   until,
 } from '../support/scripted.js';
 import type { Script, ScriptedRun, ScriptedWorker } from '../support/scripted.js';
+import { servers } from '../support/servers.js';
 
 let scripted: ScriptedWorker;
 beforeAll(async () => {
-  scripted = await startScriptedWorker(inject('temporal'), inject('temporalNamespace'));
+  scripted = await startScriptedWorker(servers.temporal, servers.temporalNamespace);
 });
 afterAll(() => scripted.close());
 

@@ -1,13 +1,14 @@
-import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { HookPosition } from '../../api/plan/order/hooks.js';
 import type { ActionInput } from '../../api/plan/snapshot/run.js';
 import { planUndo } from '../../api/plan/undo/undo.js';
 import { action, phasesOf, stages, startScriptedWorker, workflow } from '../support/scripted.js';
 import type { Script, ScriptedWorker } from '../support/scripted.js';
+import { servers } from '../support/servers.js';
 
 let scripted: ScriptedWorker;
 beforeAll(async () => {
-  scripted = await startScriptedWorker(inject('temporal'), inject('temporalNamespace'));
+  scripted = await startScriptedWorker(servers.temporal, servers.temporalNamespace);
 });
 afterAll(() => scripted.close());
 

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import {
   action,
   phasesOf,
@@ -8,10 +8,11 @@ import {
   workflow,
 } from '../support/scripted.js';
 import type { ScriptedWorker } from '../support/scripted.js';
+import { servers } from '../support/servers.js';
 
 let scripted: ScriptedWorker;
 beforeAll(async () => {
-  scripted = await startScriptedWorker(inject('temporal'), inject('temporalNamespace'));
+  scripted = await startScriptedWorker(servers.temporal, servers.temporalNamespace);
 });
 afterAll(() => scripted.close());
 

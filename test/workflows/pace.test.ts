@@ -1,13 +1,14 @@
 /** How often a run tells its progress, as the bridge asks for it. */
-import { afterAll, beforeAll, expect, inject, it } from 'vitest';
+import { afterAll, beforeAll, expect, it } from 'vitest';
 import { action, stages, startScriptedWorker, workflow } from '../support/scripted.js';
 import type { ScriptedRun, ScriptedWorker } from '../support/scripted.js';
+import { servers } from '../support/servers.js';
 
 const NEVER_MS = 600_000;
 
 let scripted: ScriptedWorker;
 beforeAll(async () => {
-  scripted = await startScriptedWorker(inject('temporal'), inject('temporalNamespace'));
+  scripted = await startScriptedWorker(servers.temporal, servers.temporalNamespace);
 });
 afterAll(() => scripted.close());
 

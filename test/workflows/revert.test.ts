@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { closeStage, pendingStage } from '../../api/plan/progress.js';
 import { planUndo } from '../../api/plan/undo/undo.js';
 import type { StageStatus } from '../../api/plan/types.js';
@@ -11,10 +11,11 @@ import {
   workflow,
 } from '../support/scripted.js';
 import type { Script, ScriptedWorker } from '../support/scripted.js';
+import { servers } from '../support/servers.js';
 
 let scripted: ScriptedWorker;
 beforeAll(async () => {
-  scripted = await startScriptedWorker(inject('temporal'), inject('temporalNamespace'));
+  scripted = await startScriptedWorker(servers.temporal, servers.temporalNamespace);
 });
 afterAll(() => scripted.close());
 

@@ -1,5 +1,5 @@
 /** Actions that are conditions of the workflow itself: timers, approvals, nested plans. */
-import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { ApprovalAnswer } from '../../api/plan/actions/approval.js';
 import type { ActionInput, StageInput } from '../../api/plan/snapshot/run.js';
 import { planUndo } from '../../api/plan/undo/undo.js';
@@ -13,11 +13,12 @@ import {
   workflow,
 } from '../support/scripted.js';
 import type { Script, ScriptedRun, ScriptedWorker } from '../support/scripted.js';
+import { servers } from '../support/servers.js';
 import type { NestedTask, RunInput } from '../../workflows/plan/contract.js';
 
 let scripted: ScriptedWorker;
 beforeAll(async () => {
-  scripted = await startScriptedWorker(inject('temporal'), inject('temporalNamespace'));
+  scripted = await startScriptedWorker(servers.temporal, servers.temporalNamespace);
 });
 afterAll(() => scripted.close());
 
