@@ -284,6 +284,22 @@ describe('pause', () => {
     await run.handle.signal('abort');
     await run.result();
   });
+
+  it('reminds a hundred times at most, and goes on waiting without a timer [S4.12]', async () => {
+    const bounds = { undoStepMs: 60_000, settleMs: 60_000, pauseReminderMs: 1 };
+    const run = await scripted.run({ onFailure: 'Pause', stages: list(), bounds }, flaky());
+    const reminder = (): number | undefined => run.recording.mirrors.at(-1)?.paused?.reminder;
+    await expect.poll(reminder, { timeout: 60_000 }).toBeGreaterThanOrEqual(100);
+    await run.handle.signal('retry');
+    expect(await run.result()).toMatchObject({ phase: 'Succeeded' });
+    const { client, workflowId } = run.handle;
+    const { events } = await client.getHandle(`${workflowId}/s0`).fetchHistory();
+    const summaries = (events ?? [])
+      .filter((event) => event.timerStartedEventAttributes)
+      .map((event) => Buffer.from(event.userMetadata?.summary?.data ?? []).toString());
+    expect(summaries.filter((summary) => summary.includes('waits for a decision'))).toHaveLength(99);
+    expect(Math.max(...run.recording.mirrors.map((update) => update.paused?.reminder ?? 0))).toBe(100);
+  });
 });
 
 describe('rollback', () => {

@@ -26,7 +26,7 @@ describe('findPlaceholders', () => {
       '$(outputs.s_1.resourceRefs.0.name)',
       { kind: 'output', action: 's_1', path: ['resourceRefs', '0', 'name'] },
     ],
-  ])('%s', (text, expected) => {
+  ])('%s [S2.7]', (text, expected) => {
     expect(found(text)).toEqual([expected]);
     expect(findPlaceholders(text).problems).toEqual([]);
   });
