@@ -1,11 +1,19 @@
 // The tables of the house: lint enforces them, `npm run house` draws what is there.
+import { readdirSync } from 'node:fs';
+import { join } from 'node:path';
 
-/** What the programs of a system agree on with its workflows. */
-export const CONTRACTS = [
-  'workflows/core/contract.ts',
-  'workflows/core/entity-contract.ts',
-  'workflows/plan/contract.ts',
-];
+const list = (folder) => readdirSync(join(import.meta.dirname, folder), { withFileTypes: true });
+const foldersIn = (room) =>
+  list(room)
+    .filter((entry) => entry.isDirectory())
+    .map(({ name }) => `${room}/${name}`);
+
+/** What the programs of all systems, and of each, agree on: `contract.ts` and its parts `contract-….ts`. */
+export const CONTRACTS = foldersIn('workflows').flatMap((folder) =>
+  list(folder)
+    .map(({ name }) => `${folder}/${name}`)
+    .filter((path) => /\/contract(-[a-z]+)*\.ts$/.test(path)),
+);
 /** What is sealed and how it is verified is for those who hold keys. */
 export const SEALS = ['workflows/core/sealed-entity.ts', 'workflows/plan/sealed.ts'];
 
@@ -47,7 +55,7 @@ export const ROOMS = {
 };
 
 /**
- * Inside a room: what every system shares may import nothing of any of them.
+ * Inside a room: what every system shares may import nothing of any of them, and no system imports another.
  *
  * @type {Record<string, string[]>}
  */
@@ -57,4 +65,11 @@ export const CORES = {
   'client/cli/core': [],
   'crd-bridge/core': ['crd-bridge/config.ts'],
   'crd-bridge/webhook': ['crd-bridge/core', 'crd-bridge/config.ts'],
+  'workflows/core': [],
+  // A system's workflows know what all share, and nothing of another system.
+  ...Object.fromEntries(
+    foldersIn('workflows')
+      .filter((folder) => folder !== 'workflows/core')
+      .map((folder) => [folder, ['workflows/core']]),
+  ),
 };

@@ -4,8 +4,13 @@ import type { Sealer } from '../api/core/seal.js';
 import type { ActionType } from '../api/plan/types.js';
 import type { KubeClient } from '../kube/client.js';
 import { createWatchPool } from '../kube/watch-pool.js';
-import { isStepType } from '../workflows/plan/contract.js';
-import type { ActionOutcome, ActionTask, StepType, WorkerActivities } from '../workflows/plan/contract.js';
+import { isStepType } from '../workflows/plan/contract-tasks.js';
+import type {
+  ActionOutcome,
+  ActionTask,
+  StepType,
+  WorkerActivities,
+} from '../workflows/plan/contract-tasks.js';
 import { captureAction, runAction, settleAction, targetsAction } from './core/attempt.js';
 import { cleanUpAction } from './core/clean-up.js';
 import { decideStep } from './core/decide.js';

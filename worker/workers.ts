@@ -1,7 +1,7 @@
 import { Worker } from '@temporalio/worker';
 import type { WorkerOptions } from '@temporalio/worker';
-import type { WorkerActivities } from '../workflows/plan/contract.js';
-import { taskQueues } from '../workflows/plan/contract.js';
+import type { WorkerActivities } from '../workflows/plan/contract-tasks.js';
+import { taskQueues } from '../workflows/core/contract.js';
 
 /** What the workers of a process are made with. */
 export interface WorkersOptions {

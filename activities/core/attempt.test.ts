@@ -7,7 +7,7 @@ import { policyFor } from '../../api/plan/policy.js';
 import type { Impersonation, KubeClient } from '../../kube/client.js';
 import { KubeError } from '../../kube/error.js';
 import { DEFAULT_RETRY } from '../../api/plan/actions/default-retry.js';
-import type { ActionOutcome, ActionTask, AttemptNote } from '../../workflows/plan/contract.js';
+import type { ActionOutcome, ActionTask, AttemptNote } from '../../workflows/plan/contract-tasks.js';
 import { captureAction, runAction, settleAction } from './attempt.js';
 import { createEgressPolicy } from './egress.js';
 import type { Attempt, AttemptResult, Handler, RoundAfter } from './handler.js';

@@ -9,7 +9,7 @@ import type {
   CaptureOutcome,
   NotBegun,
   TargetsOutcome,
-} from '../../workflows/plan/contract.js';
+} from '../../workflows/plan/contract-tasks.js';
 import { PODS_REMAIN, StaleAttempt } from './handler.js';
 import type { AbortReason, Attempt, AttemptResult, Handler } from './handler.js';
 import { dispatch, fromException, prepare } from './prepare.js';

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import type { ActionOutputs, ObjectReference } from '../../api/plan/types.js';
 import { describeKey } from '../../kube/object.js';
-import type { CleanupOutcome, CleanupTask } from '../../workflows/plan/contract.js';
+import type { CleanupOutcome, CleanupTask } from '../../workflows/plan/contract-tasks.js';
 import { HELPER_TIMEOUT_MS, inherited, notBegun, pulseOf, readError } from './attempt.js';
 import { PODS_REMAIN } from './handler.js';
 import type { Attempt, AttemptResult, Handler, Leftover } from './handler.js';

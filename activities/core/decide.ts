@@ -2,7 +2,7 @@ import { parseDuration } from '../../api/core/duration.js';
 import { RenderError, renderString } from '../../api/plan/template/render.js';
 import type { RenderScope } from '../../api/plan/template/render.js';
 import type { Action } from '../../api/plan/types.js';
-import type { ActionTask, Decision } from '../../workflows/plan/contract.js';
+import type { ActionTask, Decision } from '../../workflows/plan/contract-tasks.js';
 import { judge, readAction } from './prepare.js';
 import type { AttemptDeps } from './prepare.js';
 import { SnapshotError } from './snapshots.js';

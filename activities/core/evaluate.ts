@@ -6,7 +6,7 @@ import type { AttemptDeps } from './prepare.js';
 import { SnapshotError } from './snapshots.js';
 import type { SnapshotStore } from './snapshots.js';
 import { NotVouched, NotYetVouched, tryVouchedAgain } from './vouching.js';
-import type { EvaluateOutcome, EvaluateTask } from '../../workflows/plan/contract.js';
+import type { EvaluateOutcome, EvaluateTask } from '../../workflows/plan/contract-tasks.js';
 
 /**
  * Evaluates a stage's `when` over parameters, modes and the phases of the other stages (S4.7).

@@ -4,7 +4,7 @@ import type { RenderScope } from '../../api/plan/template/render.js';
 import type { Action, ActionOutputs } from '../../api/plan/types.js';
 import type { KubeClient } from '../../kube/client.js';
 import type { KubeObject, ObjectKey } from '../../kube/object.js';
-import type { ActionTask, CaptureOutcome, TargetsOutcome } from '../../workflows/plan/contract.js';
+import type { ActionTask, CaptureOutcome, TargetsOutcome } from '../../workflows/plan/contract-tasks.js';
 import type { Refusal } from './refusal.js';
 import type { ObjectTask } from './object-task.js';
 import type { PriorStore } from './prior.js';

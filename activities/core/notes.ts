@@ -1,7 +1,7 @@
 import { activityInfo } from '@temporalio/activity';
 import type { Client } from '@temporalio/client';
-import { SIGNALS } from '../../workflows/plan/contract.js';
-import type { AttemptNote } from '../../workflows/plan/contract.js';
+import { PLAN_SIGNALS } from '../../workflows/plan/contract.js';
+import type { AttemptNote } from '../../workflows/plan/contract-tasks.js';
 
 /** Tells the workflow of the current activity something to show while the activity goes on. */
 export interface Notes {
@@ -22,7 +22,7 @@ export function createNotes(client: Client): Notes {
         .withDeadline(Date.now() + DEADLINE_MS, () =>
           client.workflow
             .getHandle(workflowExecution.workflowId, workflowExecution.runId)
-            .signal(SIGNALS.note, note),
+            .signal(PLAN_SIGNALS.note, note),
         )
         .catch(() => undefined);
     },

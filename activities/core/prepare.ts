@@ -11,7 +11,7 @@ import type { ActionBody } from '../../api/plan/snapshot/run.js';
 import { resolveBody } from '../../api/plan/snapshot/snapshot.js';
 import type { KubeClient } from '../../kube/client.js';
 import { KubeError } from '../../kube/error.js';
-import type { ActionTask } from '../../workflows/plan/contract.js';
+import type { ActionTask } from '../../workflows/plan/contract-tasks.js';
 import type { Attempt, AttemptResult, Handler, Memo } from './handler.js';
 import { actAs, confirmed, identityName } from './identity.js';
 import type { ConfirmIdentity } from './identity.js';

@@ -9,7 +9,7 @@ import type { Sealer } from '../../api/core/seal.js';
 import type { KubeClient } from '../../kube/client.js';
 import { isAlreadyExists } from '../../kube/error.js';
 import type { ObjectKey } from '../../kube/object.js';
-import type { PriorRef } from '../../workflows/plan/contract.js';
+import type { PriorRef } from '../../workflows/plan/contract-tasks.js';
 import { isSameKey } from './objects.js';
 import {
   bytesOf,

@@ -1,6 +1,6 @@
 /** The state of objects before and after an action, and who keeps it. */
 import type { KubeObject, ObjectKey } from '../../kube/object.js';
-import type { PriorRef } from '../../workflows/plan/contract.js';
+import type { PriorRef } from '../../workflows/plan/contract-tasks.js';
 import type { PriorOwner } from './prior-secret.js';
 
 /** One object before an action. */

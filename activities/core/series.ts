@@ -3,8 +3,8 @@ import { DEFAULT_RETRY } from '../../api/plan/actions/default-retry.js';
 import { formatDuration } from '../../api/core/duration.js';
 import type { Retry } from '../../api/plan/snapshot/run.js';
 import type { ActionOutputs } from '../../api/plan/types.js';
-import { UNSETTLED } from '../../workflows/plan/contract.js';
-import type { ActionOutcome, ActionTask } from '../../workflows/plan/contract.js';
+import { UNSETTLED } from '../../workflows/plan/contract-tasks.js';
+import type { ActionOutcome, ActionTask } from '../../workflows/plan/contract-tasks.js';
 import type { AbortReason, AttemptResult, Memo } from './handler.js';
 import type { Notes } from './notes.js';
 

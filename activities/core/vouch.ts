@@ -1,4 +1,4 @@
-import type { VouchOutcome, VouchTask } from '../../workflows/plan/contract.js';
+import type { VouchOutcome, VouchTask } from '../../workflows/plan/contract-tasks.js';
 import { NotVouched, NotYetVouched, tryVouchedAgain } from './vouching.js';
 import type { Vouching } from './vouching.js';
 

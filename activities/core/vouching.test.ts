@@ -1,6 +1,6 @@
 import { MockActivityEnvironment } from '@temporalio/testing';
 import { describe, expect, it } from 'vitest';
-import type { ActionTask } from '../../workflows/plan/contract.js';
+import type { ActionTask } from '../../workflows/plan/contract-tasks.js';
 import { sealedBody, sealedRun } from '../../workflows/plan/sealed.js';
 import { ownSealer } from './testing/own-sealer.js';
 import { createVouching } from './vouching.js';

@@ -6,7 +6,8 @@ import type { ApprovalAnswer } from '../../api/plan/actions/approval.js';
 import type { ActionAddress, ActionBody } from '../../api/plan/snapshot/run.js';
 import type { Sealer } from '../../api/core/seal.js';
 import { traceOf } from '../../api/plan/undo/undo.js';
-import type { ActionOutcome, ActionTask, ClusterTarget, RunIdentity } from '../../workflows/plan/contract.js';
+import type { RunIdentity } from '../../workflows/plan/contract.js';
+import type { ActionOutcome, ActionTask, ClusterTarget } from '../../workflows/plan/contract-tasks.js';
 import {
   checkAction,
   checkRun,

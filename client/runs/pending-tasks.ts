@@ -1,7 +1,7 @@
 /** What a description of a workflow tells about tasks that no worker takes, and about tasks that fail on one. */
 import type { Client, WorkflowExecutionDescription } from '@temporalio/client';
 import { decodeOptionalFailureToOptionalError } from '@temporalio/common/lib/internal-non-workflow/index.js';
-import { ACTIVITY_BY_TYPE } from '../../workflows/plan/contract.js';
+import { ACTIVITY_BY_TYPE } from '../../workflows/plan/contract-tasks.js';
 
 /** A task that was due and that no worker has taken. */
 export interface WaitingTask {

@@ -12,24 +12,24 @@ import { readStage } from './stage-history.js';
 import type { StageStory } from './stage-history.js';
 import { readTemporalIdentity } from './temporal-identity.js';
 import type { TemporalIdentity } from './temporal-identity.js';
+import { SIGNALS, taskQueues } from '../../workflows/core/contract.js';
 import {
+  PLAN_SIGNALS,
   QUERIES,
   SEARCH_ATTRIBUTES,
-  SIGNALS,
   stageWorkflowId,
-  taskQueues,
   WORKFLOW_TYPES,
 } from '../../workflows/plan/contract.js';
+import type { CancelRequest } from '../../workflows/core/contract.js';
 import type {
-  CancelRequest,
   Resolution,
   RunInput,
   RunProgress,
   RunResult,
   SnapshotRef,
   StageResult,
-  Unfinished,
 } from '../../workflows/plan/contract.js';
+import type { Unfinished } from '../../workflows/plan/contract-bridge.js';
 
 /** What is kept beside a run in Temporal, so that it can be told whose it is without its history. */
 export interface RunMemo {
@@ -228,9 +228,9 @@ export function createRuns(client: Client): Runs {
     signalCancel: (workflowId, request) => tell(workflowId, SIGNALS.cancel, request),
     requestCancel: (workflowId) =>
       unlessGone(() => call(() => client.workflow.getHandle(workflowId).cancel())),
-    resolve: (workflowId, signal, resolution) => tell(workflowId, SIGNALS[signal], resolution),
+    resolve: (workflowId, signal, resolution) => tell(workflowId, PLAN_SIGNALS[signal], resolution),
     answer: (workflowId, answer) =>
-      tell(stageWorkflowId(workflowId, Number(answer.at.split('/', 1)[0])), SIGNALS.answer, answer),
+      tell(stageWorkflowId(workflowId, Number(answer.at.split('/', 1)[0])), PLAN_SIGNALS.answer, answer),
     look: (workflowId) => tell(workflowId, SIGNALS.look, undefined),
     async progress(workflowId, options) {
       try {

@@ -1,8 +1,9 @@
 /** What the history of a stage, or of its rollback, tells when the stage itself cannot any more. */
 import type { Client } from '@temporalio/client';
 import { decodeFromPayloadsAtIndex } from '@temporalio/common/lib/internal-non-workflow/index.js';
-import { ACTIVITY_BY_TYPE } from '../../workflows/plan/contract.js';
-import type { ActionTask, NestedTask, Unfinished } from '../../workflows/plan/contract.js';
+import { ACTIVITY_BY_TYPE } from '../../workflows/plan/contract-tasks.js';
+import type { ActionTask } from '../../workflows/plan/contract-tasks.js';
+import type { NestedTask, Unfinished } from '../../workflows/plan/contract-bridge.js';
 import { historyPages } from './history-pages.js';
 
 /** Activities that have an effect, by name. */

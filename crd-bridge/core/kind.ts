@@ -4,7 +4,7 @@
  */
 import type { RunDescription, SignalResult, StartResult } from '../../client/runs/runs.js';
 import type { Cacheable } from '../../kube/informer.js';
-import type { CancelRequest } from '../../workflows/plan/contract.js';
+import type { CancelRequest } from '../../workflows/core/contract.js';
 import type { TemporalIdentity } from './temporal-identity.js';
 
 /** How far an object is, told at every change of it. */

@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { ANNOTATIONS } from '../../api/core/group.js';
 import type { DRPlanExecution } from '../../api/plan/types.js';
 import type { RunDescription } from '../../client/runs/runs.js';
-import type { FinishUpdate } from '../../workflows/plan/contract.js';
+import type { FinishUpdate } from '../../workflows/plan/contract-updates.js';
 import { createReplica, createWorld, populate, workflow } from './testing/replicas.js';
 import type { World } from './testing/replicas.js';
 

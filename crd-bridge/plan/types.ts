@@ -4,7 +4,8 @@ import type { DRPlan, DRPlanExecution, DRWorkflow } from '../../api/plan/types.j
 import type { Runs } from '../../client/runs/runs.js';
 import type { KubeClient } from '../../kube/client.js';
 import type { Informer } from '../../kube/informer.js';
-import type { MirrorOptions, MirrorPace, RunBounds } from '../../workflows/plan/contract.js';
+import type { MirrorOptions, MirrorPace } from '../../workflows/core/contract.js';
+import type { RunBounds } from '../../workflows/plan/contract.js';
 import type { EventRecorder } from '../core/events.js';
 import type { Log } from '../core/log.js';
 import type { KeyedMutex } from '../core/mutex.js';

@@ -13,7 +13,7 @@ import { createEndpointClient } from '../../kube/client.js';
 import type { KubeClient } from '../../kube/client.js';
 import { loadKubeConfig } from '../../kube/config.js';
 import { endpointOf } from '../../kube/transport.js';
-import type { ActionOutcome, ActionTask } from '../../workflows/plan/contract.js';
+import type { ActionOutcome, ActionTask } from '../../workflows/plan/contract-tasks.js';
 import { createAccount } from '../support/accounts.js';
 import { startRecorder } from '../support/recorder.js';
 import type { Recorder } from '../support/recorder.js';

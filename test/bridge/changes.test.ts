@@ -2,7 +2,8 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { DRPlanExecutionStatus, StageStatus } from '../../api/plan/types.js';
-import type { MirrorUpdate, RunIdentity } from '../../workflows/plan/contract.js';
+import type { RunIdentity } from '../../workflows/plan/contract.js';
+import type { MirrorUpdate } from '../../workflows/plan/contract-updates.js';
 import { followChanges } from '../../workflows/plan/changes.js';
 import { applyMirror } from '../../crd-bridge/plan/status/projection.js';
 

@@ -16,7 +16,7 @@ import { recordServer } from '../support/leftovers.js';
 import { servers } from '../support/servers.js';
 import { openStack, poll, unique } from '../support/stack.js';
 import type { Stack } from '../support/stack.js';
-import { taskQueues } from '../../workflows/plan/contract.js';
+import { taskQueues } from '../../workflows/core/contract.js';
 
 let stack: Stack;
 const programs: ProcessRecord[] = [];

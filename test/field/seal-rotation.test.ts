@@ -6,7 +6,7 @@ import { clusterId } from '../../api/plan/naming.js';
 import { createSealer, newSealKey, parseSealKeys } from '../../api/core/seal.js';
 import type { Action, DRPlanExecution } from '../../api/plan/types.js';
 import { readClusterUid } from '../../kube/cluster-id.js';
-import { taskQueues } from '../../workflows/plan/contract.js';
+import { taskQueues } from '../../workflows/core/contract.js';
 import type { RunIdentity } from '../../workflows/plan/contract.js';
 import { openAttacker } from '../support/attacker.js';
 import type { Attacker } from '../support/attacker.js';

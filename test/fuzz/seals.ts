@@ -9,7 +9,8 @@ import type { ActionStatus } from '../../api/plan/types.js';
 import { recordInCluster, traceOf } from '../../api/plan/undo/undo.js';
 import { sealInput } from '../../crd-bridge/plan/start/seal-input.js';
 import { rollbackWorkflowId, stageWorkflowId } from '../../workflows/plan/contract.js';
-import type { ActionTask, RunInput } from '../../workflows/plan/contract.js';
+import type { RunInput } from '../../workflows/plan/contract.js';
+import type { ActionTask } from '../../workflows/plan/contract-tasks.js';
 import { sealedCluster, sealedEffect } from '../../workflows/plan/sealed.js';
 
 /** A task and the workflow that asks for it. */

@@ -17,7 +17,8 @@ import type { Action, ActionStatus } from '../../api/plan/types.js';
 import { createKubeClient } from '../../kube/client.js';
 import type { KubeClient } from '../../kube/client.js';
 import type { KubeObject } from '../../kube/object.js';
-import type { ActionTask, PriorRef, RunIdentity } from '../../workflows/plan/contract.js';
+import type { RunIdentity } from '../../workflows/plan/contract.js';
+import type { ActionTask, PriorRef } from '../../workflows/plan/contract-tasks.js';
 
 /** Seals what actions keep. */
 const sealer = ownSealer();

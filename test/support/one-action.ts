@@ -1,5 +1,5 @@
 /** Workflow code: one action through capture, attempts and settle, without the run around it. */
-import type { ActionOutcome } from '../../workflows/plan/contract.js';
+import type { ActionOutcome } from '../../workflows/plan/contract-tasks.js';
 import { executeAction } from '../../workflows/plan/action.js';
 import type { Series } from '../../workflows/plan/series.js';
 

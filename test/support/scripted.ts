@@ -12,25 +12,21 @@ import { bundleWorkflowCode, DefaultLogger, NativeConnection, Runtime, Worker } 
 import type { ActionInput, StageInput, WorkflowInput } from '../../api/plan/snapshot/run.js';
 import type { StageStatus } from '../../api/plan/types.js';
 import { createRuns } from '../../client/runs/runs.js';
-import { taskQueues } from '../../workflows/plan/contract.js';
+import { taskQueues } from '../../workflows/core/contract.js';
+import type { MirrorPace } from '../../workflows/core/contract.js';
+import type { RunInput, RunResult } from '../../workflows/plan/contract.js';
 import type {
   ActionOutcome,
   ActionTask,
-  BridgeActivities,
   CaptureOutcome,
   CleanupOutcome,
   Decision,
   EvaluateOutcome,
-  FinishUpdate,
-  NestedState,
-  MirrorPace,
-  MirrorUpdate,
-  RunInput,
-  RunResult,
-  StageUpdate,
   TargetsOutcome,
   WorkerActivities,
-} from '../../workflows/plan/contract.js';
+} from '../../workflows/plan/contract-tasks.js';
+import type { FinishUpdate, MirrorUpdate, StageUpdate } from '../../workflows/plan/contract-updates.js';
+import type { BridgeActivities, NestedState } from '../../workflows/plan/contract-bridge.js';
 
 /**
  * What an action does: an outcome, or a function of the attempt. Unnamed actions succeed. `decide NAME` is what is

@@ -3,7 +3,8 @@ import { createSealer, parseSealKeys } from '../../api/core/seal.js';
 import type { Sealer } from '../../api/core/seal.js';
 import { dataPaths } from '../../local/paths.js';
 import { readEntries } from '../../runtime/entries-file.js';
-import type { ActionTask, RunIdentity } from '../../workflows/plan/contract.js';
+import type { RunIdentity } from '../../workflows/plan/contract.js';
+import type { ActionTask } from '../../workflows/plan/contract-tasks.js';
 import { sealedBody, sealedRun, sealedStep } from '../../workflows/plan/sealed.js';
 import { servers } from './servers.js';
 

@@ -1,6 +1,6 @@
 /** The workers of a process, as the program makes them, on the task queues of a cluster that a test has made up. */
 import type { NativeConnection, Worker, WorkflowBundleOption } from '@temporalio/worker';
-import type { WorkerActivities } from '../../workflows/plan/contract.js';
+import type { WorkerActivities } from '../../workflows/plan/contract-tasks.js';
 import { createWorkers } from '../../worker/workers.js';
 
 /** Workers that were started, and how to stop them. */

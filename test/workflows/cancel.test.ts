@@ -9,7 +9,7 @@ import {
   action,
   until,
 } from '../support/scripted.js';
-import { UNSETTLED } from '../../workflows/plan/contract.js';
+import { UNSETTLED } from '../../workflows/plan/contract-tasks.js';
 import type { RunProgress } from '../../workflows/plan/contract.js';
 import type { ScriptedRun, ScriptedWorker } from '../support/scripted.js';
 import { servers } from '../support/servers.js';

@@ -14,7 +14,8 @@ import {
 } from '../support/scripted.js';
 import type { Script, ScriptedRun, ScriptedWorker } from '../support/scripted.js';
 import { servers } from '../support/servers.js';
-import type { NestedTask, RunInput } from '../../workflows/plan/contract.js';
+import type { RunInput } from '../../workflows/plan/contract.js';
+import type { NestedTask } from '../../workflows/plan/contract-bridge.js';
 
 let scripted: ScriptedWorker;
 beforeAll(async () => {

@@ -11,14 +11,14 @@ import { outcomeOf, refuseAnswer } from '../../api/plan/actions/approval.js';
 import type { ApprovalAnswer, ApprovalState } from '../../api/plan/actions/approval.js';
 import { formatDuration } from '../../api/core/duration.js';
 import type { ActionOutputs } from '../../api/plan/types.js';
-import { SIGNALS } from './contract.js';
-import type { ActionOutcome, Decision, VouchTask, WorkerActivities } from './contract.js';
+import { PLAN_SIGNALS } from './contract.js';
+import type { ActionOutcome, Decision, VouchTask, WorkerActivities } from './contract-tasks.js';
 
 /** Histories without it come from releases that took every answer for one sent by the bridge. */
 const SEALED_ANSWERS = 'sealed-answers';
 
 /** A person's answer to an approval of the stage. */
-export const answerSignal = defineSignal<[ApprovalAnswer]>(SIGNALS.answer);
+export const answerSignal = defineSignal<[ApprovalAnswer]>(PLAN_SIGNALS.answer);
 
 const { vouch } = proxyLocalActivities<Pick<WorkerActivities, 'vouch'>>({
   startToCloseTimeout: '10s',

@@ -1,5 +1,5 @@
 import type { StageStatus } from '../../api/plan/types.js';
-import type { StageUpdate, WorkflowChange } from './contract.js';
+import type { StageUpdate, WorkflowChange } from './contract-updates.js';
 
 /**
  * The changes of a stage since its last update. A step carries only these: with whole statuses, a history would grow

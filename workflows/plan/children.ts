@@ -11,15 +11,8 @@ import type { ChildWorkflowHandle } from '@temporalio/workflow';
 import { WorkflowExecutionAlreadyStartedError } from '@temporalio/common';
 import type { StageStatus } from '../../api/plan/types.js';
 import { cancelSignal } from './cancel.js';
-import type {
-  CancelRecord,
-  CancelRequest,
-  MirrorPace,
-  Resolution,
-  StageResult,
-  StageRollbackInput,
-  StageRunInput,
-} from './contract.js';
+import type { CancelRecord, CancelRequest, MirrorPace } from '../core/contract.js';
+import type { Resolution, StageResult, StageRollbackInput, StageRunInput } from './contract.js';
 import { onceEarlierStageHasEnded } from './earlier-stages.js';
 import type { RunContext } from './run-context.js';
 import { settleLeft } from './left-behind.js';

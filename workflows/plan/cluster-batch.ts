@@ -16,7 +16,8 @@ import type {
   ObjectReference,
 } from '../../api/plan/types.js';
 import { executeAction } from './action.js';
-import type { ActionOutcome, ActionTask, ClusterTarget, RunBounds, TaskSeals } from './contract.js';
+import type { RunBounds } from './contract.js';
+import type { ActionOutcome, ActionTask, ClusterTarget, TaskSeals } from './contract-tasks.js';
 import { helperActivities } from './options.js';
 import { prepareEffect } from './preparation.js';
 import type { Vouchers } from './vouchers.js';

@@ -1,6 +1,8 @@
 import { ActivityFailure, CancellationScope, sleep } from '@temporalio/workflow';
 import { whole } from './action.js';
-import type { ActionOutcome, ActionTask, RunBounds, RunIdentity, Settled } from './contract.js';
+import type { RunBounds, RunIdentity } from './contract.js';
+import type { ActionOutcome, ActionTask } from './contract-tasks.js';
+import type { Settled } from './contract-updates.js';
 import { bridgeActivities } from './mirror.js';
 import { HEARTBEAT_TIMEOUT_MS, settleTask } from './options.js';
 

@@ -9,8 +9,9 @@ import {
 } from '@temporalio/workflow';
 import { formatDuration } from '../../api/core/duration.js';
 import type { StepInput } from '../../api/plan/snapshot/run.js';
-import { taskQueues } from './contract.js';
-import type { ActionOutcome, BridgeActivities, NestedOutcome, NestedRef, NestedState } from './contract.js';
+import { taskQueues } from '../core/contract.js';
+import type { ActionOutcome } from './contract-tasks.js';
+import type { BridgeActivities, NestedOutcome, NestedRef, NestedState } from './contract-bridge.js';
 import { innermost } from './failure.js';
 import type { Series } from './series.js';
 

@@ -1,11 +1,11 @@
 import { defineSignal, patched, setHandler } from '@temporalio/workflow';
 import type { ActionAddress } from '../../api/plan/snapshot/run.js';
 import type { StageStatus } from '../../api/plan/types.js';
-import { SIGNALS } from './contract.js';
-import type { AttemptNote } from './contract.js';
+import { PLAN_SIGNALS } from './contract.js';
+import type { AttemptNote } from './contract-tasks.js';
 
 /** What a worker says of an action that goes on. */
-export const noteSignal = defineSignal<[AttemptNote]>(SIGNALS.note);
+export const noteSignal = defineSignal<[AttemptNote]>(PLAN_SIGNALS.note);
 
 /**
  * Writes what workers say of running actions into the status of a stage, or of its rollback. Ignores a note that comes

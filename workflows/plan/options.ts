@@ -1,14 +1,8 @@
 import { ActivityCancellationType, proxyActivities } from '@temporalio/workflow';
 import type { ActionInput } from '../../api/plan/snapshot/run.js';
-import { taskQueues } from './contract.js';
-import type {
-  ActionOutcome,
-  ActionTask,
-  RunBounds,
-  RunIdentity,
-  SettleCause,
-  WorkerActivities,
-} from './contract.js';
+import { taskQueues } from '../core/contract.js';
+import type { RunBounds, RunIdentity } from './contract.js';
+import type { ActionOutcome, ActionTask, SettleCause, WorkerActivities } from './contract-tasks.js';
 
 /** Time that the server grants an attempt beyond its own timeout: the attempt ends itself, so that outputs survive. */
 export const SERVER_GRACE_MS = 30_000;

@@ -2,14 +2,15 @@ import { condition, defineSignal, patched, setHandler } from '@temporalio/workfl
 import type { CancellationScope } from '@temporalio/workflow';
 import { isTerminalItem } from '../../api/core/phase.js';
 import type { WorkflowExecutionStatus } from '../../api/plan/types.js';
-import { SIGNALS } from './contract.js';
-import type { MirrorUpdate, Resolution, RunBounds } from './contract.js';
+import { PLAN_SIGNALS } from './contract.js';
+import type { Resolution, RunBounds } from './contract.js';
+import type { MirrorUpdate } from './contract-updates.js';
 import { isMeantSkip } from './workflow-runner.js';
 
 /** A person's decision about what is paused. */
-export const retrySignal = defineSignal<[Resolution?]>(SIGNALS.retry);
-export const skipSignal = defineSignal<[Resolution?]>(SIGNALS.skip);
-export const abortSignal = defineSignal<[Resolution?]>(SIGNALS.abort);
+export const retrySignal = defineSignal<[Resolution?]>(PLAN_SIGNALS.retry);
+export const skipSignal = defineSignal<[Resolution?]>(PLAN_SIGNALS.skip);
+export const abortSignal = defineSignal<[Resolution?]>(PLAN_SIGNALS.abort);
 
 /** Of a stage, and of all its pauses together (S4.12). */
 const MOST_REMINDERS = 100;

@@ -1,5 +1,5 @@
 import { ActivityFailure, CancelledFailure, isCancellation } from '@temporalio/workflow';
-import type { ActionOutcome, ActionTask, NotBegun } from './contract.js';
+import type { ActionOutcome, ActionTask, NotBegun } from './contract-tasks.js';
 import { innermost } from './failure.js';
 
 /**

@@ -1,16 +1,15 @@
 import type { CancellationScope } from '@temporalio/workflow';
 import type { StageStatus } from '../../api/plan/types.js';
+import type { MirrorOptions } from '../core/contract.js';
 import type {
-  FinishUpdate,
-  MirrorOptions,
   RunInput,
   RunResult,
-  Settled,
   StageResult,
   StageRollbackInput,
   StageRunInput,
   StageVouchers,
 } from './contract.js';
+import type { FinishUpdate, Settled } from './contract-updates.js';
 import type { StopCause } from './workflow-runner.js';
 
 /** What the parts of a run share. */

@@ -10,7 +10,8 @@ import type { ActionStatus } from '../../api/plan/types.js';
 import { traceOf } from '../../api/plan/undo/undo.js';
 import type { EffectTrace } from '../../api/plan/undo/undo.js';
 import { rollbackWorkflowId, stageWorkflowId } from './contract.js';
-import type { ActionTask, CleanupTask, ClusterTarget, RunIdentity } from './contract.js';
+import type { RunIdentity } from './contract.js';
+import type { ActionTask, CleanupTask, ClusterTarget } from './contract-tasks.js';
 
 /** The place of an action, without its cluster. */
 const placeOf = ({ stage, workflow, action }: ActionAddress): ActionAddress => ({ stage, workflow, action });

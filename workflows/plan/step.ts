@@ -3,7 +3,7 @@ import { formatDuration } from '../../api/core/duration.js';
 import type { StepInput } from '../../api/plan/snapshot/run.js';
 import { positionOf } from '../../api/plan/undo/undo.js';
 import type { Series } from './series.js';
-import type { ActionOutcome, Decision } from './contract.js';
+import type { ActionOutcome, Decision } from './contract-tasks.js';
 import { innermost } from './failure.js';
 import { carryOutPlan } from './nested-plan.js';
 import { helperActivities } from './options.js';

@@ -5,7 +5,7 @@ import type { UndoStageInput } from '../../api/plan/snapshot/run.js';
 import type { StageStatus } from '../../api/plan/types.js';
 import { leftOf, planUndo, positionOf, undoneOf } from '../../api/plan/undo/undo.js';
 import { rollbackWorkflowId, WORKFLOW_TYPES } from './contract.js';
-import type { Settled } from './contract.js';
+import type { Settled } from './contract-updates.js';
 import type { RunContext, Verdict } from './run-context.js';
 import { now } from './workflow-runner.js';
 import type { StopCause } from './workflow-runner.js';

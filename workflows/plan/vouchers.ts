@@ -1,6 +1,7 @@
 import type { ActionAddress } from '../../api/plan/snapshot/run.js';
 import { traceOf } from '../../api/plan/undo/undo.js';
-import type { ActionOutcome, ClusterTarget, StageVouchers, TaskSeals } from './contract.js';
+import type { StageVouchers } from './contract.js';
+import type { ActionOutcome, ClusterTarget, TaskSeals } from './contract-tasks.js';
 
 /** What workers vouch for in a stage: its clusters, and what a rollback inside the run relies on. */
 export interface Vouchers {

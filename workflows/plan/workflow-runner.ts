@@ -8,7 +8,8 @@ import { readsAny, viewsOf } from '../../api/plan/snapshot/views.js';
 import { executeAction, taskPart } from './action.js';
 import type { Approvals } from './approvals.js';
 import { runClusterBatch } from './cluster-batch.js';
-import type { ActionOutcome, ActionTask, RunBounds, RunIdentity } from './contract.js';
+import type { RunBounds, RunIdentity } from './contract.js';
+import type { ActionOutcome, ActionTask } from './contract-tasks.js';
 import type { Nudges } from './nudges.js';
 import type { Vouchers } from './vouchers.js';
 

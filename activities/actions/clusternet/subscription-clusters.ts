@@ -9,7 +9,7 @@ import { childSubscriptionName, labelValue } from '../../../api/plan/naming.js';
 import { renderString } from '../../../api/plan/template/render.js';
 import type { SubscriptionAction } from '../../../api/plan/types.js';
 import { observe } from '../../../kube/observe.js';
-import type { ClusterTarget, TargetsOutcome } from '../../../workflows/plan/contract.js';
+import type { ClusterTarget, TargetsOutcome } from '../../../workflows/plan/contract-tasks.js';
 import { APPS, bindingOf, CLUSTER_ID, CLUSTERS, listClusters, missingKind } from './clusternet.js';
 import type { ManagedCluster } from './clusternet.js';
 import { subscriptionSpec } from '../../../api/plan/actions/clusternet-body.js';

@@ -6,7 +6,7 @@ import { ANNOTATIONS } from '../../../api/core/group.js';
 import { createEndpointClient } from '../../../kube/client.js';
 import type { KubeClient } from '../../../kube/client.js';
 import type { KubeObject } from '../../../kube/object.js';
-import type { SettleCause } from '../../../workflows/plan/contract.js';
+import type { SettleCause } from '../../../workflows/plan/contract-tasks.js';
 import type { Attempt } from '../../core/handler.js';
 import { jobHandler } from './job.js';
 import { deleteObject } from '../../core/object-delete.js';

@@ -7,7 +7,7 @@ import type { ActionOutputs, ObjectReference } from '../../../api/plan/types.js'
 import { keyOf } from '../../../kube/client.js';
 import { describeKey } from '../../../kube/object.js';
 import type { KubeObject, ObjectKey } from '../../../kube/object.js';
-import type { CaptureOutcome } from '../../../workflows/plan/contract.js';
+import type { CaptureOutcome } from '../../../workflows/plan/contract-tasks.js';
 import type { Attempt, AttemptResult } from '../../core/handler.js';
 import { isMarkedBy } from '../../core/marks.js';
 import type { Refusal } from '../../core/refusal.js';

@@ -2,7 +2,8 @@ import { describe, expect, it } from 'vitest';
 import { ANNOTATIONS, API_VERSION } from '../../../api/core/group.js';
 import { idempotencyKey, nestedExecutionName } from '../../../api/plan/naming.js';
 import type { DRPlanExecution, DRPlanExecutionStatus } from '../../../api/plan/types.js';
-import type { ActionTask, NestedState, NestedTask } from '../../../workflows/plan/contract.js';
+import type { ActionTask } from '../../../workflows/plan/contract-tasks.js';
+import type { NestedState, NestedTask } from '../../../workflows/plan/contract-bridge.js';
 import { lookAtInverse } from './inverse.js';
 import type { NestedObjects } from './objects.js';
 

@@ -2,7 +2,7 @@ import { hasEffects } from '../../../api/plan/undo/effects.js';
 import { idempotencyKey, nestedExecutionName } from '../../../api/plan/naming.js';
 import { isTerminalExecution } from '../../../api/core/phase.js';
 import type { DRPlanExecution, DRPlanExecutionSpec } from '../../../api/plan/types.js';
-import type { NestedState, NestedTask } from '../../../workflows/plan/contract.js';
+import type { NestedState, NestedTask } from '../../../workflows/plan/contract-bridge.js';
 import { findCondition } from '../../core/conditions.js';
 import type { CachedExecution } from '../types.js';
 import { isOurs, nameTaken } from './objects.js';

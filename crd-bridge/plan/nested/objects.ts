@@ -7,7 +7,9 @@ import type { DRPlanExecution, DRPlanExecutionSpec } from '../../../api/plan/typ
 import { positionOf } from '../../../api/plan/undo/undo.js';
 import { isAlreadyExists, isRetryable, KubeError } from '../../../kube/error.js';
 import type { KubeObject } from '../../../kube/object.js';
-import type { ActionTask, CancelRequest, RunIdentity } from '../../../workflows/plan/contract.js';
+import type { CancelRequest } from '../../../workflows/core/contract.js';
+import type { RunIdentity } from '../../../workflows/plan/contract.js';
+import type { ActionTask } from '../../../workflows/plan/contract-tasks.js';
 import type { Sealer } from '../../../api/core/seal.js';
 import { writeAdmissionStamp } from '../start/admission-stamp.js';
 import { findPlan } from '../start/find-plan.js';

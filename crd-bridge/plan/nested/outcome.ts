@@ -2,7 +2,7 @@
 import { hasEffects } from '../../../api/plan/undo/effects.js';
 import { pendingApprovals } from '../../../api/plan/actions/approval.js';
 import type { DRPlanExecution } from '../../../api/plan/types.js';
-import type { NestedOutcome, NestedRef, NestedState } from '../../../workflows/plan/contract.js';
+import type { NestedOutcome, NestedRef, NestedState } from '../../../workflows/plan/contract-bridge.js';
 import { findCondition } from '../../core/conditions.js';
 
 type Failed = Extract<NestedOutcome, { phase: 'Failed' }>;

@@ -2,7 +2,8 @@
 import { ApplicationFailure } from '@temporalio/common';
 import { API_VERSION } from '../../../api/core/group.js';
 import type { ActionBody } from '../../../api/plan/snapshot/run.js';
-import type { ActionTask, RunIdentity } from '../../../workflows/plan/contract.js';
+import type { RunIdentity } from '../../../workflows/plan/contract.js';
+import type { ActionTask } from '../../../workflows/plan/contract-tasks.js';
 import { checkAction, checkRun, checkTask, explain, inItsMode } from '../../../workflows/plan/sealed.js';
 import type { Refusal, Vouched } from '../../../workflows/plan/sealed.js';
 import type { CachedExecution, DrDeps } from '../types.js';

@@ -2,7 +2,7 @@ import { API_VERSION } from '../../../api/core/group.js';
 import { isTerminalExecution } from '../../../api/core/phase.js';
 import type { DRPlanExecutionStatus } from '../../../api/plan/types.js';
 import { reportOf } from '../../../api/plan/undo/undo.js';
-import type { FinishUpdate } from '../../../workflows/plan/contract.js';
+import type { FinishUpdate } from '../../../workflows/plan/contract-updates.js';
 import { endOnPlan } from '../lock/plan-state.js';
 import { findPlan } from '../start/find-plan.js';
 import { identityOf, refOf } from '../start/identity.js';

@@ -1,7 +1,8 @@
 /** The end of a run that could not write it: closed from outside, or lost with its Temporal. */
 import { isTerminalItem } from '../../../api/core/phase.js';
 import type { RunDescription } from '../../../client/runs/runs.js';
-import type { FinishUpdate, RunProgress } from '../../../workflows/plan/contract.js';
+import type { RunProgress } from '../../../workflows/plan/contract.js';
+import type { FinishUpdate } from '../../../workflows/plan/contract-updates.js';
 import { identityOf } from '../start/identity.js';
 import type { CachedExecution, DrDeps } from '../types.js';
 import { conclude } from './conclude.js';

@@ -2,7 +2,8 @@
 import { isTerminalItem } from '../../../api/core/phase.js';
 import { closeStage } from '../../../api/plan/progress.js';
 import type { ActionStatus, StageStatus } from '../../../api/plan/types.js';
-import type { ActionOutcome, Settled, StageUpdate } from '../../../workflows/plan/contract.js';
+import type { ActionOutcome } from '../../../workflows/plan/contract-tasks.js';
+import type { Settled, StageUpdate } from '../../../workflows/plan/contract-updates.js';
 
 /**
  * The stage was ended from outside: status shows the detail that the stage itself reported, closed. An action that had

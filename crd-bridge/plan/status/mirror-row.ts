@@ -1,7 +1,8 @@
 import { ApplicationFailure } from '@temporalio/common';
 import { isObject } from '../../../api/core/json.js';
 import type { MirrorEnvelope } from '../../../workflows/core/contract.js';
-import type { FinishUpdate, MirrorUpdate, RunIdentity } from '../../../workflows/plan/contract.js';
+import type { RunIdentity } from '../../../workflows/plan/contract.js';
+import type { FinishUpdate, MirrorUpdate } from '../../../workflows/plan/contract-updates.js';
 import type { MirrorRow } from '../../core/mirror-endpoint.js';
 import type { BridgeVouching } from '../start/vouching.js';
 import type { PlanMirror } from './mirror.js';

@@ -3,12 +3,9 @@ import { isTerminalExecution } from '../../../api/core/phase.js';
 import type { DRPlanExecution, DRPlanExecutionStatus } from '../../../api/plan/types.js';
 import { runWorkflowId } from '../../../api/plan/naming.js';
 import { rollbackWorkflowId, stageWorkflowId } from '../../../workflows/plan/contract.js';
-import type {
-  FinishUpdate,
-  MirrorPace,
-  MirrorUpdate,
-  RunIdentity,
-} from '../../../workflows/plan/contract.js';
+import type { MirrorPace } from '../../../workflows/core/contract.js';
+import type { RunIdentity } from '../../../workflows/plan/contract.js';
+import type { FinishUpdate, MirrorUpdate } from '../../../workflows/plan/contract-updates.js';
 import { createBatches } from '../../core/batches.js';
 import type { WriteResult } from '../../core/status-writer.js';
 import { endOnPlan } from '../lock/plan-state.js';

@@ -1,6 +1,6 @@
 import { isTerminalExecution } from '../../../api/core/phase.js';
 import type { Informer } from '../../../kube/informer.js';
-import type { MirrorPace } from '../../../workflows/plan/contract.js';
+import type { MirrorPace } from '../../../workflows/core/contract.js';
 import type { CachedExecution } from '../types.js';
 
 /** Longest wait of a run before its progress is written, however many are live. */

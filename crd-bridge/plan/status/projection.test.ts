@@ -2,7 +2,8 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { isTerminalExecution, isTerminalItem } from '../../../api/core/phase.js';
 import type { ActionStatus, DRPlanExecutionStatus, StageStatus } from '../../../api/plan/types.js';
-import type { FinishUpdate, MirrorUpdate, RunIdentity } from '../../../workflows/plan/contract.js';
+import type { RunIdentity } from '../../../workflows/plan/contract.js';
+import type { FinishUpdate, MirrorUpdate } from '../../../workflows/plan/contract-updates.js';
 import { findCondition } from '../../core/conditions.js';
 import {
   applyFinish,

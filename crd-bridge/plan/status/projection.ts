@@ -11,13 +11,13 @@ import type {
   WorkflowExecutionStatus,
 } from '../../../api/plan/types.js';
 import { positionOf } from '../../../api/plan/undo/undo.js';
+import type { RunIdentity } from '../../../workflows/plan/contract.js';
 import type {
   FinishUpdate,
   MirrorUpdate,
   StageUpdate,
   WorkflowChange,
-  RunIdentity,
-} from '../../../workflows/plan/contract.js';
+} from '../../../workflows/plan/contract-updates.js';
 import { findCondition, setCondition } from '../../core/conditions.js';
 import type { ConditionUpdate } from '../../core/conditions.js';
 import type { Refusal } from '../start/gates.js';

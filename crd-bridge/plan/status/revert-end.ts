@@ -1,6 +1,7 @@
 /** What the end of a revert writes on the revert itself and on its target. */
 import type { DRPlanExecutionStatus } from '../../../api/plan/types.js';
-import type { FinishUpdate, RunIdentity } from '../../../workflows/plan/contract.js';
+import type { RunIdentity } from '../../../workflows/plan/contract.js';
+import type { FinishUpdate } from '../../../workflows/plan/contract-updates.js';
 import { setCondition } from '../../core/conditions.js';
 import type { ConditionUpdate } from '../../core/conditions.js';
 

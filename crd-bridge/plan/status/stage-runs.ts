@@ -4,7 +4,8 @@ import type { StageStatus } from '../../../api/plan/types.js';
 import { undoneOf } from '../../../api/plan/undo/undo.js';
 import type { RunDescription, Runs } from '../../../client/runs/runs.js';
 import { rollbackWorkflowId, stageWorkflowId } from '../../../workflows/plan/contract.js';
-import type { Operation, StageUpdate } from '../../../workflows/plan/contract.js';
+import type { Operation } from '../../../workflows/plan/contract.js';
+import type { StageUpdate } from '../../../workflows/plan/contract-updates.js';
 
 /** The state of the stages of a closed run. */
 export interface StageRuns {

@@ -1,5 +1,5 @@
 import { ApplicationFailure } from '@temporalio/common';
-import type { BridgeActivities } from '../../../workflows/plan/contract.js';
+import type { BridgeActivities } from '../../../workflows/plan/contract-bridge.js';
 import type { BridgeVouching } from '../start/vouching.js';
 import type { DrDeps } from '../types.js';
 

@@ -29,7 +29,9 @@ import type { KubeClient } from '../../../kube/client.js';
 import { KubeError } from '../../../kube/error.js';
 import { createInformer } from '../../../kube/informer.js';
 import type { KubeObject } from '../../../kube/object.js';
-import type { BridgeActivities, CancelRequest, RunIdentity } from '../../../workflows/plan/contract.js';
+import type { CancelRequest } from '../../../workflows/core/contract.js';
+import type { RunIdentity } from '../../../workflows/plan/contract.js';
+import type { BridgeActivities } from '../../../workflows/plan/contract-bridge.js';
 import { sealedRun } from '../../../workflows/plan/sealed.js';
 
 type ObjectKey = Parameters<KubeClient['get']>[0];
