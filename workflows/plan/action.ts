@@ -13,7 +13,7 @@ import type { ActionInput } from '../../api/plan/snapshot/run.js';
 import type { ActionType } from '../../api/plan/types.js';
 import { ACTIVITY_BY_TYPE, isStepType, UNSETTLED } from './contract-tasks.js';
 import type { ActionOutcome, ActionTask, CleanupOutcome, PriorRef } from './contract-tasks.js';
-import { innermost } from './failure.js';
+import { innermost } from '../core/failure.js';
 import { actionActivities, helperActivities, settleTask, withStop } from './options.js';
 import { prepareEffect } from './preparation.js';
 import type { Series } from './series.js';

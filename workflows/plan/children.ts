@@ -10,7 +10,7 @@ import {
 import type { ChildWorkflowHandle } from '@temporalio/workflow';
 import { WorkflowExecutionAlreadyStartedError } from '@temporalio/common';
 import type { StageStatus } from '../../api/plan/types.js';
-import { cancelSignal } from './cancel.js';
+import { cancelSignal } from '../core/cancel.js';
 import type { CancelRecord, CancelRequest, MirrorPace } from '../core/contract.js';
 import type { Resolution, StageResult, StageRollbackInput, StageRunInput } from './contract.js';
 import { onceEarlierStageHasEnded } from './earlier-stages.js';

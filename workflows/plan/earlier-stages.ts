@@ -1,5 +1,5 @@
 import { CancellationScope, getExternalWorkflowHandle, sleep, workflowInfo } from '@temporalio/workflow';
-import { lookSignal } from './nudges.js';
+import { lookSignal } from '../core/nudges.js';
 
 /** How long a stage from before a reset may take to end, and how often it is checked. */
 const END = { forMs: 600_000, everyMs: 1_000 };

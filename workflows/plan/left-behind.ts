@@ -3,7 +3,7 @@ import { whole } from './action.js';
 import type { RunBounds, RunIdentity } from './contract.js';
 import type { ActionOutcome, ActionTask } from './contract-tasks.js';
 import type { Settled } from './contract-updates.js';
-import { bridgeActivities } from './mirror.js';
+import { bridgeActivities } from '../core/mirror.js';
 import { HEARTBEAT_TIMEOUT_MS, settleTask } from './options.js';
 
 /**

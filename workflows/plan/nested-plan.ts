@@ -12,7 +12,7 @@ import type { StepInput } from '../../api/plan/snapshot/run.js';
 import { taskQueues } from '../core/contract.js';
 import type { ActionOutcome } from './contract-tasks.js';
 import type { BridgeActivities, NestedOutcome, NestedRef, NestedState } from './contract-bridge.js';
-import { innermost } from './failure.js';
+import { innermost } from '../core/failure.js';
 import type { Series } from './series.js';
 
 /** Looks become rarer with time, so that a run of many days stays below the limits of a history. */

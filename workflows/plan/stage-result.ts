@@ -1,7 +1,7 @@
 import type { StageStatus } from '../../api/plan/types.js';
 import type { Changes } from './changes.js';
 import type { StageResult } from './contract.js';
-import type { Mirror } from './mirror.js';
+import type { Mirror } from '../core/mirror.js';
 
 /** A larger result goes into status first, and to the parent without its bulk: payloads have a limit of 2 MiB. */
 const MAX_RESULT_CHARACTERS = 250_000;

@@ -7,15 +7,15 @@ import {
 import { addedByClusters } from '../../api/plan/snapshot/parts.js';
 import { between, pendingStage } from '../../api/plan/progress.js';
 import type { StageStatus, WorkflowExecutionStatus } from '../../api/plan/types.js';
-import { listenForCancel } from './cancel.js';
+import { listenForCancel } from '../core/cancel.js';
 import { followChanges } from './changes.js';
 import { taskQueues } from '../core/contract.js';
 import { stageWorkflowId } from './contract.js';
 import type { StageResult, StageRunInput } from './contract.js';
 import type { WorkerActivities } from './contract-tasks.js';
-import { startMirror } from './mirror.js';
+import { startMirror } from '../core/mirror.js';
 import { createApprovals } from './approvals.js';
-import { createNudges } from './nudges.js';
+import { createNudges } from '../core/nudges.js';
 import { listenForNotes } from './notes.js';
 import { checkChildOrigin } from './origin.js';
 import { createPauses } from './pause.js';

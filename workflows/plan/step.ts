@@ -4,7 +4,7 @@ import type { StepInput } from '../../api/plan/snapshot/run.js';
 import { positionOf } from '../../api/plan/undo/undo.js';
 import type { Series } from './series.js';
 import type { ActionOutcome, Decision } from './contract-tasks.js';
-import { innermost } from './failure.js';
+import { innermost } from '../core/failure.js';
 import { carryOutPlan } from './nested-plan.js';
 import { helperActivities } from './options.js';
 

@@ -10,7 +10,7 @@ import type { Approvals } from './approvals.js';
 import { runClusterBatch } from './cluster-batch.js';
 import type { RunBounds, RunIdentity } from './contract.js';
 import type { ActionOutcome, ActionTask } from './contract-tasks.js';
-import type { Nudges } from './nudges.js';
+import type { Nudges } from '../core/nudges.js';
 import type { Vouchers } from './vouchers.js';
 
 /** What a use of a workflow runs in. */

@@ -1,5 +1,5 @@
 import { defineSignal, setHandler } from '@temporalio/workflow';
-import { SIGNALS } from '../core/contract.js';
+import { SIGNALS } from './contract.js';
 
 /** Says that an execution which a nested plan runs in has changed. */
 export const lookSignal = defineSignal(SIGNALS.look);

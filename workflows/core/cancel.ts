@@ -1,7 +1,7 @@
 import { defineSignal, setHandler } from '@temporalio/workflow';
 import type { CancellationScope } from '@temporalio/workflow';
-import { SIGNALS } from '../core/contract.js';
-import type { CancelRecord, CancelRequest } from '../core/contract.js';
+import { SIGNALS } from './contract.js';
+import type { CancelRecord, CancelRequest } from './contract.js';
 
 /** Signal `cancel`: nothing, a string, or a {@link CancelRequest}, as different clients send it. */
 export const cancelSignal = defineSignal<[unknown?]>(SIGNALS.cancel);

@@ -1,4 +1,4 @@
-import type { StageUpdate } from './contract-updates.js';
+import type { StageUpdate } from '../plan/contract-updates.js';
 
 /** Payloads stay well below the server's limit of 2 MiB. */
 const MAX_BATCH_CHARACTERS = 700_000;

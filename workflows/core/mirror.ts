@@ -1,9 +1,9 @@
 import { ActivityCancellationType, condition, proxyActivities } from '@temporalio/workflow';
-import { taskQueues } from '../core/contract.js';
-import type { MirrorOptions, MirrorPace } from '../core/contract.js';
-import type { RunIdentity } from './contract.js';
-import type { MirrorUpdate } from './contract-updates.js';
-import type { BridgeActivities } from './contract-bridge.js';
+import { taskQueues } from './contract.js';
+import type { MirrorOptions, MirrorPace } from './contract.js';
+import type { RunIdentity } from '../plan/contract.js';
+import type { MirrorUpdate } from '../plan/contract-updates.js';
+import type { BridgeActivities } from '../plan/contract-bridge.js';
 
 /** What a speaker says about itself when it is asked. */
 export type MirrorContent = Omit<MirrorUpdate, 'run' | 'from' | 'sequence'>;
