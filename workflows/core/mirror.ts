@@ -1,19 +1,12 @@
-import { ActivityCancellationType, condition, proxyActivities } from '@temporalio/workflow';
-import { taskQueues } from './contract.js';
+import { condition } from '@temporalio/workflow';
 import type { MirrorOptions, MirrorPace } from './contract.js';
-import type { RunIdentity } from '../plan/contract.js';
-import type { MirrorUpdate } from '../plan/contract-updates.js';
-import type { BridgeActivities } from '../plan/contract-bridge.js';
-
-/** What a speaker says about itself when it is asked. */
-export type MirrorContent = Omit<MirrorUpdate, 'run' | 'from' | 'sequence'>;
 
 /** Sends a workflow's own state into status, at most one step at a time. */
-export interface Mirror {
+export interface Mirror<Content> {
   /** Says that there is something new. */
   touch: () => void;
-  /** Sends at once and waits: only for what must be in status before the run goes on. */
-  flush: (content: MirrorContent) => Promise<void>;
+  /** Sends at once and waits: only for what must be in status before the workflow goes on. */
+  flush: (content: Content) => Promise<void>;
   /** Stops sending. A step under way is left to end by itself. */
   close: () => void;
   /** Number for the next update of this speaker. */
@@ -24,26 +17,20 @@ export interface Mirror {
   follow: (pace: MirrorPace) => void;
 }
 
-/** Activities of the bridge, for one cluster. Never given up: status is late while the bridge is away, never lost. */
-export function bridgeActivities(run: RunIdentity, summary: string): BridgeActivities {
-  return proxyActivities<BridgeActivities>({
-    taskQueue: taskQueues(run.cluster).bridge,
-    startToCloseTimeout: '30s',
-    cancellationType: ActivityCancellationType.WAIT_CANCELLATION_COMPLETED,
-    retry: { initialInterval: '200ms', backoffCoefficient: 2, maximumInterval: '5s' },
-    summary,
-  });
-}
-
 /** What a mirror is made of. */
-export interface MirrorSetup {
-  run: RunIdentity;
-  from: 'run' | number;
+export interface MirrorSetup<Content> {
   options: MirrorOptions;
   /** What changed since the last call; undefined when there is nothing to say. */
-  collect: () => MirrorContent | undefined;
+  collect: () => Content | undefined;
+  /**
+   * Hands a step to the bridge, never giving up: status is late while the bridge is away, never lost.
+   *
+   * @param sequence rises with every step, from 1
+   * @returns the pace that the bridge asks for; undefined leaves it as it is
+   */
+  send: (content: Content, sequence: number) => Promise<MirrorPace | undefined>;
   /** What `collect` or `flush` gave is in status. */
-  sent?: (content: MirrorContent) => void;
+  sent?: (content: Content) => void;
 }
 
 /**
@@ -51,11 +38,10 @@ export interface MirrorSetup {
  * being cancelled.
  *
  * A change waits `debounceMs`, so that changes that come together share a step; the first one waits until `beginMs`, so
- * that a stage which is over by then costs no step of its own; steps are at least `intervalMs` apart. A step is never
- * awaited by the run (measured: awaiting them costs a quarter to a half of a short run's time).
+ * that a workflow which is over by then costs no step of its own; steps are at least `intervalMs` apart. A step is never
+ * awaited by the workflow (measured: awaiting them costs a quarter to a half of a short run's time).
  */
-export function startMirror(setup: MirrorSetup): Mirror {
-  const { mirror } = bridgeActivities(setup.run, 'status');
+export function startMirror<Content>(setup: MirrorSetup<Content>): Mirror<Content> {
   const begun = Date.now();
   let options = setup.options;
   let sequence = 0;
@@ -63,13 +49,21 @@ export function startMirror(setup: MirrorSetup): Mirror {
   let closed = false;
   let busy = false;
 
-  async function send(content: MirrorContent): Promise<void> {
+  async function send(content: Content): Promise<void> {
     sequence += 1;
     busy = true;
-    const pace = await mirror({ run: setup.run, from: setup.from, sequence, ...content });
+    const pace = await setup.send(content, sequence);
     if (pace !== undefined) options = { ...options, pace };
     busy = false;
     setup.sent?.(content);
+  }
+
+  /** How long the change that has just come waits, `last` being when the step before it was begun. */
+  function waitMs(last: number | undefined): number {
+    const { debounceMs, intervalMs, pace } = options;
+    const earliest =
+      last === undefined ? begun + (pace?.beginMs ?? 0) : last + Math.max(intervalMs, pace?.intervalMs ?? 0);
+    return Math.max(debounceMs, earliest - Date.now());
   }
 
   async function loop(): Promise<void> {
@@ -77,14 +71,7 @@ export function startMirror(setup: MirrorSetup): Mirror {
     for (;;) {
       await condition(() => dirty || closed);
       if (closed) return;
-      const { debounceMs, intervalMs, pace } = options;
-      const earliest =
-        last === undefined
-          ? begun + (pace?.beginMs ?? 0)
-          : last + Math.max(intervalMs, pace?.intervalMs ?? 0);
-      await condition(() => closed, Math.max(debounceMs, earliest - Date.now()), {
-        summary: 'gather changes',
-      });
+      await condition(() => closed, waitMs(last), { summary: 'gather changes' });
       if (closed) return;
       last = Date.now();
       dirty = false;
@@ -93,7 +80,7 @@ export function startMirror(setup: MirrorSetup): Mirror {
     }
   }
 
-  // A mirror step is retried for ever and cannot be cancelled here, so this only rejects when the workflow is torn down.
+  // A step is retried for ever and cannot be cancelled here, so this only rejects when the workflow is torn down.
   loop().catch(() => undefined);
 
   return {

@@ -8,12 +8,12 @@ import {
   TimeoutFailure,
 } from '@temporalio/workflow';
 import { isDefaultRetry } from '../../api/plan/actions/default-retry.js';
-import { wholeOutputs } from '../../api/plan/undo/lean-outputs.js';
 import type { ActionInput } from '../../api/plan/snapshot/run.js';
 import type { ActionType } from '../../api/plan/types.js';
+import { wholeOutputs } from '../../api/plan/undo/lean-outputs.js';
+import { innermost } from '../core/failure.js';
 import { ACTIVITY_BY_TYPE, isStepType, UNSETTLED } from './contract-tasks.js';
 import type { ActionOutcome, ActionTask, CleanupOutcome, PriorRef } from './contract-tasks.js';
-import { innermost } from '../core/failure.js';
 import { actionActivities, helperActivities, settleTask, withStop } from './options.js';
 import { prepareEffect } from './preparation.js';
 import type { Series } from './series.js';

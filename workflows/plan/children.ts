@@ -14,9 +14,9 @@ import { cancelSignal } from '../core/cancel.js';
 import type { CancelRecord, CancelRequest, MirrorPace } from '../core/contract.js';
 import type { Resolution, StageResult, StageRollbackInput, StageRunInput } from './contract.js';
 import { onceEarlierStageHasEnded } from './earlier-stages.js';
-import type { RunContext } from './run-context.js';
 import { settleLeft } from './left-behind.js';
 import { abortSignal, retrySignal, skipSignal } from './pause.js';
+import type { RunContext } from './run-context.js';
 
 type Child = (input: StageRunInput | StageRollbackInput) => Promise<StageResult>;
 

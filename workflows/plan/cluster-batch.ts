@@ -5,16 +5,16 @@
  * that nothing that has ended is ever repeated.
  */
 import { CancellationScope } from '@temporalio/workflow';
-import { MAX_ACTIONS } from '../../api/plan/snapshot/parts.js';
 import { isTerminalItem } from '../../api/core/phase.js';
+import { MAX_ACTIONS } from '../../api/plan/snapshot/parts.js';
 import type { ActionAddress, ActionInput } from '../../api/plan/snapshot/run.js';
-import { recordInCluster } from '../../api/plan/undo/undo.js';
 import type {
   ActionOutputs,
   ActionStatus,
   ClusterActionStatus,
   ObjectReference,
 } from '../../api/plan/types.js';
+import { recordInCluster } from '../../api/plan/undo/undo.js';
 import { executeAction } from './action.js';
 import type { RunBounds } from './contract.js';
 import type { ActionOutcome, ActionTask, ClusterTarget, TaskSeals } from './contract-tasks.js';

@@ -9,20 +9,23 @@ import {
 import { defineSearchAttributeKey } from '@temporalio/common';
 import { isTerminalItem } from '../../api/core/phase.js';
 import { pendingStage } from '../../api/plan/progress.js';
-import { reportOf } from '../../api/plan/undo/undo.js';
 import type { StageStatus } from '../../api/plan/types.js';
+import { reportOf } from '../../api/plan/undo/undo.js';
+import { bridgeActivities } from '../core/bridge-activities.js';
 import { listenForCancel } from '../core/cancel.js';
+import type { CancelRecord } from '../core/contract.js';
+import { createOutbox } from '../core/outbox.js';
 import { shellOf } from './changes.js';
 import { createChildren } from './children.js';
 import { QUERIES, rollbackWorkflowId, stageWorkflowId } from './contract.js';
-import type { CancelRecord } from '../core/contract.js';
 import type { RunInput, RunProgress, RunResult } from './contract.js';
+import type { BridgeActivities } from './contract-bridge.js';
+import type { StageUpdate } from './contract-updates.js';
 import { endEarlierStages } from './earlier-stages.js';
-import { bridgeActivities, startMirror } from '../core/mirror.js';
 import { listenForRunNotes } from './notes.js';
 import { checkRunOrigin } from './origin.js';
-import { createOutbox } from '../core/outbox.js';
 import type { RunContext, Verdict } from './run-context.js';
+import { startRunMirror } from './run-mirror.js';
 import { runStages, stopsPlan } from './stage-scheduler.js';
 import { revert, rollBack } from './undoing.js';
 import { judge } from './verdict.js';
@@ -42,7 +45,7 @@ export async function drPlanExecution(input: RunInput): Promise<RunResult> {
   const { run } = input;
   const startTime = now();
   const stages = initialStages(input);
-  const outbox = createOutbox();
+  const outbox = createOutbox<StageUpdate>();
   const root = CancellationScope.current();
   let message: string | undefined;
   let phase: RunProgress['phase'] = 'Running';
@@ -54,7 +57,7 @@ export async function drPlanExecution(input: RunInput): Promise<RunResult> {
   return CancellationScope.nonCancellable(async () => {
     const forward = new CancellationScope();
     const rollback = new CancellationScope();
-    const mirror = startMirror({
+    const mirror = startRunMirror({
       run,
       from: 'run',
       options: input.mirror,
@@ -151,7 +154,7 @@ export async function drPlanExecution(input: RunInput): Promise<RunResult> {
       upsertSearchAttributes([{ key: defineSearchAttributeKey('DrPhase', 'KEYWORD'), value: verdict.phase }]);
     }
     while (outbox.hasUnsent() && outbox.isTooLarge()) await mirror.flush({ stages: outbox.take() });
-    await bridgeActivities(run, 'finish').finish({
+    await bridgeActivities<BridgeActivities>(run, 'finish').finish({
       run,
       runId: workflowInfo().runId,
       sequence: mirror.nextSequence(),

@@ -1,9 +1,10 @@
 import { ActivityFailure, CancellationScope, sleep } from '@temporalio/workflow';
+import { bridgeActivities } from '../core/bridge-activities.js';
 import { whole } from './action.js';
 import type { RunBounds, RunIdentity } from './contract.js';
+import type { BridgeActivities } from './contract-bridge.js';
 import type { ActionOutcome, ActionTask } from './contract-tasks.js';
 import type { Settled } from './contract-updates.js';
-import { bridgeActivities } from '../core/mirror.js';
 import { HEARTBEAT_TIMEOUT_MS, settleTask } from './options.js';
 
 /**
@@ -22,10 +23,10 @@ export function settleLeft(
   { run, bounds }: { run: RunIdentity; bounds: RunBounds },
 ): Promise<Settled[]> {
   return CancellationScope.nonCancellable(async () => {
-    const { actions, plans } = await bridgeActivities(run, 'what the ended stage had begun').unfinished({
-      workflowId,
+    const { actions, plans } = await bridgeActivities<BridgeActivities>(
       run,
-    });
+      'what the ended stage had begun',
+    ).unfinished({ workflowId, run });
     if (actions.length + plans.length === 0) return [];
     await sleep(LAST_ATTEMPT_MS, { summary: 'until no attempt of the ended stage is under way' });
     const settled = await Promise.all([
@@ -53,7 +54,7 @@ async function settle(task: ActionTask, bounds: RunBounds): Promise<ActionOutcom
 }
 
 async function endPlan(task: ActionTask): Promise<ActionOutcome | undefined> {
-  const { nestedPlan } = bridgeActivities(task.run, `look: ${task.name}`);
+  const { nestedPlan } = bridgeActivities<BridgeActivities>(task.run, `look: ${task.name}`);
   for (let pauseMs = LOOK.leastMs; ; pauseMs = Math.min(pauseMs * 2, LOOK.mostMs)) {
     try {
       const found = await nestedPlan({ task, stop: true });

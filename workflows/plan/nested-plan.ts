@@ -1,18 +1,16 @@
 import {
-  ActivityCancellationType,
   ActivityFailure,
   CancellationScope,
   condition,
   isCancellation,
-  proxyActivities,
   sleep,
 } from '@temporalio/workflow';
 import { formatDuration } from '../../api/core/duration.js';
 import type { StepInput } from '../../api/plan/snapshot/run.js';
-import { taskQueues } from '../core/contract.js';
-import type { ActionOutcome } from './contract-tasks.js';
-import type { BridgeActivities, NestedOutcome, NestedRef, NestedState } from './contract-bridge.js';
+import { bridgeActivities } from '../core/bridge-activities.js';
 import { innermost } from '../core/failure.js';
+import type { BridgeActivities, NestedOutcome, NestedRef, NestedState } from './contract-bridge.js';
+import type { ActionOutcome } from './contract-tasks.js';
 import type { Series } from './series.js';
 
 /** Looks become rarer with time, so that a run of many days stays below the limits of a history. */
@@ -38,6 +36,7 @@ export async function carryOutPlan(
   const outer = CancellationScope.current();
   if (outer.consideredCancelled) return { ...ended('Cancelled', 'cancelled before it began'), ...counts };
   const timeoutMs = timeOf(series, step);
+  const bridge = bridgeActivities<BridgeActivities>(task.run, `look: ${task.name}`);
 
   return CancellationScope.nonCancellable(async () => {
     const clock = new CancellationScope();
@@ -75,7 +74,7 @@ export async function carryOutPlan(
       try {
         state.looking = new CancellationScope();
         found = await state.looking.run(() =>
-          bridge(series).nestedPlan({
+          bridge.nestedPlan({
             task,
             ...(known !== undefined && { known }),
             ...(asked !== undefined && { stop: true }),
@@ -119,17 +118,6 @@ function timeOf(
 ): number | undefined {
   const isInverse = task.direction === 'undo' && input.rollback === undefined;
   return isInverse && timeoutMs !== undefined ? Math.max(timeoutMs, bounds.undoStepMs) : timeoutMs;
-}
-
-/** Quick, and never given up: while the bridge is away the run waits for it. */
-function bridge({ task }: Series): Pick<BridgeActivities, 'nestedPlan'> {
-  return proxyActivities<Pick<BridgeActivities, 'nestedPlan'>>({
-    taskQueue: taskQueues(task.run.cluster).bridge,
-    startToCloseTimeout: '30s',
-    cancellationType: ActivityCancellationType.WAIT_CANCELLATION_COMPLETED,
-    retry: { initialInterval: '200ms', backoffCoefficient: 2, maximumInterval: '5s' },
-    summary: `look: ${task.name}`.slice(0, 100),
-  });
 }
 
 const ended = (

@@ -1,6 +1,7 @@
 import { ActivityCancellationType, proxyActivities } from '@temporalio/workflow';
 import type { ActionInput } from '../../api/plan/snapshot/run.js';
 import { taskQueues } from '../core/contract.js';
+import { cutSummary } from '../core/summary.js';
 import type { RunBounds, RunIdentity } from './contract.js';
 import type { ActionOutcome, ActionTask, SettleCause, WorkerActivities } from './contract-tasks.js';
 
@@ -45,7 +46,7 @@ export function actionActivities(
       maximumInterval: '15s',
       maximumAttempts: action.retry.limit + 1 + LOST_ATTEMPTS,
     },
-    summary: cut(action.name),
+    summary: cutSummary(action.name),
   });
 }
 
@@ -77,7 +78,7 @@ export function helperActivities(
       maximumInterval: '15s',
       ...(endless !== true && { maximumAttempts: triesOf(bounds) }),
     },
-    summary: cut(label),
+    summary: cutSummary(label),
   });
 }
 
@@ -109,6 +110,3 @@ export function settleTask(
     endless: task.type === 'Job',
   }).settle({ ...whole, ...(stop !== undefined && { stop: { ...stop, because } }) });
 }
-
-// The server refuses summaries of more than 400 bytes.
-const cut = (text: string): string => (text.length <= 100 ? text : `${text.slice(0, 99)}…`);

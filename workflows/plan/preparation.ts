@@ -1,6 +1,6 @@
 import { ActivityFailure, CancelledFailure, isCancellation } from '@temporalio/workflow';
-import type { ActionOutcome, ActionTask, NotBegun } from './contract-tasks.js';
 import { innermost } from '../core/failure.js';
+import type { ActionOutcome, ActionTask, NotBegun } from './contract-tasks.js';
 
 /**
  * Asks an activity for what an effect needs beforehand. Returns it, or how the action ends without having begun.

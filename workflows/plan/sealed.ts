@@ -2,9 +2,9 @@
  * What the seals of a run cover, and how a genuine task is told from a forged one (docs/security.md#seals): the same
  * for whoever seals and whoever verifies. This file knows no keys, and it is no part of workflow code.
  */
-import type { ApprovalAnswer } from '../../api/plan/actions/approval.js';
-import { rollbackOf } from '../../api/plan/actions/action-defaults.js';
 import { canonicalJson } from '../../api/core/json.js';
+import { rollbackOf } from '../../api/plan/actions/action-defaults.js';
+import type { ApprovalAnswer } from '../../api/plan/actions/approval.js';
 import type { ActionAddress, ActionBody } from '../../api/plan/snapshot/run.js';
 import type { ActionStatus } from '../../api/plan/types.js';
 import { traceOf } from '../../api/plan/undo/undo.js';

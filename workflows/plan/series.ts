@@ -1,9 +1,9 @@
 import type { ActionInput } from '../../api/plan/snapshot/run.js';
 import type { ActionOutputs } from '../../api/plan/types.js';
+import type { Nudges } from '../core/nudges.js';
 import type { Approvals } from './approvals.js';
 import type { RunBounds } from './contract.js';
 import type { ActionTask } from './contract-tasks.js';
-import type { Nudges } from '../core/nudges.js';
 
 /** What one series of attempts is made of. */
 export interface Series {

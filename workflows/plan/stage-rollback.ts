@@ -2,20 +2,20 @@ import { CancellationScope } from '@temporalio/workflow';
 import { isDefaultRetry } from '../../api/plan/actions/default-retry.js';
 import { between, progressOf } from '../../api/plan/progress.js';
 import type { ActionAddress, UndoStep } from '../../api/plan/snapshot/run.js';
-import { viewsOfStep } from '../../api/plan/undo/shared-views.js';
 import type { ActionStatus } from '../../api/plan/types.js';
-import { executeAction, taskPart } from './action.js';
-import type { Series } from './series.js';
+import { viewsOfStep } from '../../api/plan/undo/shared-views.js';
 import { listenForCancel } from '../core/cancel.js';
+import { createNudges } from '../core/nudges.js';
+import { executeAction, taskPart } from './action.js';
+import { followChanges } from './changes.js';
+import { runClusterBatch, undoInClusters } from './cluster-batch.js';
 import { rollbackWorkflowId } from './contract.js';
 import type { StageResult, StageRollbackInput } from './contract.js';
 import type { ActionOutcome, ActionTask, TaskSeals } from './contract-tasks.js';
-import { followChanges } from './changes.js';
-import { runClusterBatch, undoInClusters } from './cluster-batch.js';
-import { startMirror } from '../core/mirror.js';
-import { createNudges } from '../core/nudges.js';
 import { listenForNotes } from './notes.js';
 import { checkChildOrigin } from './origin.js';
+import { startRunMirror } from './run-mirror.js';
+import type { Series } from './series.js';
 import { resultOf } from './stage-result.js';
 import { createVouchers } from './vouchers.js';
 import type { Vouchers } from './vouchers.js';
@@ -36,7 +36,7 @@ export async function drStageRollback(input: StageRollbackInput): Promise<StageR
   return CancellationScope.nonCancellable(async () => {
     const steps = new CancellationScope();
     const state = { cancelled: false, order: 0 };
-    const mirror = startMirror({
+    const mirror = startRunMirror({
       run: input.run,
       from: undo.index,
       options: input.mirror,

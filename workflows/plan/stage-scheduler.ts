@@ -1,11 +1,11 @@
 import { workflowInfo } from '@temporalio/workflow';
 import { dependencies, isGraph } from '../../api/core/graph.js';
-import { addedByClusters, countActions, MAX_ACTIONS } from '../../api/plan/snapshot/parts.js';
 import { isTerminalItem } from '../../api/core/phase.js';
 import { between } from '../../api/plan/progress.js';
+import { addedByClusters, countActions, MAX_ACTIONS } from '../../api/plan/snapshot/parts.js';
 import type { StageInput } from '../../api/plan/snapshot/run.js';
-import type { StageStatus } from '../../api/plan/types.js';
 import { stageViewsOf } from '../../api/plan/snapshot/views.js';
+import type { StageStatus } from '../../api/plan/types.js';
 import { stageWorkflowId, WORKFLOW_TYPES } from './contract.js';
 import type { RunInput } from './contract.js';
 import type { RunContext } from './run-context.js';

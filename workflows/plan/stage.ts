@@ -4,21 +4,21 @@ import {
   CancellationScope,
   proxyActivities,
 } from '@temporalio/workflow';
-import { addedByClusters } from '../../api/plan/snapshot/parts.js';
 import { between, pendingStage } from '../../api/plan/progress.js';
+import { addedByClusters } from '../../api/plan/snapshot/parts.js';
 import type { StageStatus, WorkflowExecutionStatus } from '../../api/plan/types.js';
 import { listenForCancel } from '../core/cancel.js';
-import { followChanges } from './changes.js';
 import { taskQueues } from '../core/contract.js';
+import { createNudges } from '../core/nudges.js';
+import { createApprovals } from './approvals.js';
+import { followChanges } from './changes.js';
 import { stageWorkflowId } from './contract.js';
 import type { StageResult, StageRunInput } from './contract.js';
 import type { WorkerActivities } from './contract-tasks.js';
-import { startMirror } from '../core/mirror.js';
-import { createApprovals } from './approvals.js';
-import { createNudges } from '../core/nudges.js';
 import { listenForNotes } from './notes.js';
 import { checkChildOrigin } from './origin.js';
 import { createPauses } from './pause.js';
+import { startRunMirror } from './run-mirror.js';
 import { resultOf } from './stage-result.js';
 import { createVouchers } from './vouchers.js';
 import {
@@ -53,7 +53,7 @@ export async function drStage(input: StageRunInput): Promise<StageResult> {
   return CancellationScope.nonCancellable(async () => {
     // Everything that a cancel interrupts runs in here; everything else goes on to the result.
     const forward = new CancellationScope();
-    const mirror = startMirror({
+    const mirror = startRunMirror({
       run: input.run,
       from: stage.index,
       options: input.mirror,

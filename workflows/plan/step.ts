@@ -2,11 +2,11 @@ import { ActivityFailure, CancellationScope, CancelledFailure, sleep } from '@te
 import { formatDuration } from '../../api/core/duration.js';
 import type { StepInput } from '../../api/plan/snapshot/run.js';
 import { positionOf } from '../../api/plan/undo/undo.js';
-import type { Series } from './series.js';
-import type { ActionOutcome, Decision } from './contract-tasks.js';
 import { innermost } from '../core/failure.js';
+import type { ActionOutcome, Decision } from './contract-tasks.js';
 import { carryOutPlan } from './nested-plan.js';
 import { helperActivities } from './options.js';
+import type { Series } from './series.js';
 
 /**
  * Carries out an action that is a condition of the workflow itself (docs/semantics.md#other-types): nothing waits in a

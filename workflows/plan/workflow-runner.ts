@@ -1,16 +1,16 @@
 import { CancellationScope } from '@temporalio/workflow';
-import { rankOf, waitsOf } from '../../api/plan/order/hooks.js';
 import { isTerminalItem } from '../../api/core/phase.js';
+import { rankOf, waitsOf } from '../../api/plan/order/hooks.js';
 import { between, progressOf } from '../../api/plan/progress.js';
 import type { ActionInput, WorkflowInput } from '../../api/plan/snapshot/run.js';
-import type { ActionStatus, WorkflowExecutionStatus } from '../../api/plan/types.js';
 import { readsAny, viewsOf } from '../../api/plan/snapshot/views.js';
+import type { ActionStatus, WorkflowExecutionStatus } from '../../api/plan/types.js';
+import type { Nudges } from '../core/nudges.js';
 import { executeAction, taskPart } from './action.js';
 import type { Approvals } from './approvals.js';
 import { runClusterBatch } from './cluster-batch.js';
 import type { RunBounds, RunIdentity } from './contract.js';
 import type { ActionOutcome, ActionTask } from './contract-tasks.js';
-import type { Nudges } from '../core/nudges.js';
 import type { Vouchers } from './vouchers.js';
 
 /** What a use of a workflow runs in. */

@@ -1,0 +1,25 @@
+import { bridgeActivities } from '../core/bridge-activities.js';
+import { startMirror } from '../core/mirror.js';
+import type { Mirror, MirrorSetup } from '../core/mirror.js';
+import type { RunIdentity } from './contract.js';
+import type { BridgeActivities } from './contract-bridge.js';
+import type { MirrorUpdate } from './contract-updates.js';
+
+/** What the run, or one of its stages, says about itself. */
+export type RunContent = Omit<MirrorUpdate, 'run' | 'from' | 'sequence'>;
+
+/** What the mirror of a run is made of. */
+export interface RunMirrorSetup extends Omit<MirrorSetup<RunContent>, 'send'> {
+  run: RunIdentity;
+  /** `run` for the parent, else the index of the stage that speaks. */
+  from: MirrorUpdate['from'];
+}
+
+/** Mirrors a run, or one of its stages, into the status of its execution. The rules are those of {@link startMirror}. */
+export function startRunMirror({ run, from, ...setup }: RunMirrorSetup): Mirror<RunContent> {
+  const { mirror } = bridgeActivities<BridgeActivities>(run, 'status');
+  return startMirror<RunContent>({
+    ...setup,
+    send: (content, sequence) => mirror({ run, from, sequence, ...content }),
+  });
+}
