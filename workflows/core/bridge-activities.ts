@@ -1,7 +1,7 @@
 import { ActivityCancellationType, proxyActivities } from '@temporalio/workflow';
 import type { ActivityInterfaceFor } from '@temporalio/workflow';
 import { taskQueues } from './contract.js';
-import { cutSummary } from './summary.js';
+import { cutSummary } from './text.js';
 
 /**
  * Activities of the bridge, for one cluster: quick, and never given up. While the bridge is away a run goes on, status is

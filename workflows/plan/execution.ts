@@ -15,6 +15,8 @@ import { bridgeActivities } from '../core/bridge-activities.js';
 import { listenForCancel } from '../core/cancel.js';
 import type { CancelRecord } from '../core/contract.js';
 import { createOutbox } from '../core/outbox.js';
+import { now } from '../core/outcome.js';
+import type { Cause } from '../core/outcome.js';
 import { shellOf } from './changes.js';
 import { createChildren } from './children.js';
 import { QUERIES, rollbackWorkflowId, stageWorkflowId } from './contract.js';
@@ -29,8 +31,6 @@ import { startRunMirror } from './run-mirror.js';
 import { runStages, stopsPlan } from './stage-scheduler.js';
 import { revert, rollBack } from './undoing.js';
 import { judge } from './verdict.js';
-import { now } from './workflow-runner.js';
-import type { StopCause } from './workflow-runner.js';
 
 /** Query `progress`: the run as it sees itself. */
 export const progressQuery = defineQuery<RunProgress>(QUERIES.progress);
@@ -207,7 +207,7 @@ async function carryOut(context: RunContext, startTime: string): Promise<Verdict
   return verdict;
 }
 
-function skipWhole(status: StageStatus, cause: StopCause, at: string): StageStatus {
+function skipWhole(status: StageStatus, cause: Cause, at: string): StageStatus {
   const skipped = { phase: 'Skipped', reason: cause.reason, message: cause.message, completionTime: at };
   return {
     ...status,

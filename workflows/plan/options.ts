@@ -1,7 +1,7 @@
 import { ActivityCancellationType, proxyActivities } from '@temporalio/workflow';
 import type { ActionInput } from '../../api/plan/snapshot/run.js';
 import { taskQueues } from '../core/contract.js';
-import { cutSummary } from '../core/summary.js';
+import { cutSummary } from '../core/text.js';
 import type { RunBounds, RunIdentity } from './contract.js';
 import type { ActionOutcome, ActionTask, SettleCause, WorkerActivities } from './contract-tasks.js';
 

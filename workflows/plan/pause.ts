@@ -5,7 +5,7 @@ import type { WorkflowExecutionStatus } from '../../api/plan/types.js';
 import { PLAN_SIGNALS } from './contract.js';
 import type { Resolution, RunBounds } from './contract.js';
 import type { MirrorUpdate } from './contract-updates.js';
-import { isMeantSkip } from './workflow-runner.js';
+import { isMeantSkip } from './outcome.js';
 
 /** A person's decision about what is paused. */
 export const retrySignal = defineSignal<[Resolution?]>(PLAN_SIGNALS.retry);

@@ -1,6 +1,7 @@
 import type { CancellationScope } from '@temporalio/workflow';
 import type { StageStatus } from '../../api/plan/types.js';
 import type { MirrorOptions } from '../core/contract.js';
+import type { Cause } from '../core/outcome.js';
 import type {
   RunInput,
   RunResult,
@@ -10,7 +11,6 @@ import type {
   StageVouchers,
 } from './contract.js';
 import type { FinishUpdate, Settled } from './contract-updates.js';
-import type { StopCause } from './workflow-runner.js';
 
 /** What the parts of a run share. */
 export interface RunContext {
@@ -40,7 +40,7 @@ export interface RunContext {
     settled?: Settled[],
   ) => void;
   /** Skips a stage with everything in it that has not ended. */
-  skip: (index: number, cause: StopCause) => void;
+  skip: (index: number, cause: Cause) => void;
   /** How a stage that is started now mirrors its progress. */
   mirrorOptions: () => MirrorOptions;
   /** Runs a stage, or its rollback, as a child workflow. */

@@ -6,6 +6,7 @@ import type { ActionStatus } from '../../api/plan/types.js';
 import { viewsOfStep } from '../../api/plan/undo/shared-views.js';
 import { listenForCancel } from '../core/cancel.js';
 import { createNudges } from '../core/nudges.js';
+import { now, skip } from '../core/outcome.js';
 import { executeAction, taskPart } from './action.js';
 import { followChanges } from './changes.js';
 import { runClusterBatch, undoInClusters } from './cluster-batch.js';
@@ -14,12 +15,12 @@ import type { StageResult, StageRollbackInput } from './contract.js';
 import type { ActionOutcome, ActionTask, TaskSeals } from './contract-tasks.js';
 import { listenForNotes } from './notes.js';
 import { checkChildOrigin } from './origin.js';
+import { applyOutcome } from './outcome.js';
 import { startRunMirror } from './run-mirror.js';
 import type { Series } from './series.js';
 import { resultOf } from './stage-result.js';
 import { createVouchers } from './vouchers.js';
 import type { Vouchers } from './vouchers.js';
-import { applyOutcome, now, skip } from './workflow-runner.js';
 
 /**
  * Undoes one stage, newest effect first. Stops at the first step that fails: going on could open writes on two sites

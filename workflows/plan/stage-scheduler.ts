@@ -1,69 +1,38 @@
 import { workflowInfo } from '@temporalio/workflow';
 import { dependencies, isGraph } from '../../api/core/graph.js';
-import { isTerminalItem } from '../../api/core/phase.js';
 import { between } from '../../api/plan/progress.js';
 import { addedByClusters, countActions, MAX_ACTIONS } from '../../api/plan/snapshot/parts.js';
 import type { StageInput } from '../../api/plan/snapshot/run.js';
 import { stageViewsOf } from '../../api/plan/snapshot/views.js';
 import type { StageStatus } from '../../api/plan/types.js';
+import { runInTurn } from '../core/lanes.js';
+import { now } from '../core/outcome.js';
 import { stageWorkflowId, WORKFLOW_TYPES } from './contract.js';
 import type { RunInput } from './contract.js';
+import { heldByNeeds } from './outcome.js';
 import type { RunContext } from './run-context.js';
-import { isMeantSkip, now } from './workflow-runner.js';
-import type { StopCause } from './workflow-runner.js';
 
 /** Starts stages in list order, or as a graph when any has a dependency, until each has ended or is skipped. */
-export async function runStages(context: RunContext): Promise<void> {
+export function runStages(context: RunContext): Promise<void> {
   const { input, stages, forward } = context;
   const graph = isGraph(input.stages);
   const needs = graph
     ? dependencies(input.stages)
     : input.stages.map((_, index) => (index === 0 ? [] : [index - 1]));
-  const limit = graph ? input.maxConcurrentStages : 1;
-  const running = new Map<number, Promise<void>>();
-
-  const verdict = (index: number): 'start' | 'wait' | StopCause => {
-    if (forward.consideredCancelled) {
-      return { reason: 'Cancelled', message: 'the run was cancelled before the stage' };
-    }
-    if (stopsPlan(input, stages))
-      return { reason: 'PlanStopped', message: 'the plan stopped at a failed stage' };
-    for (const need of needs[index] ?? []) {
-      const dependency = stages[need];
-      if (dependency === undefined || !isTerminalItem(dependency.phase)) return 'wait';
-      // In list order with Continue, an earlier failure is no dependency.
-      if (!graph) continue;
-      if (
-        dependency.phase === 'Failed' ||
-        (dependency.phase === 'Skipped' && !isMeantSkip(dependency.reason))
-      ) {
-        return { reason: 'DependencyFailed', message: `stage "${dependency.name}" did not succeed` };
+  return runInTurn({
+    items: stages,
+    limit: graph ? input.maxConcurrentStages : 1,
+    judge: () => (index) => {
+      if (forward.consideredCancelled) {
+        return { reason: 'Cancelled', message: 'the run was cancelled before the stage' };
       }
-    }
-    return running.size < limit ? 'start' : 'wait';
-  };
-
-  for (;;) {
-    let skipped = false;
-    for (const index of stages.keys()) {
-      if (stages[index]?.phase !== 'Pending') continue;
-      const decision = verdict(index);
-      if (decision === 'wait') continue;
-      if (decision === 'start') {
-        running.set(
-          index,
-          runStage(context, index).finally(() => running.delete(index)),
-        );
-      } else {
-        context.skip(index, decision);
-        skipped = true;
-      }
-    }
-    // Dependants that stand earlier in the list are decided in another pass.
-    if (skipped) continue;
-    if (running.size === 0) return;
-    await Promise.race(running.values());
-  }
+      if (stopsPlan(input, stages))
+        return { reason: 'PlanStopped', message: 'the plan stopped at a failed stage' };
+      return heldByNeeds(needs[index] ?? [], stages, { graph, what: 'stage' }) ?? 'start';
+    },
+    start: (index) => runStage(context, index),
+    skip: context.skip,
+  });
 }
 
 async function runStage(context: RunContext, index: number): Promise<void> {

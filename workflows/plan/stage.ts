@@ -9,7 +9,10 @@ import { addedByClusters } from '../../api/plan/snapshot/parts.js';
 import type { StageStatus, WorkflowExecutionStatus } from '../../api/plan/types.js';
 import { listenForCancel } from '../core/cancel.js';
 import { taskQueues } from '../core/contract.js';
+import { inLanes } from '../core/lanes.js';
 import { createNudges } from '../core/nudges.js';
+import { now, skip } from '../core/outcome.js';
+import type { Cause } from '../core/outcome.js';
 import { createApprovals } from './approvals.js';
 import { followChanges } from './changes.js';
 import { stageWorkflowId } from './contract.js';
@@ -17,23 +20,16 @@ import type { StageResult, StageRunInput } from './contract.js';
 import type { WorkerActivities } from './contract-tasks.js';
 import { listenForNotes } from './notes.js';
 import { checkChildOrigin } from './origin.js';
+import { closeWorkflow, failedItself, isMeantSkip, skipWorkflow } from './outcome.js';
 import { createPauses } from './pause.js';
 import { startRunMirror } from './run-mirror.js';
 import { resultOf } from './stage-result.js';
 import { createVouchers } from './vouchers.js';
-import {
-  closeWorkflow,
-  failedItself,
-  isMeantSkip,
-  now,
-  runActions,
-  skip,
-  skipWorkflow,
-} from './workflow-runner.js';
-import type { StopCause, WorkflowRunner } from './workflow-runner.js';
+import { runActions } from './workflow-runner.js';
+import type { WorkflowRunner } from './workflow-runner.js';
 
-const CANCELLED: StopCause = { reason: 'Cancelled', message: 'the run was cancelled before it began' };
-const SIBLING: StopCause = {
+const CANCELLED: Cause = { reason: 'Cancelled', message: 'the run was cancelled before it began' };
+const SIBLING: Cause = {
   reason: 'StageFailed',
   message: 'another workflow of the stage failed before it',
 };
@@ -77,7 +73,7 @@ export async function drStage(input: StageRunInput): Promise<StageResult> {
     });
     const vouchers = createVouchers();
 
-    const stopCause = (): StopCause => (state.cancelled ? CANCELLED : SIBLING);
+    const stopCause = (): Cause => (state.cancelled ? CANCELLED : SIBLING);
     const workflows = status.workflowExecutions ?? [];
 
     const runOne = async (index: number): Promise<void> => {
@@ -146,7 +142,7 @@ export async function drStage(input: StageRunInput): Promise<StageResult> {
 
     const gate = await checkCondition(input, forward);
     if (gate === 'run') {
-      await runWorkflows(
+      await inLanes(
         workflows.map((_, index) => index),
         stage.parallel ? (stage.maxConcurrency ?? workflows.length) : 1,
         runOne,
@@ -170,26 +166,10 @@ export async function drStage(input: StageRunInput): Promise<StageResult> {
   });
 }
 
-/** Runs `body` for each index, in order, up to `limit` at once. */
-async function runWorkflows(
-  indices: readonly number[],
-  limit: number,
-  body: (index: number) => Promise<void>,
-): Promise<void> {
-  let next = 0;
-  const lane = async (): Promise<void> => {
-    for (let index = indices[next]; index !== undefined; index = indices[next]) {
-      next += 1;
-      await body(index);
-    }
-  };
-  await Promise.all(Array.from({ length: Math.min(limit, indices.length) }, lane));
-}
-
 async function checkCondition(
   input: StageRunInput,
   scope: CancellationScope,
-): Promise<'run' | { cause: StopCause; failed: boolean }> {
+): Promise<'run' | { cause: Cause; failed: boolean }> {
   const { when } = input.stage;
   if (when === undefined) return 'run';
   const { evaluate } = proxyActivities<WorkerActivities>({

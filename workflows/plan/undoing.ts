@@ -4,11 +4,11 @@ import { isTerminalItem } from '../../api/core/phase.js';
 import type { UndoStageInput } from '../../api/plan/snapshot/run.js';
 import type { StageStatus } from '../../api/plan/types.js';
 import { leftOf, planUndo, positionOf, undoneOf } from '../../api/plan/undo/undo.js';
+import { now } from '../core/outcome.js';
+import type { Cause } from '../core/outcome.js';
 import { rollbackWorkflowId, WORKFLOW_TYPES } from './contract.js';
 import type { Settled } from './contract-updates.js';
 import type { RunContext, Verdict } from './run-context.js';
-import { now } from './workflow-runner.js';
-import type { StopCause } from './workflow-runner.js';
 
 /** Undoes stages one at a time, and stops at the first that fails. */
 async function undoStages(
@@ -69,7 +69,7 @@ export async function revert(context: RunContext): Promise<Verdict> {
       context.settle(undo.index, { ...status, order: context.nextOrder() }, detail, settled);
     },
   );
-  const cause: StopCause =
+  const cause: Cause =
     failed === undefined || failed.reason === 'Cancelled'
       ? { reason: 'Cancelled', message: 'not undone: the run was cancelled' }
       : { reason: 'UndoStopped', message: `not undone: undoing stage "${failed.name}" failed before it` };

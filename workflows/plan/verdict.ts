@@ -1,6 +1,6 @@
 import type { StageStatus } from '../../api/plan/types.js';
+import { isMeantSkip } from './outcome.js';
 import type { Verdict } from './run-context.js';
-import { isMeantSkip } from './workflow-runner.js';
 
 /**
  * The phase of a run whose stages have all ended (S4.8, S4.11, S5.22).

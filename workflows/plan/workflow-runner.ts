@@ -1,16 +1,20 @@
 import { CancellationScope } from '@temporalio/workflow';
 import { isTerminalItem } from '../../api/core/phase.js';
 import { rankOf, waitsOf } from '../../api/plan/order/hooks.js';
-import { between, progressOf } from '../../api/plan/progress.js';
+import { progressOf } from '../../api/plan/progress.js';
 import type { ActionInput, WorkflowInput } from '../../api/plan/snapshot/run.js';
 import { readsAny, viewsOf } from '../../api/plan/snapshot/views.js';
 import type { ActionStatus, WorkflowExecutionStatus } from '../../api/plan/types.js';
+import { runInTurn } from '../core/lanes.js';
 import type { Nudges } from '../core/nudges.js';
+import { now, skip } from '../core/outcome.js';
+import type { Cause } from '../core/outcome.js';
 import { executeAction, taskPart } from './action.js';
 import type { Approvals } from './approvals.js';
 import { runClusterBatch } from './cluster-batch.js';
 import type { RunBounds, RunIdentity } from './contract.js';
 import type { ActionOutcome, ActionTask } from './contract-tasks.js';
+import { applyOutcome, failedItself, heldByNeeds, isMeantSkip } from './outcome.js';
 import type { Vouchers } from './vouchers.js';
 
 /** What a use of a workflow runs in. */
@@ -32,32 +36,13 @@ export interface WorkflowRunner {
   /** Next rank in the stage's order of completion. */
   nextOrder: () => number;
   /** Why the scope was cancelled, once it is. */
-  stopCause: () => StopCause;
+  stopCause: () => Cause;
 }
 
-/** Why nothing more is started. */
-export interface StopCause {
-  reason: string;
-  message: string;
-}
-
-const FAIL_FAST: StopCause = { reason: 'FailFast', message: 'an action of the workflow failed before it' };
-
-/** Reasons of what was cut short by something else, and did not fail by itself. */
-const INTERRUPTIONS = new Set(['Cancelled', 'FailFast', 'StageFailed']);
-
-/** Whether an item failed by itself, not because it was interrupted. */
-export const failedItself = (item: { phase: string; reason?: string | undefined }): boolean =>
-  item.phase === 'Failed' && !INTERRUPTIONS.has(item.reason ?? '');
+const FAIL_FAST: Cause = { reason: 'FailFast', message: 'an action of the workflow failed before it' };
 
 /** Actions of one graph that run at once: below the server's limit of pending activities a workflow may have. */
 const MAX_PARALLEL_ACTIONS = 200;
-
-/** Reasons of a skip that satisfies dependants: it was meant. */
-const MEANT = new Set(['WhenFalse', 'SkippedByUser', 'NotDelivered', 'OtherMode', 'NoDelete']);
-
-/** Whether a skip was meant, so that what depends on the skipped item goes on (S4.10). */
-export const isMeantSkip = (reason: string | undefined): boolean => reason !== undefined && MEANT.has(reason);
 
 /**
  * Runs the actions of one use of a workflow: in order, or as a graph when any has a dependency. Must be called in a
@@ -66,15 +51,11 @@ export const isMeantSkip = (reason: string | undefined): boolean => reason !== u
  *
  * Can be called again after a person's retry: it goes on with the actions that are Pending.
  */
-export async function runActions(runner: WorkflowRunner): Promise<void> {
+export function runActions(runner: WorkflowRunner): Promise<void> {
   const { input, status } = runner;
   const statuses = (status.actionStatuses ??= []);
   const { graph, needs } = waitsOf(input.actions);
   const ranks = input.actions.map(rankOf);
-  /** Rank of the hooks, or of the others, whose turn it is. */
-  const turn = (): number =>
-    Math.min(...ranks.filter((_, index) => !isTerminalItem(statuses[index]?.phase ?? '')));
-  const running = new Map<number, Promise<void>>();
   const scope = new CancellationScope();
   const outer = CancellationScope.current();
   let failedFast = false;
@@ -83,66 +64,44 @@ export async function runActions(runner: WorkflowRunner): Promise<void> {
   status.startTime ??= now();
   runner.changed();
 
-  /** Why an action that ran was interrupted. */
-  const interruption = (): StopCause => (outer.consideredCancelled ? runner.stopCause() : FAIL_FAST);
-
-  /** What to do with an action that has not begun. */
-  const verdict = (index: number, currentTurn: number): 'start' | 'wait' | StopCause => {
-    if (outer.consideredCancelled) return runner.stopCause();
-    if (failedFast) return FAIL_FAST;
-    for (const need of needs[index] ?? []) {
-      const dependency = statuses[need];
-      if (dependency === undefined || !isTerminalItem(dependency.phase)) return 'wait';
-      // In list order with Continue, the failure of an earlier action is no dependency.
-      if (!graph) continue;
-      if (
-        dependency.phase === 'Failed' ||
-        (dependency.phase === 'Skipped' && !isMeantSkip(dependency.reason))
-      ) {
-        return { reason: 'DependencyFailed', message: `action "${dependency.name}" did not succeed` };
-      }
-    }
-    if ((ranks[index] ?? 1) > currentTurn) return 'wait';
-    return running.size < MAX_PARALLEL_ACTIONS ? 'start' : 'wait';
-  };
-
-  for (const [index, { skip: meant }] of input.actions.entries()) {
+  const pass = (index: number, cause: Cause): void => {
     const own = statuses[index];
-    if (meant === undefined || own?.phase !== 'Pending') continue;
-    skip(own, meant);
+    if (own !== undefined) skip(own, cause);
     runner.changed(index);
+  };
+  for (const [index, { skip: meant }] of input.actions.entries()) {
+    if (meant !== undefined && statuses[index]?.phase === 'Pending') pass(index, meant);
   }
 
-  for (;;) {
-    let skipped = false;
-    const currentTurn = turn();
-    for (const [index, action] of statuses.entries()) {
-      if (action.phase !== 'Pending') continue;
-      const decision = verdict(index, currentTurn);
-      if (decision === 'wait') continue;
-      if (decision === 'start') {
-        const batch = batchFrom(runner, index, graph);
-        const run = (): Promise<void> =>
-          batch.length === 0 ? runAction(runner, index, interruption) : runBatch(runner, batch, interruption);
-        running.set(
-          index,
-          scope.run(run).finally(() => running.delete(index)),
-        );
-      } else {
-        skip(action, decision);
-        runner.changed(index);
-        skipped = true;
-      }
-    }
-    // Dependants that stand earlier in the list are decided in another pass.
-    if (skipped) continue;
-    if (running.size === 0) break;
-    await Promise.race(running.values());
-    if (input.failurePolicy === 'FailFast' && !failedFast && statuses.some(failedItself)) {
+  /** Why an action that ran was interrupted. */
+  const interruption = (): Cause => (outer.consideredCancelled ? runner.stopCause() : FAIL_FAST);
+
+  return runInTurn({
+    items: statuses,
+    limit: MAX_PARALLEL_ACTIONS,
+    judge: () => {
+      /** Rank of the hooks, or of the others, whose turn it is. */
+      const turn = Math.min(...ranks.filter((_, index) => !isTerminalItem(statuses[index]?.phase ?? '')));
+      return (index) => {
+        if (outer.consideredCancelled) return runner.stopCause();
+        if (failedFast) return FAIL_FAST;
+        const held = heldByNeeds(needs[index] ?? [], statuses, { graph, what: 'action' });
+        return held ?? ((ranks[index] ?? 1) > turn ? 'wait' : 'start');
+      };
+    },
+    start: (index) => {
+      const batch = batchFrom(runner, index, graph);
+      return scope.run(() =>
+        batch.length === 0 ? runAction(runner, index, interruption) : runBatch(runner, batch, interruption),
+      );
+    },
+    skip: pass,
+    ended: () => {
+      if (failedFast || input.failurePolicy !== 'FailFast' || !statuses.some(failedItself)) return;
       failedFast = true;
       scope.cancel();
-    }
-  }
+    },
+  });
 }
 
 /**
@@ -170,7 +129,7 @@ function batchFrom({ input, status }: WorkflowRunner, index: number, graph: bool
 async function runBatch(
   runner: WorkflowRunner,
   batch: readonly number[],
-  interruption: () => StopCause,
+  interruption: () => Cause,
 ): Promise<void> {
   await runClusterBatch({
     bounds: runner.bounds,
@@ -191,11 +150,7 @@ async function runBatch(
   });
 }
 
-async function runAction(
-  runner: WorkflowRunner,
-  index: number,
-  interruption: () => StopCause,
-): Promise<void> {
+async function runAction(runner: WorkflowRunner, index: number, interruption: () => Cause): Promise<void> {
   const { action, own, task } = begin(runner, index);
   const outcome = await executeAction({
     input: action,
@@ -233,7 +188,7 @@ function finish(
   runner: WorkflowRunner,
   index: number,
   outcome: ActionOutcome,
-  interruption: () => StopCause,
+  interruption: () => Cause,
 ): void {
   const { status } = runner;
   const own = status.actionStatuses?.[index];
@@ -258,82 +213,3 @@ function taskOf(runner: WorkflowRunner, index: number, action: ActionInput, own:
     lean: true,
   };
 }
-
-/** Writes an outcome into an action's status. */
-export function applyOutcome(status: ActionStatus, outcome: ActionOutcome): void {
-  status.phase = outcome.phase;
-  status.completionTime = now();
-  status.round = outcome.round;
-  if (outcome.retryCount > 0) status.retryCount = outcome.retryCount;
-  delete status.reason;
-  delete status.message;
-  if (outcome.message !== undefined) status.message = outcome.message;
-  switch (outcome.phase) {
-    case 'Succeeded':
-      status.effect = 'Done';
-      if (outcome.outputs !== undefined) status.outputs = outcome.outputs;
-      return;
-    case 'Skipped':
-      status.reason = outcome.reason;
-      return;
-    case 'Failed':
-      status.reason = outcome.reason;
-      // An earlier round may have had its effect although this one had none.
-      status.effect = stronger(status.effect, outcome.effect);
-      if (outcome.outputs !== undefined) status.outputs = outcome.outputs;
-  }
-}
-
-const STRENGTH = { None: 0, Unknown: 1, Done: 2 } as const;
-type Effect = keyof typeof STRENGTH;
-
-const stronger = (before: Effect | undefined, now: Effect): Effect =>
-  before !== undefined && STRENGTH[before] > STRENGTH[now] ? before : now;
-
-/** Marks something that never began. */
-export function skip(item: ActionStatus | WorkflowExecutionStatus, cause: StopCause): void {
-  item.phase = 'Skipped';
-  item.reason = cause.reason;
-  item.message = cause.message;
-  item.completionTime = now();
-}
-
-/** Skips a use of a workflow with all its actions. */
-export function skipWorkflow(status: WorkflowExecutionStatus, cause: StopCause): void {
-  for (const action of status.actionStatuses ?? []) if (action.phase === 'Pending') skip(action, cause);
-  status.progress = progressOf(status.actionStatuses ?? []);
-  skip(status, cause);
-}
-
-/** Gives a workflow whose actions have all ended its own phase. */
-export function closeWorkflow(status: WorkflowExecutionStatus): void {
-  const actions = status.actionStatuses ?? [];
-  const failed = actions.find(failedItself);
-  const cut = actions.find(
-    (action) => action.phase === 'Failed' || (action.phase === 'Skipped' && !isMeantSkip(action.reason)),
-  );
-  delete status.currentAction;
-  delete status.reason;
-  delete status.message;
-  status.completionTime = now();
-  status.duration = between(status.startTime ?? status.completionTime, status.completionTime);
-  status.progress = progressOf(actions);
-  if (failed !== undefined) {
-    status.phase = 'Failed';
-    status.reason = 'ActionFailed';
-    status.message = `action "${failed.name}" failed: ${failed.message ?? failed.reason ?? 'no reason given'}`;
-  } else if (cut !== undefined) {
-    status.phase = 'Failed';
-    status.reason = cut.reason;
-    status.message = `action "${cut.name}" was stopped: ${cut.message ?? cut.reason ?? ''}`;
-  } else if (actions.length > 0 && actions.every((action) => action.phase === 'Skipped')) {
-    status.phase = 'Skipped';
-    status.reason = actions[0]?.reason;
-    status.message = 'every action was skipped';
-  } else {
-    status.phase = 'Succeeded';
-  }
-}
-
-/** The moment of the workflow task, RFC 3339 with milliseconds. */
-export const now = (): string => new Date().toISOString();
