@@ -1,10 +1,4 @@
-import {
-  ActivityFailure,
-  CancellationScope,
-  condition,
-  isCancellation,
-  sleep,
-} from '@temporalio/workflow';
+import { ActivityFailure, CancellationScope, condition, isCancellation, sleep } from '@temporalio/workflow';
 import { formatDuration } from '../../api/core/duration.js';
 import type { StepInput } from '../../api/plan/snapshot/run.js';
 import { bridgeActivities } from '../core/bridge-activities.js';
@@ -39,29 +33,7 @@ export async function carryOutPlan(
   const bridge = bridgeActivities<BridgeActivities>(task.run, `look: ${task.name}`);
 
   return CancellationScope.nonCancellable(async () => {
-    const clock = new CancellationScope();
-    const state: { stop?: Stop; looking?: CancellationScope } = {};
-    const halt = (why: Stop): void => {
-      if (state.stop !== undefined) return;
-      state.stop = why;
-      state.looking?.cancel();
-    };
-    if (input.interruptible) {
-      outer.cancelRequested.catch(() => {
-        halt('Cancelled');
-      });
-    }
-    if (timeoutMs !== undefined) {
-      clock
-        .run(() => sleep(timeoutMs, { summary: 'timeout' }))
-        .then(
-          () => {
-            halt('Timeout');
-          },
-          () => undefined,
-        );
-    }
-
+    const { clock, state } = armStop({ outer: input.interruptible ? outer : undefined, timeoutMs });
     let known: NestedRef | undefined;
     let asked: Stop | undefined;
     let since = Date.now();
@@ -106,6 +78,53 @@ export async function carryOutPlan(
       });
     }
   });
+}
+
+/** What ends a nested plan before its own end. */
+interface Stopping {
+  /** Holds the timer of the timeout; to be cancelled when the nested plan has ended. */
+  clock: CancellationScope;
+  state: {
+    /** Why it is to be ended, once it is. */
+    stop?: Stop;
+    /** The look that waits for an answer: a stop cuts it short. */
+    looking?: CancellationScope;
+  };
+}
+
+/**
+ * Begins to listen for a cancel, and starts the clock.
+ *
+ * @param options.outer the scope whose cancel ends the nested plan; undefined where none does
+ */
+function armStop({
+  outer,
+  timeoutMs,
+}: {
+  outer: CancellationScope | undefined;
+  timeoutMs: number | undefined;
+}): Stopping {
+  const clock = new CancellationScope();
+  const state: Stopping['state'] = {};
+  const halt = (why: Stop): void => {
+    if (state.stop !== undefined) return;
+    state.stop = why;
+    state.looking?.cancel();
+  };
+  outer?.cancelRequested.catch(() => {
+    halt('Cancelled');
+  });
+  if (timeoutMs !== undefined) {
+    clock
+      .run(() => sleep(timeoutMs, { summary: 'timeout' }))
+      .then(
+        () => {
+          halt('Timeout');
+        },
+        () => undefined,
+      );
+  }
+  return { clock, state };
 }
 
 /**
