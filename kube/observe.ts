@@ -1,5 +1,7 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { KubeClient } from './client.js';
 import { KubeError, isRetryable } from './error.js';
+import { listAndWatch } from './list-and-watch.js';
 import { startTimer } from './long-timer.js';
 import type { KubeObject } from './object.js';
 
@@ -99,47 +101,68 @@ export async function feed(
   signal: AbortSignal,
   report: (objects: ReadonlyMap<string, KubeObject>, changed?: KubeObject) => void,
 ): Promise<void> {
+  try {
+    await feedByWatch(kube, selection, signal, report);
+  } catch (error) {
+    const mayRead = error instanceof KubeError && error.code === 403 && selection.name !== undefined;
+    if (!mayRead) throw error;
+    await feedByPolls(kube, selection, signal, report);
+  }
+}
+
+async function feedByWatch(
+  kube: KubeClient,
+  selection: Selection,
+  signal: AbortSignal,
+  report: (objects: ReadonlyMap<string, KubeObject>, changed?: KubeObject) => void,
+): Promise<void> {
   const { apiVersion, kind } = selection;
+  const type = { apiVersion, kind };
   const options = {
     signal,
     ...(selection.namespace !== undefined && { namespace: selection.namespace }),
     ...(selection.labelSelector !== undefined && { labelSelector: selection.labelSelector }),
     ...(selection.name !== undefined && { fieldSelector: `metadata.name=${selection.name}` }),
   };
-  let mayWatch = true;
+  let objects = new Map<string, KubeObject>();
+  const steps = listAndWatch({
+    read: async () => {
+      const { items, metadata } = await kube.list(type, options);
+      return { items, version: metadata.resourceVersion };
+    },
+    watch: (version) => kube.watch(type, { ...options, resourceVersion: version }),
+    backoff: { minMs: PAUSE_MS, maxMs: PAUSE_MS },
+    signal,
+  });
+  for await (const step of steps) {
+    if (step.kind === 'read') {
+      // Items of a list come without their kind.
+      objects = new Map(step.state.items.map((item) => [idOf(item), { ...item, apiVersion, kind }]));
+      report(objects);
+    } else if (step.kind === 'event' && step.event.type !== 'BOOKMARK') {
+      const { type: change, object } = step.event;
+      if (change === 'DELETED') objects.delete(idOf(object));
+      else objects.set(idOf(object), object);
+      report(objects, object);
+    }
+  }
+}
+
+/** An object that may be read but not watched. */
+async function feedByPolls(
+  kube: KubeClient,
+  selection: Selection,
+  signal: AbortSignal,
+  report: (objects: ReadonlyMap<string, KubeObject>) => void,
+): Promise<void> {
   while (!signal.aborted) {
     try {
-      if (!mayWatch) {
-        report(await readOne(kube, selection, signal));
-        await pause(signal);
-        continue;
-      }
-      const list = await kube.list({ apiVersion, kind }, options);
-      // Items of a list come without their kind.
-      const objects = new Map<string, KubeObject>(
-        list.items.map((item) => [idOf(item), { ...item, apiVersion, kind }]),
-      );
-      report(objects);
-      const events = kube.watch(
-        { apiVersion, kind },
-        { ...options, resourceVersion: list.metadata.resourceVersion },
-      );
-      for await (const event of events) {
-        if (event.type === 'BOOKMARK') continue;
-        if (event.type === 'DELETED') objects.delete(idOf(event.object));
-        else objects.set(idOf(event.object), event.object);
-        report(objects, event.object);
-      }
+      report(await readOne(kube, selection, signal));
     } catch (error) {
       if (signal.aborted) return;
-      if (error instanceof KubeError && error.code === 403 && mayWatch && selection.name !== undefined) {
-        mayWatch = false;
-        continue;
-      }
-      const isExpired = error instanceof KubeError && error.code === 410;
-      if (!isExpired && !isRetryable(error)) throw error;
-      await pause(signal);
+      if (!isRetryable(error)) throw error;
     }
+    await sleep(PAUSE_MS, undefined, { signal }).catch(() => undefined);
   }
 }
 
@@ -158,16 +181,3 @@ async function readOne(
 
 const idOf = (object: KubeObject): string =>
   object.metadata.uid ?? `${object.metadata.namespace ?? ''}/${object.metadata.name}`;
-
-function pause(signal: AbortSignal): Promise<void> {
-  return new Promise((resolve) => {
-    const timer = setTimeout(done, PAUSE_MS);
-    function done(): void {
-      clearTimeout(timer);
-      signal.removeEventListener('abort', done);
-      resolve();
-    }
-    signal.addEventListener('abort', done, { once: true });
-    if (signal.aborted) done();
-  });
-}

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { KubeClient } from '../../../kube/client.js';
 import { isRetryable, KubeError } from '../../../kube/error.js';
-import type { ObjectKey } from '../../../kube/object.js';
+import { isExpired, listAndWatch } from '../../../kube/list-and-watch.js';
 import { endOf, keyOfJob, troubleOf } from './job-state.js';
 import type { Job, JobEnd } from './job-state.js';
 
@@ -18,51 +18,49 @@ export type Waited = { kind: 'ended'; job: Job; end: JobEnd } | { kind: 'gone' }
  */
 export async function waitForJob(kube: KubeClient, created: Job, signal: AbortSignal): Promise<Waited> {
   const key = keyOfJob(created);
-  let job: Job | undefined = created;
-  while (!signal.aborted) {
-    try {
-      job ??= await kube.get<Job>(key, { signal });
-      if (job === undefined || job.metadata.uid !== created.metadata.uid) return { kind: 'gone' };
-      const end = endOf(job);
-      if (end !== undefined) return { kind: 'ended', job, end };
-      const waited = await follow(kube, key, job, signal);
-      if (waited !== undefined) return waited;
-    } catch (error) {
-      if (signal.aborted) break;
-      const again =
-        error instanceof KubeError && (isRetryable(error) || error.code === 410 || error.code === 401);
-      if (!again) throw error;
-      if (error.code !== 410) await pause(RETRY_MS, signal);
-    }
-    job = undefined;
-  }
-  return { kind: 'aborted' };
-}
-
-async function follow(
-  kube: KubeClient,
-  key: ObjectKey,
-  job: Job,
-  signal: AbortSignal,
-): Promise<Waited | undefined> {
-  const { apiVersion, kind } = key;
-  const events = kube.watch<Job>(
-    { apiVersion, kind },
-    {
-      namespace: key.namespace ?? '',
-      fieldSelector: `metadata.name=${key.name}`,
-      resourceVersion: job.metadata.resourceVersion ?? '0',
-      signal,
+  const { apiVersion, kind, namespace = '', name } = key;
+  const isOurs = (job: Pick<Job, 'metadata'>): boolean => job.metadata.uid === created.metadata.uid;
+  const ended = (job: Job): Waited | undefined => {
+    const end = endOf(job);
+    return end === undefined ? undefined : { kind: 'ended', job, end };
+  };
+  const known = ended(created);
+  if (known !== undefined) return known;
+  const steps = listAndWatch({
+    known: created.metadata.resourceVersion ?? '0',
+    // Who may watch a Job by its name need not have the right to list Jobs.
+    read: async () => {
+      const job = await kube.get<Job>(key, { signal });
+      return { job, version: job?.metadata.resourceVersion ?? '0' };
     },
-  );
-  for await (const event of events) {
-    if (event.type === 'BOOKMARK' || event.object.metadata.uid !== job.metadata.uid) continue;
+    watch: (version) =>
+      kube.watch<Job>(
+        { apiVersion, kind },
+        { namespace, fieldSelector: `metadata.name=${name}`, resourceVersion: version, signal },
+      ),
+    // A token is renewed while the wait goes on.
+    goesOn: (error) =>
+      isRetryable(error) || isExpired(error) || (error instanceof KubeError && error.code === 401),
+    backoff: { minMs: RETRY_MS, maxMs: RETRY_MS },
+    signal,
+  });
+  for await (const step of steps) {
+    if (step.kind === 'failed') continue;
+    if (step.kind === 'read') {
+      const { job } = step.state;
+      if (job === undefined || !isOurs(job)) return { kind: 'gone' };
+      const found = ended(job);
+      if (found !== undefined) return found;
+      continue;
+    }
+    const { event } = step;
+    if (event.type === 'BOOKMARK' || !isOurs(event.object)) continue;
     // A Job that its TTL removes has ended before; its last state shows how.
-    const end = endOf(event.object);
-    if (end !== undefined) return { kind: 'ended', job: event.object, end };
+    const found = ended(event.object);
+    if (found !== undefined) return found;
     if (event.type === 'DELETED') return { kind: 'gone' };
   }
-  return undefined;
+  return { kind: 'aborted' };
 }
 
 /** First look at a Job that does not run, and the pauses between the following ones. */

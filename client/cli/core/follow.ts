@@ -1,8 +1,8 @@
-import { setTimeout as sleep } from 'node:timers/promises';
 import { API_VERSION } from '../../../api/core/group.js';
 import type { DRPlanExecution } from '../../../api/plan/types.js';
 import type { KubeClient } from '../../../kube/client.js';
-import { isRetryable, KubeError } from '../../../kube/error.js';
+import type { KubeError } from '../../../kube/error.js';
+import { listAndWatch } from '../../../kube/list-and-watch.js';
 
 /** What following an execution tells. */
 export type FollowEvent =
@@ -12,8 +12,8 @@ export type FollowEvent =
   /** The API server does not answer; tried again until it does. */
   | { kind: 'unreachable'; message: string };
 
-const RETRY_MIN_MS = 250;
-const RETRY_MAX_MS = 5000;
+/** First and longest wait before the API server is asked again after it failed. */
+const BACKOFF = { minMs: 250, maxMs: 5000 };
 
 /**
  * The states of one execution, from the present one on, until it is deleted or the signal aborts. Broken and expired
@@ -30,47 +30,41 @@ export async function* follow(
   const selection = { namespace: key.namespace, fieldSelector: `metadata.name=${key.name}`, signal };
   let uid = key.uid;
   let lastVersion: string | undefined;
-  let pause = RETRY_MIN_MS;
   let isOut = false;
-
-  while (!signal.aborted) {
-    try {
-      const list = await kube.list<DRPlanExecution>(type, selection);
-      const present = list.items[0];
-      uid ??= present?.metadata.uid;
-      if (present === undefined || present.metadata.uid !== uid) {
-        yield { kind: 'deleted' };
-        return;
-      }
-      isOut = false;
-      pause = RETRY_MIN_MS;
-      if (present.metadata.resourceVersion !== lastVersion) {
-        lastVersion = present.metadata.resourceVersion;
-        yield { kind: 'state', execution: { apiVersion: API_VERSION, kind: type.kind, ...present } };
-      }
-      for await (const event of kube.watch<DRPlanExecution>(type, {
-        ...selection,
-        resourceVersion: list.metadata.resourceVersion,
-      })) {
-        if (event.type === 'BOOKMARK') continue;
-        if (event.type === 'DELETED' || event.object.metadata.uid !== uid) {
-          yield { kind: 'deleted' };
-          return;
-        }
-        lastVersion = event.object.metadata.resourceVersion;
-        yield { kind: 'state', execution: event.object };
-      }
-    } catch (error) {
-      if (signal.aborted) return;
-      if (!(error instanceof KubeError) || !(isRetryable(error) || error.code === 410)) throw error;
-      if (error.code === 410) continue;
+  const steps = listAndWatch({
+    read: async () => {
+      const { items, metadata } = await kube.list<DRPlanExecution>(type, selection);
+      return { present: items[0], version: metadata.resourceVersion };
+    },
+    watch: (version) => kube.watch<DRPlanExecution>(type, { ...selection, resourceVersion: version }),
+    backoff: BACKOFF,
+    signal,
+  });
+  for await (const step of steps) {
+    if (step.kind === 'failed') {
       // A watch that breaks off is usual; only when the list fails too is the server out.
-      if (!error.message.startsWith('watch broke off')) {
-        if (!isOut) yield { kind: 'unreachable', message: error.message };
-        isOut = true;
-      }
-      await sleep(pause, undefined, { signal }).catch(() => undefined);
-      pause = Math.min(RETRY_MAX_MS, pause * 2);
+      if (step.during === 'watch' || isOut) continue;
+      isOut = true;
+      yield { kind: 'unreachable', message: (step.error as KubeError).message };
+      continue;
     }
+    let found: DRPlanExecution | undefined;
+    let isGone = false;
+    if (step.kind === 'read') found = step.state.present;
+    else {
+      const { event } = step;
+      if (event.type === 'BOOKMARK') continue;
+      found = event.object;
+      isGone = event.type === 'DELETED';
+    }
+    uid ??= found?.metadata.uid;
+    if (isGone || found === undefined || found.metadata.uid !== uid) {
+      yield { kind: 'deleted' };
+      return;
+    }
+    isOut = false;
+    if (found.metadata.resourceVersion === lastVersion) continue;
+    lastVersion = found.metadata.resourceVersion;
+    yield { kind: 'state', execution: { apiVersion: API_VERSION, kind: type.kind, ...found } };
   }
 }
