@@ -3,16 +3,12 @@ import type { ActionOutputs, ObjectReference } from '../../../api/plan/types.js'
 import { keyOf } from '../../../kube/client.js';
 import type { KubeObject } from '../../../kube/object.js';
 import type { Attempt, AttemptResult, Handler } from '../../core/handler.js';
-import {
-  captureAll,
-  isAutomaticUndo,
-  performAll,
-  refused,
-  settleAll,
-  settleUndo,
-  undoAll,
-} from './object-action.js';
-import type { OutputsOf, Performed } from './object-action.js';
+import { isAutomaticUndo, refused, settleUndo } from './object-action.js';
+import type { OutputsOf } from './object-action.js';
+import { captureAll, performAll } from './object-perform.js';
+import type { Performed } from './object-perform.js';
+import { settleAll } from './object-settle.js';
+import { undoAll } from './object-undo-all.js';
 import type { Refusal } from '../../core/refusal.js';
 import { carryOut } from './object-effect.js';
 import type { EffectBounds, ObjectEffect } from './object-effect.js';
