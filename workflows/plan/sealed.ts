@@ -102,7 +102,6 @@ const workflowsOf = (runId: string, stage: number): string[] => [
  * Whether a run is vouched for, and speaks from one of its own workflows.
  *
  * @param caller workflow id of the activity, as Temporal states it; undefined where no workflow has scheduled it
- * @param speakers how a workflow may speak: as the stage of this index, or else as the run itself
  */
 export async function checkRun(
   run: RunIdentity,
