@@ -43,7 +43,7 @@ export interface ObjectRef {
   uid: string;
 }
 
-/** One step of an object's state on its way into status. Lower epochs, and sequences of one speaker, are dropped. */
+/** One step of an object's state on its way into status (docs/adr/0004-mirror-merge.md). Lower epochs, and sequences of one speaker, are dropped. */
 export interface MirrorEnvelope<U = unknown> {
   /** Kind of the object: the row of the bridge's table that lays the update into status. */
   kind: string;

@@ -16,7 +16,7 @@ export interface ActionTask {
   run: RunIdentity;
   at: ActionAddress;
   direction: 'forward' | 'undo';
-  /** First round of this series; a definite failure of an attempt raises it (plan semantics, §3 identity). */
+  /** First round of this series; a definite failure of an attempt raises it (S3.8). */
   round: number;
   name: string;
   /** Type that is executed: for an undo with a custom rollback the rollback's. */

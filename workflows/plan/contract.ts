@@ -113,7 +113,7 @@ export interface RunInput {
   searchAttributes: boolean;
 }
 
-/** Time bounds of a run; all are flags of the bridge (plan semantics, §5 Bounds). */
+/** Time bounds of a run; all are flags of the bridge (S5.55). */
 export interface RunBounds extends EffectBounds {
   /** Longest time of one undo step with all its attempts (default 15 min). */
   undoStepMs: number;

@@ -20,7 +20,7 @@ export const failedItself = (item: ItemStatus): boolean => item.phase === 'Faile
 /** Reasons of a skip that satisfies dependants: it was meant. */
 const MEANT = new Set(['WhenFalse', 'SkippedByUser', 'NotDelivered', 'OtherMode', 'NoDelete']);
 
-/** Whether a skip was meant, so that what depends on the skipped item goes on (plan semantics, §4). */
+/** Whether a skip was meant, so that what depends on the skipped item goes on (S4.10). */
 export const isMeantSkip = (reason: string | undefined): boolean => reason !== undefined && MEANT.has(reason);
 
 /**
