@@ -2,7 +2,7 @@
  * What a worker does only where bridge or worker vouch for it, and what it vouches for itself (docs/security.md#seals).
  */
 import { activityInfo } from '@temporalio/activity';
-import type { ApprovalAnswer } from '../../api/plan/actions/approval.js';
+import type { ApprovalAnswer } from '../../api/plan/actions/approval-answers.js';
 import type { ActionAddress, ActionBody } from '../../api/plan/snapshot/run.js';
 import type { Sealer } from '../../api/core/seal.js';
 import { traceOf } from '../../api/plan/undo/undo.js';

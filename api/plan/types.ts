@@ -11,20 +11,20 @@ export type {
   Scalar,
 } from './schema/common.js';
 export type { Action, ActionType, RollbackAction } from './schema/actions/action.js';
-export type { ApprovalAction } from './schema/actions/approval.js';
-export type { PlanAction } from './schema/actions/plan.js';
+export type { ApprovalAction } from './actions/approval.js';
+export type { PlanAction } from './actions/plan.js';
 export type { Feed } from './schema/actions/feed.js';
-export type { GlobalizationAction } from './schema/actions/globalization.js';
-export type { HelmChartAction } from './schema/actions/helm-chart.js';
-export type { HTTPAction } from './schema/actions/http.js';
-export type { JobAction } from './schema/actions/job.js';
-export type { KubernetesResourceAction } from './schema/actions/kubernetes-resource.js';
-export type { LocalizationAction } from './schema/actions/localization.js';
-export type { NotifyAction } from './schema/actions/notify.js';
+export type { GlobalizationAction } from './actions/globalization.js';
+export type { HelmChartAction } from './actions/helm-chart.js';
+export type { HTTPAction } from './actions/http.js';
+export type { JobAction } from './actions/job.js';
+export type { KubernetesResourceAction } from './actions/kubernetes-resource.js';
+export type { LocalizationAction } from './actions/localization.js';
+export type { NotifyAction } from './actions/notify.js';
 export type { RetryPolicy } from './schema/actions/retry-policy.js';
-export type { SubscriptionAction } from './schema/actions/subscription.js';
+export type { SubscriptionAction } from './actions/subscription.js';
 export type { ActionTarget } from './schema/actions/target.js';
-export type { WaitAction } from './schema/actions/wait.js';
+export type { WaitAction } from './actions/wait.js';
 export type { DRWorkflow, DRWorkflowSpec, DRWorkflowStatus } from './schema/workflow.js';
 export type {
   DRPlan,

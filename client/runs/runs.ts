@@ -2,7 +2,7 @@
  * A typed handle on runs: all that Drover asks of Temporal about them goes through here.
  */
 import { isGrpcServiceError, QueryNotRegisteredError, WorkflowNotFoundError } from '@temporalio/client';
-import type { ApprovalAnswer } from '../../api/plan/actions/approval.js';
+import type { ApprovalAnswer } from '../../api/plan/actions/approval-answers.js';
 import type { Client, WorkflowExecutionDescription } from '@temporalio/client';
 import { defineSearchAttributeKey, WorkflowExecutionAlreadyStartedError } from '@temporalio/common';
 import { LRUCache } from 'lru-cache';

@@ -2,7 +2,7 @@
 import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { pendingApprovals } from '../../api/plan/actions/approval.js';
+import { pendingApprovals } from '../../api/plan/actions/approval-answers.js';
 import { ANNOTATIONS, API_VERSION } from '../../api/core/group.js';
 import type { ApprovalAction, DRPlanExecution } from '../../api/plan/types.js';
 import { servers } from '../support/servers.js';

@@ -1,6 +1,6 @@
 /** A namespace in which admission is switched off: stamps and records in it are what objects claim, and count for nothing. */
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { pendingApprovals } from '../../api/plan/actions/approval.js';
+import { pendingApprovals } from '../../api/plan/actions/approval-answers.js';
 import { ANNOTATIONS, API_VERSION } from '../../api/core/group.js';
 import type { DRPlanExecution } from '../../api/plan/types.js';
 import type { KubeObject } from '../../kube/object.js';

@@ -2,7 +2,7 @@
 import { readFile } from 'node:fs/promises';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { parseAllDocuments } from 'yaml';
-import { pendingApprovals } from '../../api/plan/actions/approval.js';
+import { pendingApprovals } from '../../api/plan/actions/approval-answers.js';
 import { ANNOTATIONS, API_VERSION, GROUP } from '../../api/core/group.js';
 import type { Action, DRPlanExecution, DRPlanExecutionSpec } from '../../api/plan/types.js';
 import type { KubeClient } from '../../kube/client.js';

@@ -1,6 +1,6 @@
 /** Actions that are conditions of the workflow itself: timers, approvals, nested plans. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import type { ApprovalAnswer } from '../../api/plan/actions/approval.js';
+import type { ApprovalAnswer } from '../../api/plan/actions/approval-answers.js';
 import type { ActionInput, StageInput } from '../../api/plan/snapshot/run.js';
 import { planUndo } from '../../api/plan/undo/undo.js';
 import {

@@ -8,8 +8,8 @@ import {
   setHandler,
 } from '@temporalio/workflow';
 import { formatDuration } from '../../api/core/duration.js';
-import { outcomeOf, refuseAnswer } from '../../api/plan/actions/approval.js';
-import type { ApprovalAnswer, ApprovalState } from '../../api/plan/actions/approval.js';
+import { outcomeOf, refuseAnswer } from '../../api/plan/actions/approval-answers.js';
+import type { ApprovalAnswer, ApprovalState } from '../../api/plan/actions/approval-answers.js';
 import type { ActionOutputs } from '../../api/plan/types.js';
 import { PLAN_SIGNALS } from './contract.js';
 import type { ActionOutcome, Decision, VouchTask, WorkerActivities } from './contract-tasks.js';

@@ -1,5 +1,5 @@
 /** What activities of a worker are given by runs of plans, and what they answer. Part of the contract of plans. */
-import type { ApprovalAnswer } from '../../api/plan/actions/approval.js';
+import type { ApprovalAnswer } from '../../api/plan/actions/approval-answers.js';
 import type { ActionAddress, ActionBody, OutputViews, Retry } from '../../api/plan/snapshot/run.js';
 import type {
   ActionOutputs,

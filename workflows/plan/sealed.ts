@@ -4,7 +4,7 @@
  */
 import { canonicalJson } from '../../api/core/json.js';
 import { rollbackOf } from '../../api/plan/actions/action-defaults.js';
-import type { ApprovalAnswer } from '../../api/plan/actions/approval.js';
+import type { ApprovalAnswer } from '../../api/plan/actions/approval-answers.js';
 import type { ActionAddress, ActionBody } from '../../api/plan/snapshot/run.js';
 import type { ActionStatus } from '../../api/plan/types.js';
 import { traceOf } from '../../api/plan/undo/undo.js';

@@ -22,7 +22,7 @@ import { checkWhen } from '../when/when.js';
 import { checkApproval } from './approval.js';
 import { checkGlobalization, checkHelmChart, checkLocalization, checkSubscription } from './clusternet.js';
 import { error, readField, show, warning } from './fields.js';
-import { checkHttp, methodOf } from './http.js';
+import { checkHttp, methodOf } from './requests.js';
 import { checkJob } from './job.js';
 import { checkName } from './names.js';
 import { checkNestedPlan } from './nested-plan.js';

@@ -4,7 +4,7 @@ import { renderString } from '../template/render.js';
 import { SECRET_NAME } from '../snapshot/secrecy.js';
 import type { NotifyAction } from '../types.js';
 import { error, show, warning } from './fields.js';
-import { checkHeaderNames, checkUrl } from './http.js';
+import { checkHeaderNames, checkUrl } from './requests.js';
 import { isTemplated, trySample } from './sample.js';
 
 /** An address, perhaps with a name before it: `Ops <ops@example.org>`. */

@@ -1,5 +1,5 @@
 /** What an execution says about its run. */
-import type { ApprovalAnswer } from '../../../api/plan/actions/approval.js';
+import type { ApprovalAnswer } from '../../../api/plan/actions/approval-answers.js';
 import { ANNOTATIONS, FINALIZERS, LABELS } from '../../../api/core/group.js';
 import { isTerminalExecution } from '../../../api/core/phase.js';
 import { runWorkflowId } from '../../../api/plan/naming.js';

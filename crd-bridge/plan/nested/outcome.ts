@@ -1,6 +1,6 @@
 /** What a nested execution means for the action that it was made for. */
 import { hasEffects } from '../../../api/plan/undo/effects.js';
-import { pendingApprovals } from '../../../api/plan/actions/approval.js';
+import { pendingApprovals } from '../../../api/plan/actions/approval-answers.js';
 import type { DRPlanExecution } from '../../../api/plan/types.js';
 import type { NestedOutcome, NestedRef, NestedState } from '../../../workflows/plan/contract-bridge.js';
 import { findCondition } from '../../core/conditions.js';

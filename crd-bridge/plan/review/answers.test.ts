@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { ANNOTATIONS } from '../../../api/core/group.js';
-import type { ApprovalState } from '../../../api/plan/actions/approval.js';
+import type { ApprovalState } from '../../../api/plan/actions/approval-answers.js';
 import { readAnswers } from '../status/answers.js';
 import { stampAnswer } from './answers.js';
 import type { ReviewRequest } from '../../core/review.js';

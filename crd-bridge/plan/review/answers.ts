@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
-import { findPending, readAnswer, refuseAnswer } from '../../../api/plan/actions/approval.js';
-import type { ApprovalAnswer } from '../../../api/plan/actions/approval.js';
+import { findPending, readAnswer, refuseAnswer } from '../../../api/plan/actions/approval-answers.js';
+import type { ApprovalAnswer } from '../../../api/plan/actions/approval-answers.js';
 import { ANNOTATIONS } from '../../../api/core/group.js';
 import type { StageStatus } from '../../../api/plan/types.js';
 import { readAnswers } from '../status/answers.js';

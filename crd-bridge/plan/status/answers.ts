@@ -1,5 +1,5 @@
-import { findPending, readAnswer } from '../../../api/plan/actions/approval.js';
-import type { ApprovalAnswer } from '../../../api/plan/actions/approval.js';
+import { findPending, readAnswer } from '../../../api/plan/actions/approval-answers.js';
+import type { ApprovalAnswer } from '../../../api/plan/actions/approval-answers.js';
 import { ANNOTATIONS } from '../../../api/core/group.js';
 import { isObject, parseJson } from '../../../api/core/json.js';
 import type { DRPlanExecution } from '../../../api/plan/types.js';

@@ -2,19 +2,19 @@ import { z } from 'zod';
 import { HOOK_TYPES } from '../../order/hooks.js';
 import { cel, duration, PRESERVE } from '../common.js';
 import type { CelRule } from '../common.js';
-import { approvalActionSchema } from './approval.js';
-import { globalizationActionSchema } from './globalization.js';
-import { helmChartActionSchema } from './helm-chart.js';
-import { httpActionSchema } from './http.js';
-import { jobActionSchema } from './job.js';
-import { resourceActionSchema } from './kubernetes-resource.js';
-import { localizationActionSchema } from './localization.js';
-import { notifyActionSchema } from './notify.js';
-import { planActionSchema } from './plan.js';
+import { approvalActionSchema } from '../../actions/approval.js';
+import { globalizationActionSchema } from '../../actions/globalization.js';
+import { helmChartActionSchema } from '../../actions/helm-chart.js';
+import { httpActionSchema } from '../../actions/http.js';
+import { jobActionSchema } from '../../actions/job.js';
+import { resourceActionSchema } from '../../actions/kubernetes-resource.js';
+import { localizationActionSchema } from '../../actions/localization.js';
+import { notifyActionSchema } from '../../actions/notify.js';
+import { planActionSchema } from '../../actions/plan.js';
 import { retryPolicySchema } from './retry-policy.js';
-import { subscriptionActionSchema } from './subscription.js';
+import { subscriptionActionSchema } from '../../actions/subscription.js';
 import { targetSchema } from './target.js';
-import { waitActionSchema } from './wait.js';
+import { waitActionSchema } from '../../actions/wait.js';
 
 /** The action types that a run can execute. */
 export const ACTION_TYPES = [

@@ -1,6 +1,6 @@
 import type { Command } from 'commander';
-import { findPending, MAX_COMMENT, pendingApprovals } from '../../../../api/plan/actions/approval.js';
-import type { PendingApproval } from '../../../../api/plan/actions/approval.js';
+import { findPending, MAX_COMMENT, pendingApprovals } from '../../../../api/plan/actions/approval-answers.js';
+import type { PendingApproval } from '../../../../api/plan/actions/approval-answers.js';
 import { ANNOTATIONS, FIELD_MANAGER } from '../../../../api/core/group.js';
 import { isTerminalExecution } from '../../../../api/core/phase.js';
 import type { DRPlanExecution, StageStatus } from '../../../../api/plan/types.js';

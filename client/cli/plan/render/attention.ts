@@ -1,4 +1,4 @@
-import { pendingApprovals } from '../../../../api/plan/actions/approval.js';
+import { pendingApprovals } from '../../../../api/plan/actions/approval-answers.js';
 import { isTerminalExecution } from '../../../../api/core/phase.js';
 import type { Condition, DRPlanExecution } from '../../../../api/plan/types.js';
 

@@ -1,7 +1,7 @@
 import type { Problem } from '../../core/problem.js';
 import { isHostOf, renderHeaderValue, renderUrl, userInfoProblem } from '../template/render.js';
 import { findPlaceholders } from '../template/placeholders.js';
-import { HTTP_METHODS } from '../schema/actions/http.js';
+import { HTTP_METHODS } from '../actions/http.js';
 import type { HTTPAction } from '../types.js';
 import { error, member, show, warning } from './fields.js';
 import { isTemplated, trySample } from './sample.js';

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { PRESERVE } from '../common.js';
+import { PRESERVE } from '../schema/common.js';
 
 export const jobActionSchema = z
   .object({

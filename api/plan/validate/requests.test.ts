@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { errorsOf } from '../../core/problem.js';
-import { checkHttp } from './http.js';
+import { checkHttp } from './requests.js';
 import { checkNotify } from './notify.js';
 
 const errors = (http: Parameters<typeof checkHttp>[0]): { path: string; reason: string; message: string }[] =>

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { headerFromSchema, secretKeySchema } from './secret-key.js';
+import { headerFromSchema, secretKeySchema } from '../schema/actions/secret-key.js';
 
 /** Where a Notify can send to. */
 export const NOTIFY_TYPES = ['Webhook', 'CloudEvents', 'Slack', 'Lark', 'Email'] as const;

@@ -1,7 +1,7 @@
 import { z } from 'zod';
-import { oneOfOrPlaceholder, PRESERVE } from '../common.js';
-import { OPERATIONS } from './operations.js';
-import { feedSchema } from './feed.js';
+import { oneOfOrPlaceholder, PRESERVE } from '../schema/common.js';
+import { OPERATIONS } from '../schema/actions/operations.js';
+import { feedSchema } from '../schema/actions/feed.js';
 
 export const subscriberSchema = z
   .object({

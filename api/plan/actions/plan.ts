@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { scalar } from '../common.js';
+import { scalar } from '../schema/common.js';
 
 export const planActionSchema = z
   .object({

@@ -1,6 +1,6 @@
 import { z } from 'zod';
-import { oneOfOrPlaceholder, PRESERVE } from '../common.js';
-import { OPERATIONS } from './operations.js';
+import { oneOfOrPlaceholder, PRESERVE } from '../schema/common.js';
+import { OPERATIONS } from '../schema/actions/operations.js';
 
 export const globalizationActionSchema = z
   .object({

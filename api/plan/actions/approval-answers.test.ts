@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { findPending, outcomeOf, readAnswer, refuseAnswer } from './approval.js';
-import type { ApprovalState } from './approval.js';
+import { findPending, outcomeOf, readAnswer, refuseAnswer } from './approval-answers.js';
+import type { ApprovalState } from './approval-answers.js';
 import type { StageStatus } from '../types.js';
 
 const state = (more: Partial<ApprovalState> = {}): ApprovalState => ({

@@ -1,6 +1,6 @@
 import { z } from 'zod';
-import { oneOfOrPlaceholder } from '../common.js';
-import { OPERATIONS } from './operations.js';
+import { oneOfOrPlaceholder } from '../schema/common.js';
+import { OPERATIONS } from '../schema/actions/operations.js';
 
 export const resourceActionSchema = z
   .object({

@@ -1,6 +1,6 @@
 import { z } from 'zod';
-import { oneOfOrPlaceholder } from '../common.js';
-import { headerFromSchema } from './secret-key.js';
+import { oneOfOrPlaceholder } from '../schema/common.js';
+import { headerFromSchema } from '../schema/actions/secret-key.js';
 
 /** Methods that a request may have. */
 export const HTTP_METHODS = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'] as const;
