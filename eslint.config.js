@@ -22,7 +22,7 @@ const zones = [
 const SANDBOX_API = [
   'core/(duration|graph|group|json|phase|sha256)',
   'plan/(progress|types)',
-  'plan/actions/(approval-answers|default-retry)',
+  'plan/actions/(approval-answers|default-retry|step-input|traits)',
   'plan/order/(hooks|nesting)',
   'plan/snapshot/(parts|run|views)',
   'plan/undo/(lean-outputs|shared-views|undo)',

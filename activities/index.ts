@@ -1,42 +1,32 @@
 import type { Logger } from 'pino';
+import { ACTIVITY_TYPES } from '../api/plan/actions/table.js';
+import { activityOf, traitsOf } from '../api/plan/actions/traits.js';
 import { leanOutputs } from '../api/plan/undo/lean-outputs.js';
 import type { Sealer } from '../api/core/seal.js';
-import type { ActionType } from '../api/plan/types.js';
 import type { KubeClient } from '../kube/client.js';
-import { createWatchPool } from '../kube/watch-pool.js';
-import { isStepType } from '../workflows/plan/contract-tasks.js';
 import type {
+  ActionActivities,
   ActionOutcome,
   ActionTask,
-  StepType,
   WorkerActivities,
 } from '../workflows/plan/contract-tasks.js';
+import { HANDLERS } from './actions/index.js';
 import { captureAction, runAction, settleAction, targetsAction } from './core/attempt.js';
 import { cleanUpAction } from './core/clean-up.js';
 import { decideStep } from './core/decide.js';
 import type { EgressPolicy } from './core/egress.js';
 import { evaluateStage } from './core/evaluate.js';
-import { createGlobalizationHandler } from './actions/clusternet/globalization.js';
 import type { Handler } from './core/handler.js';
 import { createHeartbeats, steadyHeartbeats } from './core/heartbeats.js';
-import { createHelmChartHandler } from './actions/clusternet/helm-chart.js';
 import { createIdentityCheck } from './core/identity.js';
-import { createHttpHandler } from './actions/http/http.js';
-import { jobHandler } from './actions/job/job.js';
-import { createKubernetesResourceHandler } from './actions/objects/kubernetes-resource.js';
-import { createLocalizationHandler } from './actions/clusternet/localization.js';
 import type { Notes } from './core/notes.js';
-import { createNotifyHandler } from './actions/notify/notify.js';
 import { createPolicies } from './core/policies.js';
 import type { AttemptDeps } from './core/prepare.js';
 import { createSnapshotStore } from './core/snapshots.js';
-import { createSubscriptionHandler } from './actions/clusternet/subscription.js';
-import { perCluster } from './actions/clusternet/subscription-clusters.js';
 import { createTargets } from './core/target.js';
 import { vouchFor } from './core/vouch.js';
 import { createPriorStore } from './core/prior-store.js';
 import { createVouching } from './core/vouching.js';
-import { createWaitHandler } from './actions/wait/wait.js';
 
 /** What activities are made with. */
 export interface ActivityDeps {
@@ -63,17 +53,7 @@ const WAIT_HEARTBEAT_MS = 10_000;
 
 /** The activities of a worker: one for each action type, and what belongs to all of them. */
 export function createActivities(deps: ActivityDeps): WorkerActivities {
-  const handlers: Record<Exclude<ActionType, StepType>, Handler> = {
-    HTTP: createHttpHandler(deps.egress),
-    Job: jobHandler,
-    Localization: createLocalizationHandler(),
-    Globalization: createGlobalizationHandler(),
-    HelmChart: createHelmChartHandler(),
-    Subscription: perCluster(createSubscriptionHandler()),
-    KubernetesResource: createKubernetesResourceHandler(),
-    Wait: createWaitHandler(createWatchPool()),
-    Notify: createNotifyHandler(deps.egress),
-  };
+  const handlers = new Map<string, Handler>(ACTIVITY_TYPES.map((type) => [type, HANDLERS[type](deps)]));
   const frame: AttemptDeps = {
     kube: deps.kube,
     snapshots: createSnapshotStore(deps.kube),
@@ -87,32 +67,26 @@ export function createActivities(deps: ActivityDeps): WorkerActivities {
     vouching: createVouching(deps),
     priors: createPriorStore(deps),
   };
-  const waiting = steadyHeartbeats(WAIT_HEARTBEAT_MS);
-  const handlerOf = (type: ActionType): Handler => {
+  const handlerOf = ({ type }: ActionTask): Handler => {
+    const handler = handlers.get(type);
     // A forged task may name any type.
-    if (isStepType(type) || !Object.hasOwn(handlers, type))
-      throw new Error(`no activity carries out ${String(type)}`);
-    return handlers[type];
+    if (handler === undefined) throw new Error(`no activity carries out ${String(type)}`);
+    return handler;
   };
   // The task alone decides what is done; the activity's name is for the Web UI.
-  const act = async (task: ActionTask): Promise<ActionOutcome> =>
-    lean(task, await runAction(task, handlerOf(task.type), frame));
+  const actBy = (one: AttemptDeps) => async (task: ActionTask) =>
+    lean(task, await runAction(task, handlerOf(task), one));
+  const [act, wait] = [actBy(frame), actBy({ ...frame, heartbeats: steadyHeartbeats(WAIT_HEARTBEAT_MS) })];
+  const actions = Object.fromEntries(
+    ACTIVITY_TYPES.map((type) => [activityOf(type), traitsOf(type).isWait === true ? wait : act]),
+  ) as unknown as ActionActivities;
   return {
-    http: act,
-    job: act,
-    localization: act,
-    globalization: act,
-    helmChart: act,
-    subscription: act,
-    kubernetesResource: act,
-    wait: async (task) =>
-      lean(task, await runAction(task, handlerOf(task.type), { ...frame, heartbeats: waiting })),
-    notify: act,
+    ...actions,
     decide: (task) => decideStep(task, frame),
-    targets: (task) => targetsAction(task, handlerOf(task.type), frame),
-    capture: (task) => captureAction(task, handlerOf(task.type), frame),
-    cleanUp: (task) => cleanUpAction(task, handlerOf(task.type), frame),
-    settle: async (task) => lean(task, await settleAction(task, handlerOf(task.type), frame)),
+    targets: (task) => targetsAction(task, handlerOf(task), frame),
+    capture: (task) => captureAction(task, handlerOf(task), frame),
+    cleanUp: (task) => cleanUpAction(task, handlerOf(task), frame),
+    settle: async (task) => lean(task, await settleAction(task, handlerOf(task), frame)),
     evaluate: (task) => evaluateStage(task, frame),
     vouch: (task) => vouchFor(task, frame.vouching),
   };

@@ -1,5 +1,6 @@
 import { Worker } from '@temporalio/worker';
 import type { WorkerOptions } from '@temporalio/worker';
+import { WAIT_ACTIVITIES } from '../api/plan/actions/activities.js';
 import type { WorkerActivities } from '../workflows/plan/contract-tasks.js';
 import { taskQueues } from '../workflows/core/contract.js';
 
@@ -43,7 +44,7 @@ export async function createWorkers(options: WorkersOptions): Promise<Worker[]> 
     Worker.create({
       ...common,
       taskQueue: queues.waits,
-      activities: { wait: activities.wait },
+      activities: Object.fromEntries(WAIT_ACTIVITIES.map((name) => [name, activities[name]])),
       maxConcurrentActivityTaskExecutions: slots.waits,
       // A wait's cancel waits for nobody: the SDK's own, rarer heartbeats do.
       maxHeartbeatThrottleInterval: '30s',

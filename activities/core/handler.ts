@@ -5,6 +5,7 @@ import type { Action, ActionOutputs } from '../../api/plan/types.js';
 import type { KubeClient } from '../../kube/client.js';
 import type { KubeObject, ObjectKey } from '../../kube/object.js';
 import type { ActionTask, CaptureOutcome, TargetsOutcome } from '../../workflows/plan/contract-tasks.js';
+import type { Finding } from './finding.js';
 import type { Refusal } from './refusal.js';
 import type { ObjectTask } from './object-task.js';
 import type { PriorStore } from './prior.js';
@@ -150,6 +151,12 @@ export type AttemptResult =
 /** What an action would write to the Kubernetes API, in order, or why that cannot be said. */
 export type Writes = { ok: true; tasks: ObjectTask[]; warning?: string } | ({ ok: false } & Refusal);
 
+/** How a preflight looks. */
+export interface LookOptions {
+  /** Whether the workers' own lists of hosts may differ from those that are known here. */
+  listsUnknown: boolean;
+}
+
 /** What an action type can do. Every method obeys `attempt.signal` and stops its waiting when it is aborted. */
 export interface Handler {
   /** Brings the effect about, or finds it by its key. */
@@ -173,6 +180,16 @@ export interface Handler {
    * API.
    */
   writes?(attempt: Attempt): Promise<Writes>;
+  /**
+   * Says for a preflight what can be said without doing anything. Absent where {@link Handler.writes} says it, and where
+   * nothing is changed.
+   */
+  look?(attempt: Attempt, options: LookOptions): Promise<Finding>;
   /** What is in the way of a hook that is about to be created. Absent where nothing is created. */
   leftovers?(attempt: Attempt): Promise<Leftover[] | Extract<AttemptResult, { kind: 'failed' }>>;
 }
+
+/** A handler whose writes a preflight tries. */
+export type WritingHandler = Handler & Required<Pick<Handler, 'writes'>>;
+/** A handler that a preflight asks. */
+export type LookingHandler = Handler & Required<Pick<Handler, 'look'>>;

@@ -1,6 +1,7 @@
 /** The writes of one action, tried by server-side dry run, with what earlier actions of the run would have done by then. */
 import { isDeepStrictEqual } from 'node:util';
 import { isObject } from '../../api/core/json.js';
+import { findDescriptor } from '../../api/plan/actions/table.js';
 import { hasNames } from '../../api/core/named-lists.js';
 import { keyOf } from '../../kube/client.js';
 import type { KubeClient } from '../../kube/client.js';
@@ -9,7 +10,8 @@ import { describeKey } from '../../kube/object.js';
 import type { KubeObject, ObjectKey } from '../../kube/object.js';
 import { definitionOf, isDefinition } from '../actions/objects/documents.js';
 import { dryRun } from '../actions/objects/dry-run.js';
-import type { Finding } from '../actions/objects/dry-run.js';
+import { untried } from '../core/finding.js';
+import type { Finding } from '../core/finding.js';
 import type { Attempt } from '../core/handler.js';
 import { withMarks } from '../core/marks.js';
 import { readPrior } from '../actions/objects/object-capture.js';
@@ -37,9 +39,6 @@ export const createForesight = (): Foresight => ({
   applied: [],
   servers: new Set(),
 });
-
-/** Nothing can be said yet. */
-export const untried = (message: string): Finding => ({ level: 'untried', reason: 'NotTried', message });
 
 /** Tries the writes of an action, and adds them to what is foreseen. */
 export async function tryWrites(
@@ -78,7 +77,7 @@ async function tryWrite(
     identity: attempt.identity,
     manager: attempt.manager,
     signal: attempt.signal,
-    replaceDeletes: attempt.task.type === 'Subscription',
+    replaceDeletes: findDescriptor(attempt.task.type)?.recreates === true,
   });
   const [{ level, reason }] = found;
   if (level !== 'problem') return found;

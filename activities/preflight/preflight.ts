@@ -4,6 +4,8 @@
  */
 import { randomUUID } from 'node:crypto';
 import { pino } from 'pino';
+import { findDescriptor } from '../../api/plan/actions/table.js';
+import { isStepType } from '../../api/plan/actions/traits.js';
 import { fieldManager, idempotencyKey } from '../../api/plan/naming.js';
 import { describeLiteral, placeholderIn } from '../../api/plan/template/parameters.js';
 import type { Policy } from '../../api/plan/policy.js';
@@ -19,26 +21,18 @@ import type { KubeObject } from '../../kube/object.js';
 import type { RunIdentity } from '../../workflows/plan/contract.js';
 import type { ActionTask } from '../../workflows/plan/contract-tasks.js';
 import { boundedSignal } from '../core/bounded-signal.js';
-import type { Finding } from '../actions/objects/dry-run.js';
-import { isListable } from '../core/egress.js';
+import { HANDLERS } from '../actions/index.js';
+import { problem, untried } from '../core/finding.js';
+import type { Finding } from '../core/finding.js';
 import type { EgressPolicy } from '../core/egress.js';
 import type { Attempt, Handler } from '../core/handler.js';
-import { refusalOf } from '../actions/http/http.js';
-import { buildRequest } from '../actions/http/http-request.js';
-import { jobHandler } from '../actions/job/job.js';
 import { fromKubeError } from '../core/kube-errors.js';
-import { createKubernetesResourceHandler } from '../actions/objects/kubernetes-resource.js';
-import { createGlobalizationHandler } from '../actions/clusternet/globalization.js';
-import { createHelmChartHandler } from '../actions/clusternet/helm-chart.js';
-import { createLocalizationHandler } from '../actions/clusternet/localization.js';
-import { createForesight, tryWrites, untried, warnUnchecked } from './preflight-writes.js';
+import { createForesight, tryWrites, warnUnchecked } from './preflight-writes.js';
 import type { Foresight } from './preflight-writes.js';
-import { notifyRefusal } from '../actions/notify/notify.js';
-import { createSubscriptionHandler } from '../actions/clusternet/subscription.js';
 import { createTargets } from '../core/target.js';
 import { NO_PRIOR_STORE } from '../core/prior-store.js';
 
-export type { Finding } from '../actions/objects/dry-run.js';
+export type { Finding } from '../core/finding.js';
 export { ownPlaces } from '../core/own-places.js';
 export { readPlace } from '../core/places.js';
 export { createPolicies } from '../core/policies.js';
@@ -77,15 +71,6 @@ export interface ActionPreflight {
 
 /** Time for one action. */
 const ACTION_MS = 30_000;
-
-const WRITERS: Partial<Record<ActionType, () => Handler>> = {
-  Job: () => jobHandler,
-  KubernetesResource: () => createKubernetesResourceHandler(),
-  Globalization: () => createGlobalizationHandler(),
-  HelmChart: () => createHelmChartHandler(),
-  Localization: () => createLocalizationHandler(),
-  Subscription: () => createSubscriptionHandler(),
-};
 
 /** Tries all actions of a plan, in the order in which they are written. */
 export async function preflight(options: PreflightOptions): Promise<ActionPreflight[]> {
@@ -205,7 +190,7 @@ async function tryAction(
       const reader = { kube, namespace: attempt.task.run.plan.namespace, signal };
       const target = await reach.targets.open(action.target, attempt.scope, reader);
       if ('kind' in target) {
-        findings.push({ level: 'problem', reason: target.reason, message: target.message });
+        findings.push(problem(target));
         return;
       }
       const { hostname, port } = target.server;
@@ -216,66 +201,46 @@ async function tryAction(
       }
       acting = { ...attempt, kube: target.kube, identity: target.identity };
     }
-    const writer = WRITERS[result.type]?.();
-    if (writer?.writes === undefined) {
-      findings.push(await lookAt(acting, reach));
-      return;
-    }
-    // Another cluster has other objects of the same names.
-    const known = action.target === undefined ? foresight : createForesight();
-    const writes = await writer.writes({ ...acting, defined: known.defined.map(({ object }) => object) });
-    if (!writes.ok) {
-      findings.push({ level: 'problem', reason: writes.reason, message: writes.message });
-      return;
-    }
-    result.writes.push(...writes.tasks.map(({ operation, object }) => ({ operation, object })));
-    if (writes.warning !== undefined) {
-      findings.push({ level: 'warning', reason: 'Warning', message: writes.warning });
-    }
-    await tryWrites(writes.tasks, acting, findings, known);
-    const unchecked = await warnUnchecked(writes.tasks, acting, foresight.servers);
-    if (unchecked !== undefined) findings.push(unchecked);
+    await tryHandler(acting, result, foresight, reach);
   } catch (error) {
     findings.push(explain(error, attempt));
   }
 }
 
-/** Actions that write nothing to the API: what can be said without doing them. */
-async function lookAt(
+/** Does what the type says of preflights. */
+async function tryHandler(
   attempt: Attempt,
+  result: ActionPreflight,
+  foresight: Foresight,
   { egress, listsUnknown = false }: Pick<PreflightOptions, 'egress' | 'listsUnknown'>,
-): Promise<Finding> {
-  const { type } = attempt.task;
-  switch (type) {
-    case 'HTTP': {
-      const { http } = attempt.action;
-      if (http === undefined) return untried('the action has no block "http"');
-      const built = await buildRequest(http, attempt);
-      if ('kind' in built) return { level: 'problem', reason: built.reason, message: built.message };
-      const refused = refusalOf(built, attempt.policy, egress);
-      if (refused !== undefined) return explainRefusal(refused, listsUnknown);
-      return untried('the request is not sent; its URL, headers and Secrets are complete');
-    }
-    case 'Notify': {
-      const refused = await notifyRefusal(attempt, egress);
-      return refused === undefined
-        ? untried('the message is not sent')
-        : explainRefusal(refused, listsUnknown);
-    }
-    default:
-      return untried(`${type} changes nothing in a cluster`);
+): Promise<void> {
+  const { findings, type } = result;
+  const way = findDescriptor(type)?.preflight ?? 'nothing';
+  if (way === 'nothing' || isStepType(type)) {
+    findings.push(untried(`${type} changes nothing in a cluster`));
+    return;
   }
+  const handler: Handler = HANDLERS[type]({ egress });
+  if (way === 'look' && handler.look !== undefined) {
+    findings.push(await handler.look(attempt, { listsUnknown }));
+    return;
+  }
+  if (handler.writes === undefined) throw new Error(`nothing says what an action of type ${type} would do`);
+  // Another cluster has other objects of the same names.
+  const known = attempt.action.target === undefined ? foresight : createForesight();
+  const writes = await handler.writes({ ...attempt, defined: known.defined.map(({ object }) => object) });
+  if (!writes.ok) {
+    findings.push(problem(writes));
+    return;
+  }
+  result.writes.push(...writes.tasks.map(({ operation, object }) => ({ operation, object })));
+  if (writes.warning !== undefined) {
+    findings.push({ level: 'warning', reason: 'Warning', message: writes.warning });
+  }
+  await tryWrites(writes.tasks, attempt, findings, known);
+  const unchecked = await warnUnchecked(writes.tasks, attempt, foresight.servers);
+  if (unchecked !== undefined) findings.push(unchecked);
 }
-
-/** What the run would say. */
-const explainRefusal = (
-  { reason, message }: { reason: string; message: string },
-  listsUnknown: boolean,
-): Finding => ({
-  level: listsUnknown && reason === 'EgressRefused' && isListable(message) ? 'warning' : 'problem',
-  reason,
-  message,
-});
 
 /** Conditions on what is not known before the run do not count. */
 function isSkipped({ action, scope, task }: Attempt): boolean {

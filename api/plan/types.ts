@@ -10,7 +10,8 @@ export type {
   Parameter,
   Scalar,
 } from './schema/common.js';
-export type { Action, ActionType, RollbackAction } from './schema/actions/action.js';
+export type { Action, RollbackAction } from './schema/actions/action.js';
+export type { ActionType } from './actions/table.js';
 export type { ApprovalAction } from './actions/approval.js';
 export type { PlanAction } from './actions/plan.js';
 export type { Feed } from './schema/actions/feed.js';

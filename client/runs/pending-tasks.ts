@@ -1,7 +1,7 @@
 /** What a description of a workflow tells about tasks that no worker takes, and about tasks that fail on one. */
 import type { Client, WorkflowExecutionDescription } from '@temporalio/client';
 import { decodeOptionalFailureToOptionalError } from '@temporalio/common/lib/internal-non-workflow/index.js';
-import { ACTIVITY_BY_TYPE } from '../../workflows/plan/contract-tasks.js';
+import { WAIT_ACTIVITIES } from '../../api/plan/actions/activities.js';
 
 /** A task that was due and that no worker has taken. */
 export interface WaitingTask {
@@ -20,6 +20,8 @@ export interface FailingTask {
 }
 
 type Raw = WorkflowExecutionDescription['raw'];
+
+const WAITS = new Set<string>(WAIT_ACTIVITIES);
 
 /** PENDING_ACTIVITY_STATE_SCHEDULED */
 const ACTIVITY_SCHEDULED = 1;
@@ -41,7 +43,7 @@ export function waitingTask(raw: Raw): WaitingTask | undefined {
     ...(raw.pendingActivities ?? [])
       .filter(({ state }) => Number(state) === ACTIVITY_SCHEDULED)
       .flatMap(({ activityType, scheduledTime }) =>
-        waiting(activityType?.name === ACTIVITY_BY_TYPE.Wait ? 'wait' : 'activity', scheduledTime),
+        waiting(WAITS.has(activityType?.name ?? '') ? 'wait' : 'activity', scheduledTime),
       ),
   ];
   return oldest(found);

@@ -1,13 +1,13 @@
 /** What the history of a stage, or of its rollback, tells when the stage itself cannot any more. */
 import type { Client } from '@temporalio/client';
 import { decodeFromPayloadsAtIndex } from '@temporalio/common/lib/internal-non-workflow/index.js';
-import { ACTIVITY_BY_TYPE } from '../../workflows/plan/contract-tasks.js';
+import { ACTION_ACTIVITIES } from '../../api/plan/actions/activities.js';
 import type { ActionTask } from '../../workflows/plan/contract-tasks.js';
 import type { NestedTask, Unfinished } from '../../workflows/plan/contract-bridge.js';
 import { historyPages } from './history-pages.js';
 
 /** Activities that have an effect, by name. */
-const EFFECTS = new Set<string>(Object.values(ACTIVITY_BY_TYPE));
+const EFFECTS = new Set<string>(ACTION_ACTIVITIES);
 const NESTED = 'nestedPlan';
 const SETTLE = 'settle';
 /** More than fits in one answer is left as it is: interrupted, of unknown effect. */

@@ -9,6 +9,7 @@ import { CancelledFailure, Context } from '@temporalio/activity';
 import { Client, Connection } from '@temporalio/client';
 import type { WorkflowHandle } from '@temporalio/client';
 import { bundleWorkflowCode, DefaultLogger, NativeConnection, Runtime, Worker } from '@temporalio/worker';
+import { ACTION_ACTIVITIES } from '../../api/plan/actions/activities.js';
 import type { ActionInput, StageInput, WorkflowInput } from '../../api/plan/snapshot/run.js';
 import type { StageStatus } from '../../api/plan/types.js';
 import { createRuns } from '../../client/runs/runs.js';
@@ -16,6 +17,7 @@ import { taskQueues } from '../../workflows/core/contract.js';
 import type { MirrorPace } from '../../workflows/core/contract.js';
 import type { RunInput, RunResult } from '../../workflows/plan/contract.js';
 import type {
+  ActionActivities,
   ActionOutcome,
   ActionTask,
   CaptureOutcome,
@@ -108,15 +110,7 @@ export async function startScriptedWorker(address: string, namespace: string): P
   }
 
   const activities: WorkerActivities = {
-    http: act,
-    job: act,
-    localization: act,
-    globalization: act,
-    helmChart: act,
-    subscription: act,
-    kubernetesResource: act,
-    wait: act,
-    notify: act,
+    ...(Object.fromEntries(ACTION_ACTIVITIES.map((name) => [name, act])) as unknown as ActionActivities),
     decide: (task): Promise<Decision> => {
       const { script, recording } = of(task.run.uid);
       recording.events.push(`decide ${task.name}`);

@@ -8,11 +8,11 @@ import {
   TimeoutFailure,
 } from '@temporalio/workflow';
 import { isDefaultRetry } from '../../api/plan/actions/default-retry.js';
+import { activityOf, isStepType, traitsOf } from '../../api/plan/actions/traits.js';
 import type { ActionInput } from '../../api/plan/snapshot/run.js';
-import type { ActionType } from '../../api/plan/types.js';
 import { wholeOutputs } from '../../api/plan/undo/lean-outputs.js';
 import { innermost } from '../core/failure.js';
-import { ACTIVITY_BY_TYPE, isStepType, UNSETTLED } from './contract-tasks.js';
+import { UNSETTLED } from './contract-tasks.js';
 import type { ActionOutcome, ActionTask, CleanupOutcome, PriorRef } from './contract-tasks.js';
 import { actionActivities, helperActivities, settleTask, withStop } from './options.js';
 import { prepareEffect } from './preparation.js';
@@ -132,12 +132,15 @@ async function carryOut(series: Series): Promise<ActionOutcome> {
     prior = captured.prior;
   }
 
-  const activity = activityOf(task.type);
+  const { type } = task;
+  if (isStepType(type)) throw new Error(`no activity carries out ${type}`);
   const withPrior = withStop(prior === undefined ? task : { ...task, prior }, series.bounds);
-  const letsGo = task.type === 'Wait' && patched(WAIT_LETS_GO);
+  const letsGo = traitsOf(type).isWait === true && patched(WAIT_LETS_GO);
   const options = { scheduleToCloseMs: series.totalMs ?? serverTotal(input), letsGo };
   try {
-    return whole(await shielded(() => actionActivities(input, withPrior, options)[activity](withPrior)));
+    return whole(
+      await shielded(() => actionActivities(input, withPrior, options)[activityOf(type)](withPrior)),
+    );
   } catch (error) {
     if (!(error instanceof ActivityFailure) && !(error instanceof CancelledFailure)) throw error;
     return letsGo && isCancellation(error) ? abandonWait(task) : settle(series, withPrior, error);
@@ -153,11 +156,6 @@ const abandonWait = ({ round }: ActionTask): ActionOutcome => ({
   round,
   retryCount: 0,
 });
-
-function activityOf(type: ActionType): (typeof ACTIVITY_BY_TYPE)[keyof typeof ACTIVITY_BY_TYPE] {
-  if (isStepType(type)) throw new Error(`no activity carries out ${type}`);
-  return ACTIVITY_BY_TYPE[type];
-}
 
 const run = <T>(fn: () => Promise<T>): Promise<T> => fn();
 

@@ -1,4 +1,5 @@
 /** What activities of a worker are given by runs of plans, and what they answer. Part of the contract of plans. */
+import type { ActivityName } from '../../api/plan/actions/traits.js';
 import type { ApprovalAnswer } from '../../api/plan/actions/approval-answers.js';
 import type { ActionAddress, ActionBody, OutputViews, Retry } from '../../api/plan/snapshot/run.js';
 import type {
@@ -210,17 +211,11 @@ export interface VouchTask {
 /** How `vouch` ended. */
 export type VouchOutcome = { kind: 'vouched' } | { kind: 'refused'; message: string };
 
-/** Activities that the worker offers. Each action type is one activity, so that the Web UI names it. */
-export interface WorkerActivities {
-  http: (task: ActionTask) => Promise<ActionOutcome>;
-  job: (task: ActionTask) => Promise<ActionOutcome>;
-  localization: (task: ActionTask) => Promise<ActionOutcome>;
-  globalization: (task: ActionTask) => Promise<ActionOutcome>;
-  helmChart: (task: ActionTask) => Promise<ActionOutcome>;
-  subscription: (task: ActionTask) => Promise<ActionOutcome>;
-  kubernetesResource: (task: ActionTask) => Promise<ActionOutcome>;
-  wait: (task: ActionTask) => Promise<ActionOutcome>;
-  notify: (task: ActionTask) => Promise<ActionOutcome>;
+/** Activities that carry out actions: one for each type that workflow code does not carry out itself. */
+export type ActionActivities = Record<ActivityName, (task: ActionTask) => Promise<ActionOutcome>>;
+
+/** Activities that the worker offers. */
+export interface WorkerActivities extends ActionActivities {
   /** Evaluates `when` and fills in the placeholders of a step that workflow code carries out itself. */
   decide: (task: ActionTask) => Promise<Decision>;
   /** Evaluates `when` of an action per cluster, and finds its clusters. */
@@ -235,25 +230,3 @@ export interface WorkerActivities {
   /** Whether the bridge has sent an answer. A local activity: nobody outside a worker can say so in its place. */
   vouch: (task: VouchTask) => Promise<VouchOutcome>;
 }
-
-/** Types that workflow code carries out itself; no activity of a worker does. */
-export const STEP_TYPES = ['Approval', 'Plan'] as const;
-/** One of {@link STEP_TYPES}. */
-export type StepType = (typeof STEP_TYPES)[number];
-
-/** Whether workflow code carries a type out itself. */
-export const isStepType = (type: ActionType): type is StepType =>
-  (STEP_TYPES as readonly ActionType[]).includes(type);
-
-/** Activity that executes a type. */
-export const ACTIVITY_BY_TYPE = {
-  HTTP: 'http',
-  Job: 'job',
-  Localization: 'localization',
-  Globalization: 'globalization',
-  HelmChart: 'helmChart',
-  Subscription: 'subscription',
-  KubernetesResource: 'kubernetesResource',
-  Wait: 'wait',
-  Notify: 'notify',
-} as const satisfies Record<Exclude<ActionType, StepType>, keyof WorkerActivities>;

@@ -1,6 +1,6 @@
 import { ActivityFailure, CancellationScope, condition, isCancellation, sleep } from '@temporalio/workflow';
 import { formatDuration } from '../../api/core/duration.js';
-import type { StepInput } from '../../api/plan/snapshot/run.js';
+import type { StepInput } from '../../api/plan/actions/step-input.js';
 import { bridgeActivities } from '../core/bridge-activities.js';
 import { innermost } from '../core/failure.js';
 import type { BridgeActivities, NestedOutcome, NestedRef, NestedState } from './contract-bridge.js';

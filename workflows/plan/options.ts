@@ -1,4 +1,5 @@
 import { ActivityCancellationType, proxyActivities } from '@temporalio/workflow';
+import { traitsOf } from '../../api/plan/actions/traits.js';
 import type { ActionInput } from '../../api/plan/snapshot/run.js';
 import { taskQueues } from '../core/contract.js';
 import { cutSummary } from '../core/text.js';
@@ -31,12 +32,12 @@ export function actionActivities(
   options: { scheduleToCloseMs: number | undefined; letsGo: boolean },
 ): WorkerActivities {
   const { scheduleToCloseMs, letsGo } = options;
-  const isWait = task.type === 'Wait';
+  const { isWait } = traitsOf(task.type);
   return proxyActivities<WorkerActivities>({
     taskQueue: queueOf(task),
     startToCloseTimeout: action.timeoutMs + SERVER_GRACE_MS,
     ...(scheduleToCloseMs !== undefined && { scheduleToCloseTimeout: scheduleToCloseMs }),
-    heartbeatTimeout: isWait ? WAIT_HEARTBEAT_TIMEOUT_MS : HEARTBEAT_TIMEOUT_MS,
+    heartbeatTimeout: isWait === true ? WAIT_HEARTBEAT_TIMEOUT_MS : HEARTBEAT_TIMEOUT_MS,
     cancellationType: letsGo
       ? ActivityCancellationType.TRY_CANCEL
       : ActivityCancellationType.WAIT_CANCELLATION_COMPLETED,
@@ -53,7 +54,7 @@ export function actionActivities(
 /** Waits never hold up an action, and actions never hold up an undo. */
 function queueOf({ run, type, direction }: ActionTask): string {
   const queues = taskQueues(run.cluster);
-  if (type === 'Wait') return queues.waits;
+  if (traitsOf(type).isWait === true) return queues.waits;
   return direction === 'undo' ? queues.urgent : queues.worker;
 }
 
@@ -86,9 +87,9 @@ const triesOf = (bounds: RunBounds): number => Math.max(5, Math.ceil(bounds.sett
 
 const STOP_WAIT_MS = 300_000;
 
-/** The task with the bounds of its stop, where it runs a Job. */
+/** The task with the bounds of its stop, where what it has started may go on after that (a Job). */
 export const withStop = (task: ActionTask, bounds: RunBounds): ActionTask =>
-  task.type === 'Job'
+  traitsOf(task.type).lingers === true
     ? { ...task, stop: { waitMs: bounds.stopWaitMs ?? STOP_WAIT_MS, tries: triesOf(bounds) } }
     : task;
 
@@ -107,6 +108,6 @@ export function settleTask(
   return helperActivities(`settle: ${task.name}`, {
     run: task.run,
     bounds,
-    endless: task.type === 'Job',
+    endless: traitsOf(task.type).lingers === true,
   }).settle({ ...whole, ...(stop !== undefined && { stop: { ...stop, because } }) });
 }

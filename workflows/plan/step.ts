@@ -1,6 +1,6 @@
 import { ActivityFailure, CancellationScope, CancelledFailure, sleep } from '@temporalio/workflow';
 import { formatDuration } from '../../api/core/duration.js';
-import type { StepInput } from '../../api/plan/snapshot/run.js';
+import type { StepInput } from '../../api/plan/actions/step-input.js';
 import { positionOf } from '../../api/plan/undo/undo.js';
 import { innermost } from '../core/failure.js';
 import type { ActionOutcome, Decision } from './contract-tasks.js';

@@ -2,16 +2,16 @@ import { isObject } from '../../../api/core/json.js';
 import { renderString } from '../../../api/plan/template/render.js';
 import { listClusters } from './clusternet.js';
 import { globalizationSpec } from '../../../api/plan/actions/clusternet-body.js';
-import type { Handler } from '../../core/handler.js';
 import { evaluateSelector } from '../../core/label-selector.js';
 import type { ObjectHandlerOptions } from '../objects/object-action.js';
+import type { ObjectHandler } from '../objects/object-handler.js';
 import { createOverrideHandler } from './override-object.js';
 
 /**
  * Globalization actions: overrides of what Clusternet deploys to many clusters (the original's GlobalizationAction).
  * The object has no namespace; without a clusterAffinity it changes what every cluster runs.
  */
-export function createGlobalizationHandler(options: Partial<ObjectHandlerOptions> = {}): Handler {
+export function createGlobalizationHandler(options: Partial<ObjectHandlerOptions> = {}): ObjectHandler {
   return createOverrideHandler(
     {
       kind: 'Globalization',

@@ -7,11 +7,12 @@ import type { KubeObject } from '../../../kube/object.js';
 import { observe } from '../../../kube/observe.js';
 import { APPS, missingKind } from './clusternet.js';
 import { helmChartSpec } from '../../../api/plan/actions/clusternet-body.js';
-import type { Attempt, AttemptResult, Handler } from '../../core/handler.js';
+import type { Attempt, AttemptResult } from '../../core/handler.js';
 import { FINALIZER_WAIT_MS, isAutomaticUndo } from '../objects/object-action.js';
 import type { ObjectHandlerOptions } from '../objects/object-action.js';
 import type { Performed } from '../objects/object-perform.js';
 import { createObjectHandler, invalid, joined, oneReference, succeeded } from '../objects/object-handler.js';
+import type { ObjectHandler } from '../objects/object-handler.js';
 import type { ObjectPlan, Rendered } from '../objects/object-handler.js';
 import { lookUp } from '../../core/objects.js';
 import { operationOf } from '../objects/operations.js';
@@ -35,7 +36,7 @@ interface Plan extends ObjectPlan {
  * Event says so. Clusternet keeps a deleted chart while a Subscription still names it; the delete then fails in bounded
  * time, and says why.
  */
-export function createHelmChartHandler(options: Partial<ObjectHandlerOptions> = {}): Handler {
+export function createHelmChartHandler(options: Partial<ObjectHandlerOptions> = {}): ObjectHandler {
   const bounds = { finalizerWaitMs: options.finalizerWaitMs ?? FINALIZER_WAIT_MS };
   const handler = createObjectHandler<Plan>(
     { render, outputsOf: () => oneReference('helmChartRef'), conclude },

@@ -1,15 +1,15 @@
 import { renderString } from '../../../api/plan/template/render.js';
 import { CLUSTERS } from './clusternet.js';
 import { localizationSpec } from '../../../api/plan/actions/clusternet-body.js';
-import type { Handler } from '../../core/handler.js';
 import type { ObjectHandlerOptions } from '../objects/object-action.js';
+import type { ObjectHandler } from '../objects/object-handler.js';
 import { createOverrideHandler } from './override-object.js';
 
 /**
  * Localization actions: overrides of what Clusternet deploys to one cluster (in the original: LocalizationAction;
  * S3.31, S3.32).
  */
-export function createLocalizationHandler(options: Partial<ObjectHandlerOptions> = {}): Handler {
+export function createLocalizationHandler(options: Partial<ObjectHandlerOptions> = {}): ObjectHandler {
   return createOverrideHandler(
     {
       kind: 'Localization',

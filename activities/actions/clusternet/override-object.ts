@@ -10,13 +10,14 @@ import type { KubeObject } from '../../../kube/object.js';
 import { describeKey } from '../../../kube/object.js';
 import { APPS, missingKind } from './clusternet.js';
 import type { Body } from '../../../api/plan/actions/clusternet-body.js';
-import type { Attempt, Handler } from '../../core/handler.js';
+import type { Attempt } from '../../core/handler.js';
 import { FINALIZER_WAIT_MS } from '../objects/object-action.js';
 import type { ObjectHandlerOptions } from '../objects/object-action.js';
 import { carryOut } from '../objects/object-effect.js';
 import type { EffectBounds, ObjectEffect } from '../objects/object-effect.js';
 import type { ObjectTask } from '../../core/object-task.js';
 import { createObjectHandler, invalid, oneReference, succeeded } from '../objects/object-handler.js';
+import type { ObjectHandler } from '../objects/object-handler.js';
 import type { ObjectPlan, Rendered } from '../objects/object-handler.js';
 import { lookUp } from '../../core/objects.js';
 import { operationOf } from '../objects/operations.js';
@@ -49,7 +50,7 @@ export interface OverrideKind {
 export function createOverrideHandler(
   override: OverrideKind,
   options: Partial<ObjectHandlerOptions>,
-): Handler {
+): ObjectHandler {
   const bounds = { finalizerWaitMs: options.finalizerWaitMs ?? FINALIZER_WAIT_MS };
   return createObjectHandler<Plan>(
     {

@@ -30,7 +30,7 @@ const FOR_SEVERAL = new Set([
 ]);
 
 /** Lets a handler of Subscriptions carry them out per cluster, too. */
-export function perCluster(handler: ObjectHandler): Handler {
+export function perCluster(handler: ObjectHandler): ObjectHandler & Required<Pick<Handler, 'targets'>> {
   return {
     targets: findTargets,
     run: (attempt) => (isPart(attempt) ? runPart(attempt, handler) : handler.run(attempt)),
@@ -38,6 +38,7 @@ export function perCluster(handler: ObjectHandler): Handler {
     undo: (attempt) => handler.undo(partOf(attempt)),
     settle: (attempt) => handler.settle(partOf(attempt)),
     leftovers: (attempt) => handler.leftovers(partOf(attempt)),
+    writes: (attempt) => handler.writes(partOf(attempt)),
   };
 }
 

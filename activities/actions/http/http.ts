@@ -3,7 +3,9 @@ import { withoutUserInfo } from '../../../api/plan/template/render.js';
 import type { ActionOutputs } from '../../../api/plan/types.js';
 import { portOf } from '../../core/addresses.js';
 import type { EgressPolicy } from '../../core/egress.js';
-import type { Attempt, AttemptResult, Handler } from '../../core/handler.js';
+import { notLetOut, problem, untried } from '../../core/finding.js';
+import type { Finding } from '../../core/finding.js';
+import type { Attempt, AttemptResult, LookingHandler } from '../../core/handler.js';
 import { single } from './http-body.js';
 import { exchange } from './http-exchange.js';
 import type { Exchange } from './http-exchange.js';
@@ -28,9 +30,10 @@ const isRetryableStatus = (status: number): boolean =>
 const isAmbiguousStatus = (status: number): boolean => status === 502 || status === 504;
 
 /** Sends HTTP requests under one egress policy. */
-export function createHttpHandler(egress: EgressPolicy): Handler {
+export function createHttpHandler(egress: EgressPolicy): LookingHandler {
   return {
     run: (attempt) => send(attempt, egress),
+    look: (attempt, { listsUnknown }) => look(attempt, egress, listsUnknown),
     undo: () =>
       Promise.resolve({
         kind: 'skipped',
@@ -45,6 +48,17 @@ export function createHttpHandler(egress: EgressPolicy): Handler {
         effect: 'Unknown',
       }),
   };
+}
+
+async function look(attempt: Attempt, egress: EgressPolicy, listsUnknown: boolean): Promise<Finding> {
+  const { http } = attempt.action;
+  if (http === undefined) return untried('the action has no block "http"');
+  const built = await buildRequest(http, attempt);
+  if ('kind' in built) return problem(built);
+  const refused = refusalOf(built, attempt.policy, egress);
+  return refused === undefined
+    ? untried('the request is not sent; its URL, headers and Secrets are complete')
+    : notLetOut(refused, listsUnknown);
 }
 
 async function send(attempt: Attempt, egress: EgressPolicy): Promise<AttemptResult> {

@@ -1,7 +1,14 @@
 import { ANNOTATIONS, LABELS } from '../../../api/core/group.js';
 import { isAlreadyExists, isRetryable, KubeError } from '../../../kube/error.js';
 import { hookId } from '../../core/clean-up.js';
-import type { Leftover, Attempt, AttemptResult, Handler, Writes } from '../../core/handler.js';
+import type {
+  Attempt,
+  AttemptResult,
+  Handler,
+  Leftover,
+  Writes,
+  WritingHandler,
+} from '../../core/handler.js';
 import { mustStop } from '../../core/handler.js';
 import { conclude, outputsOf, show } from './job-conclude.js';
 import { jobsOfPods } from './job-find.js';
@@ -19,7 +26,13 @@ import { aboutObject } from '../objects/object-errors.js';
 const CREATE_MS = 15_000;
 
 /** Runs Jobs to their end. */
-export const jobHandler: Handler = { run, undo, settle, leftovers, writes };
+export const jobHandler: WritingHandler & Required<Pick<Handler, 'leftovers'>> = {
+  run,
+  undo,
+  settle,
+  leftovers,
+  writes,
+};
 
 const NO_BLOCK = { reason: 'InvalidAction', message: 'the action has no block "job"' };
 

@@ -1,7 +1,9 @@
 import { renderString, renderUrl } from '../../../api/plan/template/render.js';
 import type { NotifyAction } from '../../../api/plan/types.js';
 import type { EgressPolicy } from '../../core/egress.js';
-import type { Attempt, AttemptResult, Handler } from '../../core/handler.js';
+import { notLetOut, untried } from '../../core/finding.js';
+import type { Finding } from '../../core/finding.js';
+import type { Attempt, AttemptResult, LookingHandler } from '../../core/handler.js';
 import { refusalOf, sendRequest } from '../http/http.js';
 import type { Sending } from '../http/http.js';
 import { readHeaders } from '../http/http-request.js';
@@ -17,9 +19,10 @@ type Failed = Extract<AttemptResult, { kind: 'failed' }>;
 type Secrets = ReturnType<typeof secretsOf>;
 
 /** Sends messages under one egress policy. */
-export function createNotifyHandler(egress: EgressPolicy): Handler {
+export function createNotifyHandler(egress: EgressPolicy): LookingHandler {
   return {
     run: (attempt) => run(attempt, egress),
+    look: (attempt, { listsUnknown }) => look(attempt, egress, listsUnknown),
     undo: () =>
       Promise.resolve({
         kind: 'skipped',
@@ -48,12 +51,8 @@ async function run(attempt: Attempt, egress: EgressPolicy): Promise<AttemptResul
   return result;
 }
 
-/**
- * Why the message of an action cannot be sent, as far as that is known before the name of a host is resolved.
- *
- * @throws RenderError for placeholders; KubeError when a Secret cannot be read
- */
-export async function notifyRefusal(attempt: Attempt, egress: EgressPolicy): Promise<Failed | undefined> {
+/** Why the message of an action cannot be sent, as far as that is known before the name of a host is resolved. */
+async function refusalOfMessage(attempt: Attempt, egress: EgressPolicy): Promise<Failed | undefined> {
   const prepared = await prepare(attempt);
   switch (prepared.kind) {
     case 'failed':
@@ -63,6 +62,11 @@ export async function notifyRefusal(attempt: Attempt, egress: EgressPolicy): Pro
     case 'post':
       return refusalOf(prepared.sending, attempt.policy, egress);
   }
+}
+
+async function look(attempt: Attempt, egress: EgressPolicy, listsUnknown: boolean): Promise<Finding> {
+  const refused = await refusalOfMessage(attempt, egress);
+  return refused === undefined ? untried('the message is not sent') : notLetOut(refused, listsUnknown);
 }
 
 type Prepared =

@@ -13,23 +13,9 @@ import { describeTaken, takenAway } from './managed-fields.js';
 import { aboutObject } from './object-errors.js';
 import { lossMessage, takenMessage, validationOf } from './object-effect.js';
 import { patchBody, replacement } from './object-body.js';
+import type { Finding } from '../../core/finding.js';
 import type { ObjectTask } from '../../core/object-task.js';
 import { describeConflicts, ownershipConflicts, withOthers } from './ownership.js';
-
-/** What was found about one object, or about an action as a whole. */
-export interface Finding {
-  /**
-   * `problem`: the action would fail. `warning`: it would go on, with what the message says. `untried`: nothing can be
-   * said yet.
-   */
-  level: 'ok' | 'warning' | 'problem' | 'untried';
-  /**
-   * The reason that the action would fail with; those of the other levels are `Accepted`, `TakesOver`, `TakesAway`,
-   * `ReplacesList`, `LiteralPlaceholder`, `NotChecked` and `NotTried`.
-   */
-  reason: string;
-  message: string;
-}
 
 /** Who tries. */
 export interface DryRunOptions {

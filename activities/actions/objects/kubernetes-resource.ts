@@ -2,13 +2,14 @@ import type { ObjectReference } from '../../../api/plan/types.js';
 import { keyOf } from '../../../kube/client.js';
 import type { KubeObject } from '../../../kube/object.js';
 import { definitionOf, inOrder, isKindNotFound, locate, readManifest } from './documents.js';
-import type { Attempt, AttemptResult, Handler } from '../../core/handler.js';
+import type { Attempt, AttemptResult } from '../../core/handler.js';
 import { FINALIZER_WAIT_MS } from './object-action.js';
 import type { ObjectHandlerOptions, OutputsOf } from './object-action.js';
 import { carryOut, collision } from './object-effect.js';
 import type { ObjectEffect } from './object-effect.js';
 import type { ObjectTask } from '../../core/object-task.js';
 import { createObjectHandler } from './object-handler.js';
+import type { ObjectHandler } from './object-handler.js';
 import type { ObjectPlan, Rendered } from './object-handler.js';
 import { isSameKey, keyIn, lookUp } from '../../core/objects.js';
 import { operationOf } from './operations.js';
@@ -18,7 +19,7 @@ import { awaitServed } from './served.js';
  * KubernetesResource actions: one or several objects of any kind (in the original: KubernetesResourceAction;
  * docs/semantics.md#kubernetesresource).
  */
-export function createKubernetesResourceHandler(options: Partial<ObjectHandlerOptions> = {}): Handler {
+export function createKubernetesResourceHandler(options: Partial<ObjectHandlerOptions> = {}): ObjectHandler {
   const bounds = { finalizerWaitMs: options.finalizerWaitMs ?? FINALIZER_WAIT_MS };
   return createObjectHandler<Plan>(
     {

@@ -1,5 +1,6 @@
-import { OPERATIONS_BY_TYPE } from '../../../api/plan/actions/action-defaults.js';
+import { descriptorOf } from '../../../api/plan/actions/table.js';
 import { renderString } from '../../../api/plan/template/render.js';
+import type { ActionType } from '../../../api/plan/types.js';
 import type { RenderScope } from '../../../api/plan/template/render.js';
 import type { Refusal } from '../../core/refusal.js';
 import type { ObjectOperation } from '../../core/object-task.js';
@@ -9,12 +10,12 @@ import type { ObjectOperation } from '../../core/object-task.js';
  * written.
  */
 export function operationOf(
-  type: 'Localization' | 'Globalization' | 'HelmChart' | 'Subscription' | 'KubernetesResource',
+  type: ActionType,
   written: string | undefined,
   scope: RenderScope,
 ): { ok: true; operation: ObjectOperation } | ({ ok: false } & Refusal) {
   const operation = renderString(written || 'Create', scope);
-  const allowed = OPERATIONS_BY_TYPE[type] ?? [];
+  const { operations: allowed = [] } = descriptorOf(type);
   return allowed.includes(operation)
     ? { ok: true, operation: operation as ObjectOperation }
     : {

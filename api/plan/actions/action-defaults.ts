@@ -3,14 +3,11 @@ import { DEFAULT_RETRY, isDefaultRetry } from './default-retry.js';
 import { parseDuration } from '../../core/duration.js';
 import { isObject } from '../../core/json.js';
 import type { PerCluster, Retry } from '../snapshot/run.js';
-import { BLOCK_BY_TYPE } from '../schema/actions/action.js';
-import { OPERATIONS } from '../schema/actions/operations.js';
 import type { Action, ActionType, RetryPolicy, RollbackAction } from '../types.js';
+import { descriptorOf, findDescriptor } from './table.js';
 
 /** Longest time of one attempt when nothing is written: 5 minutes. */
 export const DEFAULT_TIMEOUT_MS = 300_000;
-/** The same for a Notify, 15 seconds: a failover does not wait for a chat server. */
-export const NOTIFY_TIMEOUT_MS = 15_000;
 /**
  * The longest timeout that may be written, and what `0s` (no limit) stands for: 30 days. More is most likely a typing
  * mistake.
@@ -19,11 +16,11 @@ export const MAX_TIMEOUT_MS = 30 * 24 * 3_600_000;
 /** No wait between two attempts is longer. */
 export const MAX_RETRY_INTERVAL_MS = DEFAULT_RETRY.maxIntervalMs;
 
-/** Longest time of one attempt, in milliseconds (default 5 minutes; Notify 15 seconds; `0s` 30 days). */
+/** Longest time of one attempt, in milliseconds (default that of the type, mostly 5 minutes; `0s` 30 days). */
 export function timeoutOf(action: Pick<Action, 'timeout' | 'type'>): number {
   const written = parseDuration(action.timeout ?? '');
   if (written === 0) return MAX_TIMEOUT_MS;
-  return written ?? (action.type === 'Notify' ? NOTIFY_TIMEOUT_MS : DEFAULT_TIMEOUT_MS);
+  return written ?? findDescriptor(action.type)?.timeoutMs ?? DEFAULT_TIMEOUT_MS;
 }
 
 /** Factor between two waits: at least 1, default 2. */
@@ -35,9 +32,9 @@ export function multiplierOf(policy: RetryPolicy | undefined): number {
 /**
  * Retry policy with all defaults.
  *
- * On a Job the policy decides about failed Jobs only when it differs from {3, 5s, 2.0}: the original controller stored
- * that default everywhere, so it says nothing about what the author wanted, and a Job has its own backoff. `rerunJob`
- * says which it is; API errors are retried either way.
+ * On a type with its own backoff, a Job, the policy decides about what failed only when it differs from {3, 5s, 2.0}: the
+ * original controller stored that default everywhere, so it says nothing about what the author wanted. `rerunJob` says
+ * which it is; API errors are retried either way.
  */
 export function retryOf(action: Pick<Action, 'retryPolicy'>, type: ActionType): Retry {
   const policy = action.retryPolicy;
@@ -47,29 +44,24 @@ export function retryOf(action: Pick<Action, 'retryPolicy'>, type: ActionType): 
     backoffMultiplier: multiplierOf(policy),
     maxIntervalMs: MAX_RETRY_INTERVAL_MS,
   };
-  if (type !== 'Job') return retry;
+  if (descriptorOf(type).hasOwnBackoff !== true) return retry;
   return isDefaultRetry(retry) ? retry : { ...retry, rerunJob: true };
+}
+
+/** What an action says of its type: the block of that type. Undefined where it is missing, or the type is not known. */
+export function blockOf(action: Action | RollbackAction): unknown {
+  const field = findDescriptor(action.type)?.field;
+  return field === undefined ? undefined : (action as Record<string, unknown>)[field];
 }
 
 /**
  * The operation of an action that writes objects, as written (it may hold placeholders): default Create. Undefined for
  * types without operations.
  */
-export function operationOf(action: Pick<Action, 'type' | BlockName> | RollbackAction): string | undefined {
-  switch (action.type) {
-    case 'Localization':
-      return action.localization?.operation || 'Create';
-    case 'Globalization':
-      return action.globalization?.operation || 'Create';
-    case 'HelmChart':
-      return action.helmChart?.operation || 'Create';
-    case 'Subscription':
-      return action.subscription?.operation || 'Create';
-    case 'KubernetesResource':
-      return action.resource?.operation || 'Create';
-    default:
-      return undefined;
-  }
+export function operationOf(action: Action | RollbackAction): string | undefined {
+  if (findDescriptor(action.type)?.operations === undefined) return undefined;
+  const block = blockOf(action) as { operation?: string } | undefined;
+  return block?.operation || 'Create';
 }
 
 /** Whether state before the effect is recorded: for any operation but a literal Create (S3.15). */
@@ -78,43 +70,24 @@ export function needsCapture(action: Action): boolean {
   return operation !== undefined && operation !== 'Create';
 }
 
-type BlockName = (typeof BLOCK_BY_TYPE)[ActionType];
-
-/** Operations of the types that have some. */
-export const OPERATIONS_BY_TYPE: Partial<Record<ActionType, readonly string[]>> = OPERATIONS;
-
 /** Whether an action, or its custom rollback, writes objects under a field manager of its own. */
 export const managesFields = (action: Action): boolean =>
-  Object.hasOwn(OPERATIONS_BY_TYPE, action.type) ||
-  Object.hasOwn(OPERATIONS_BY_TYPE, rollbackOf(action)?.type ?? '');
+  [action.type, rollbackOf(action)?.type].some((type) => findDescriptor(type)?.operations !== undefined);
 
 /** Values of `clusterExecutionMode` (the original). */
 export const CLUSTER_EXECUTION_MODES: readonly string[] = ['Global', 'PerCluster'];
 
 /**
- * How an action is carried out in each cluster by itself; undefined when it is carried out once for all: that needs
- * `clusterExecutionMode: PerCluster` on a Subscription that is waited for (the original). Hooks of one cluster do not
- * wait for those of another, nor stop for their failure.
+ * How an action is carried out in each cluster by itself; undefined when it is carried out once for all. The former needs
+ * `clusterExecutionMode: PerCluster` on an action that is waited for, of a type that knows it (Subscription, as in the
+ * original). Hooks of one cluster do not wait for those of another, nor stop for their failure.
  */
 export function perClusterOf(action: Action): PerCluster | undefined {
   const { clusterExecutionMode: mode, type, waitReady, maxConcurrentClusters: limit } = action;
-  if (mode !== 'PerCluster' || type !== 'Subscription' || waitReady !== true) return undefined;
+  if (mode !== 'PerCluster' || findDescriptor(type)?.perCluster !== true || waitReady !== true)
+    return undefined;
   const isHook = Boolean(action.hookType) || action.hookCleanup !== undefined;
   return { ...(limit !== undefined && { limit }), ...(isHook && { independent: true }) };
-}
-
-/** Types that can act on another cluster (S3.54). */
-export const TARGETABLE_TYPES: readonly ActionType[] = ['Job', 'KubernetesResource', 'Wait'];
-
-/** Types that make objects, which `hookCleanup` can delete. */
-export const CREATING_TYPES: readonly string[] = ['Job', ...Object.keys(OPERATIONS_BY_TYPE)];
-
-/** Whether actions of a type can act on another cluster. */
-export const isTargetable = (type: string): boolean => (TARGETABLE_TYPES as readonly string[]).includes(type);
-
-/** Whether a text is the name of an action type that a run can execute. */
-export function isActionType(type: unknown): type is ActionType {
-  return typeof type === 'string' && Object.hasOwn(BLOCK_BY_TYPE, type);
 }
 
 /**
@@ -125,7 +98,7 @@ export function rollbackOf(action: Action): Action | undefined {
   if (!isObject(action.rollback)) return undefined;
   const rollback = action.rollback as RollbackAction;
   const type = rollback.type ?? action.type;
-  const target = rollback.target ?? (isTargetable(type) ? action.target : undefined);
+  const target = rollback.target ?? (findDescriptor(type)?.targetable === true ? action.target : undefined);
   return {
     ...rollback,
     name: rollback.name ?? `${action.name}-rollback`,

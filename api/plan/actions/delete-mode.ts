@@ -2,19 +2,12 @@
  * Mode Delete: what a workflow does that does not define its own deletion (S1.20). Derived when the
  * snapshot is taken, so that status, retries and a revert follow what was run.
  */
-import { operationOf, perClusterOf } from './action-defaults.js';
+import { blockOf, operationOf, perClusterOf } from './action-defaults.js';
+import { findDescriptor } from './table.js';
 import { hookOf, topologicalOrder } from '../order/hooks.js';
 import { findPlaceholders } from '../template/placeholders.js';
 import type { Action, DRWorkflowSpec } from '../types.js';
 import { readsMode } from '../when/when.js';
-
-/** Types whose deletion is derived, with the field of their block: a deletion needs only the name in it. */
-const DERIVED: Readonly<Record<string, string>> = {
-  Localization: 'localization',
-  Globalization: 'globalization',
-  HelmChart: 'helmChart',
-  Subscription: 'subscription',
-};
 
 /** A workflow as mode Delete runs it. */
 export interface DeletingWorkflow {
@@ -23,14 +16,14 @@ export interface DeletingWorkflow {
   skipped: string[];
 }
 
-/** Whether a workflow says itself what is deleted: it has a Clusternet action whose operation is, or may become, Delete. */
+/** Whether a workflow says itself what is deleted: an action of a type whose deletion is derived deletes, or may. */
 export const definesDelete = (spec: Pick<DRWorkflowSpec, 'actions'>): boolean =>
-  spec.actions.some((action) => blockOf(action) !== undefined && mayDelete(action));
+  spec.actions.some((action) => derivable(action) !== undefined && mayDelete(action));
 
 /**
  * Derives the deletion from a workflow that does not define it. In this order: approvals, hooks before a Delete, the
- * deletions in reverse order, hooks after a Delete. What a Localization, Globalization, HelmChart or Subscription action
- * creates or applies is deleted by an action `delete-<name>`. Actions that are written for a mode, and deletions, stay as
+ * deletions in reverse order, hooks after a Delete. What an action creates or applies whose type says so (the Clusternet
+ * types) is deleted by an action `delete-<name>`. Actions that are written for a mode, and deletions, stay as
  * they are. The rest (HTTP, Job, a patch, …) is listed in `skipped`: running it forward would build up again what is to
  * be taken down.
  *
@@ -51,7 +44,7 @@ export function deriveDeletion(spec: DRWorkflowSpec): DeletingWorkflow | undefin
     const hook = hookOf(action);
     if (hook?.mode === 'Delete' || hook?.mode === 'Rollback') {
       hooks.push(alone(action));
-    } else if (action.type === 'Approval') {
+    } else if (findDescriptor(action.type)?.deletion === 'first') {
       first.push(alone({ ...action, hookType: undefined }));
     } else {
       const deletion = deletionOf(action, names);
@@ -68,16 +61,15 @@ function alone({ dependsOn: _, ...action }: Action): Action {
   return action;
 }
 
-/** A nested plan runs in mode Delete itself. */
 const isKept = (action: Action): boolean =>
-  action.type === 'Plan' ||
+  findDescriptor(action.type)?.deletion === 'kept' ||
   operationOf(action) === 'Delete' ||
   (action.when !== undefined && readsMode(action.when));
 
 function deletionOf(action: Action, names: Set<string>): Action | undefined {
-  const field = DERIVED[action.type];
-  const block = blockOf(action);
-  if (field === undefined || block === undefined || block.operation === 'Patch') return undefined;
+  const found = derivable(action);
+  if (found === undefined || found.block.operation === 'Patch') return undefined;
+  const { field, block } = found;
   const { type, timeout, totalTimeout, retryPolicy, interruptible, target, waitReady } = action;
   const { clusterExecutionMode, maxConcurrentClusters } = action;
   const name = uniqueName(`delete-${action.name}`, names);
@@ -113,13 +105,16 @@ interface Block {
   namespace?: unknown;
 }
 
-function blockOf(action: Action): Block | undefined {
-  const field = DERIVED[action.type];
-  return field === undefined ? undefined : ((action as Record<string, unknown>)[field] as Block | undefined);
+/** The block of an action whose deletion is derived from it, and its field. */
+function derivable(action: Action): { field: string; block: Block } | undefined {
+  const descriptor = findDescriptor(action.type);
+  const block = blockOf(action) as Block | undefined;
+  if (descriptor?.deletion !== 'derived' || block === undefined) return undefined;
+  return { field: descriptor.field, block };
 }
 
 /** A templated operation may become Delete: its author has provided for that. */
 function mayDelete(action: Action): boolean {
-  const operation = blockOf(action)?.operation ?? '';
+  const operation = derivable(action)?.block.operation ?? '';
   return operation === 'Delete' || findPlaceholders(operation).placeholders.length > 0;
 }

@@ -1,14 +1,20 @@
 import { z } from 'zod';
-import { oneOfOrPlaceholder, PRESERVE } from '../schema/common.js';
-import { OPERATIONS } from '../schema/actions/operations.js';
+import { objectReferenceSchema, oneOfOrPlaceholder, PRESERVE } from '../schema/common.js';
+import type { Problem } from '../../core/problem.js';
+import type { StepFields } from '../schema/actions/step-fields.js';
+import { checkAffinity, checkOverrideBody } from '../validate/clusternet.js';
+import { checkName } from '../validate/names.js';
+import type { ActionDescriptor } from './descriptor.js';
 
-export const globalizationActionSchema = z
+const OPERATIONS = ['Create', 'Apply', 'Patch', 'Delete'] as const;
+
+const globalizationActionSchema = z
   .object({
     operation: z
       .string()
       .max(256)
       .optional()
-      .meta(oneOfOrPlaceholder(OPERATIONS.Globalization))
+      .meta(oneOfOrPlaceholder(OPERATIONS))
       .describe('Create (default), Apply, Patch or Delete. May be a placeholder.'),
     name: z.string().min(1).max(1024).describe('Name of the Globalization, which has no namespace.'),
     spec: z
@@ -22,3 +28,32 @@ export const globalizationActionSchema = z
   .describe('A Clusternet Globalization: overrides for many clusters.');
 /** Globalization action (the original's later releases). */
 export type GlobalizationAction = z.infer<typeof globalizationActionSchema>;
+
+/** Globalization: overrides of what Clusternet distributes, in many clusters. */
+export const globalization = {
+  field: 'globalization',
+  schema: globalizationActionSchema,
+  title: 'The Globalization (type Globalization).',
+  preflight: 'writes',
+  operations: OPERATIONS,
+  creates: true,
+  deletion: 'derived',
+  outputs: {
+    globalizationRef: objectReferenceSchema.optional().describe('The Globalization that was written.'),
+  },
+  names: { name: 'subdomain' },
+  check: checkGlobalization,
+} as const satisfies ActionDescriptor<GlobalizationAction>;
+
+/** Checks a Globalization action. */
+function checkGlobalization(block: GlobalizationAction, _: StepFields, path: string): Problem[] {
+  const { operation, spec = {} } = block;
+  const affinity = spec.clusterAffinity;
+  return [
+    ...checkName(block.name, `${path}.name`, 'subdomain'),
+    ...checkOverrideBody(spec, operation, `${path}.spec`),
+    ...(operation === 'Delete' || affinity === undefined || affinity === null
+      ? []
+      : checkAffinity(affinity, `${path}.spec.clusterAffinity`)),
+  ];
+}

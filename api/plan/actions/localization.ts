@@ -1,15 +1,21 @@
 import { z } from 'zod';
-import { oneOfOrPlaceholder, PRESERVE } from '../schema/common.js';
-import { OPERATIONS } from '../schema/actions/operations.js';
+import { objectReferenceSchema, oneOfOrPlaceholder, PRESERVE } from '../schema/common.js';
 import { feedSchema } from '../schema/actions/feed.js';
+import type { Problem } from '../../core/problem.js';
+import type { StepFields } from '../schema/actions/step-fields.js';
+import { checkOneForm, checkOverrideBody } from '../validate/clusternet.js';
+import { checkName } from '../validate/names.js';
+import type { ActionDescriptor } from './descriptor.js';
 
-export const localizationActionSchema = z
+const OPERATIONS = ['Create', 'Apply', 'Patch', 'Delete'] as const;
+
+const localizationActionSchema = z
   .object({
     operation: z
       .string()
       .max(256)
       .optional()
-      .meta(oneOfOrPlaceholder(OPERATIONS.Localization))
+      .meta(oneOfOrPlaceholder(OPERATIONS))
       .describe('Create (default), Apply, Patch or Delete. May be a placeholder.'),
     name: z.string().min(1).max(1024).describe('Name of the Localization.'),
     namespace: z
@@ -64,3 +70,30 @@ export const localizationActionSchema = z
   .describe('A Clusternet Localization: overrides for one cluster.');
 /** Localization action (in the original: LocalizationAction; flat, or nested under `spec`). */
 export type LocalizationAction = z.infer<typeof localizationActionSchema>;
+
+/** Localization: overrides of what Clusternet distributes, in one cluster. */
+export const localization = {
+  field: 'localization',
+  schema: localizationActionSchema,
+  title: 'The Localization (type Localization).',
+  preflight: 'writes',
+  operations: OPERATIONS,
+  creates: true,
+  deletion: 'derived',
+  outputs: {
+    localizationRef: objectReferenceSchema.optional().describe('The Localization that was written.'),
+  },
+  names: { name: 'subdomain', namespace: 'label' },
+  check: checkLocalization,
+} as const satisfies ActionDescriptor<LocalizationAction>;
+
+/** Checks a Localization action. */
+function checkLocalization(block: LocalizationAction, _: StepFields, path: string): Problem[] {
+  const spec = block.spec;
+  return [
+    ...checkOneForm(block, ['priority', 'overridePolicy', 'feed', 'overrides'], path),
+    ...checkName(block.name, `${path}.name`, 'subdomain'),
+    ...checkName(block.namespace, `${path}.namespace`, 'label'),
+    ...checkOverrideBody(spec ?? block, block.operation, spec === undefined ? path : `${path}.spec`),
+  ];
+}

@@ -1,8 +1,17 @@
 import { z } from 'zod';
 import { headerFromSchema, secretKeySchema } from '../schema/actions/secret-key.js';
+import type { Problem } from '../../core/problem.js';
+import type { StepFields } from '../schema/actions/step-fields.js';
+import { findPlaceholders } from '../template/placeholders.js';
+import { renderString } from '../template/render.js';
+import { SECRET_NAME } from '../template/secret-names.js';
+import { error, show, warning } from '../validate/fields.js';
+import { checkHeaderNames, checkUrl, refusedUrl } from '../validate/requests.js';
+import { isTemplated, trySample } from '../validate/sample.js';
+import type { ActionDescriptor } from './descriptor.js';
 
 /** Where a Notify can send to. */
-export const NOTIFY_TYPES = ['Webhook', 'CloudEvents', 'Slack', 'Lark', 'Email'] as const;
+const NOTIFY_TYPES = ['Webhook', 'CloudEvents', 'Slack', 'Lark', 'Email'] as const;
 
 const emailSchema = z
   .object({
@@ -28,7 +37,7 @@ const emailSchema = z
   })
   .describe('An e-mail over SMTP.');
 
-export const notifyActionSchema = z
+const notifyActionSchema = z
   .object({
     type: z
       .enum(NOTIFY_TYPES)
@@ -74,3 +83,133 @@ export const notifyActionSchema = z
   .describe('A message to people or systems.');
 /** Notify action (added). */
 export type NotifyAction = z.infer<typeof notifyActionSchema>;
+
+/** Notify: a message. A failover does not wait for a chat server, and goes on without it. */
+export const notify = {
+  field: 'notify',
+  schema: notifyActionSchema,
+  title: 'The message (type Notify).',
+  preflight: 'look',
+  timeoutMs: 15_000,
+  check: checkNotify,
+  changesNothing: () => true,
+  isOptional: ({ required }) => required !== true,
+  refusals: ({ url }, policy) => refusedUrl(url, policy, 'notify.url'),
+  // The address of a chat is the right to post there.
+  carriesSecret: ({ type, url }) => url !== undefined && (type === 'Slack' || type === 'Lark'),
+  summary: ({ type }) => `by ${type}`,
+} as const satisfies ActionDescriptor<NotifyAction>;
+
+/** An address, perhaps with a name before it: `Ops <ops@example.org>`. */
+const ADDRESS = /^(?:[^<>\r\n,;]*<[^\s<>@,;]+@[^\s<>@,;]+>|[^\s<>@,;]+@[^\s<>@,;]+)$/;
+
+/** Fields that only some kinds of message have. */
+const OWN_FIELDS = {
+  url: ['Webhook', 'CloudEvents', 'Slack', 'Lark'],
+  urlFrom: ['Webhook', 'CloudEvents', 'Slack', 'Lark'],
+  headersFrom: ['Webhook', 'CloudEvents'],
+  signingSecretRef: ['Lark'],
+  email: ['Email'],
+} as const satisfies Partial<Record<keyof NotifyAction, readonly NotifyAction['type'][]>>;
+
+/** Checks a message: where it goes, and that no parameter that holds a secret is sent. */
+function checkNotify(block: NotifyAction, _: StepFields, path: string): Problem[] {
+  const { type } = block;
+  const problems = Object.entries(OWN_FIELDS).flatMap(([field, types]) =>
+    block[field as keyof typeof OWN_FIELDS] === undefined || (types as readonly string[]).includes(type)
+      ? []
+      : [
+          error(
+            `${path}.${field}`,
+            'InvalidField',
+            `belongs to type ${types.join(', ')}, and this is ${type}; remove it`,
+          ),
+        ],
+  );
+  if (block.insecureSkipVerify === true) {
+    problems.push(
+      warning(
+        `${path}.insecureSkipVerify`,
+        'InsecureTransport',
+        'the certificate of the server goes unchecked, so anyone on the way can answer in its place',
+      ),
+    );
+  }
+  for (const field of ['subject', 'template'] as const) {
+    problems.push(...checkText(block[field], `${path}.${field}`));
+  }
+  return [...problems, ...(type === 'Email' ? checkEmail(block, path) : checkAddress(block, path))];
+}
+
+function checkText(text: string | undefined, path: string): Problem[] {
+  if (text === undefined) return [];
+  const sample = trySample(path, [text], (scope) => renderString(text, scope));
+  const problems = 'problems' in sample ? sample.problems : [];
+  for (const { reference } of findPlaceholders(text).placeholders) {
+    if (reference.kind !== 'param' || !SECRET_NAME.test(reference.name)) continue;
+    problems.push(
+      error(
+        path,
+        'SecretInNotification',
+        `tells parameter "${reference.name}", whose name says that it is a secret; leave it out of the message, or rename it`,
+      ),
+    );
+  }
+  return problems;
+}
+
+function checkAddress(block: NotifyAction, path: string): Problem[] {
+  const { type, url, urlFrom } = block;
+  if ((url === undefined) === (urlFrom === undefined)) {
+    const found = url === undefined ? 'neither' : 'both';
+    return [error(path, 'InvalidField', `has ${found} of url and urlFrom; write one of them`)];
+  }
+  const problems = checkHeaderNames(block.headersFrom ?? [], `${path}.headersFrom`);
+  if (url === undefined) return problems;
+  problems.push(...checkUrl(url, `${path}.url`));
+  if (type === 'Slack' || type === 'Lark') {
+    problems.push(
+      warning(
+        `${path}.url`,
+        'SecretInSpec',
+        `whoever knows the address of a ${type} chat can post there; keep it in a Secret and use urlFrom`,
+      ),
+    );
+  }
+  return problems;
+}
+
+function checkEmail({ email, insecureSkipVerify }: NotifyAction, path: string): Problem[] {
+  if (email === undefined) {
+    return [error(`${path}.email`, 'InvalidField', 'is missing; type Email needs host, from and to')];
+  }
+  const problems: Problem[] = [];
+  for (const [where, address] of [
+    [`${path}.email.from`, email.from] as const,
+    ...email.to.map((to, index) => [`${path}.email.to[${index}]`, to] as const),
+  ]) {
+    if (isTemplated(address) || ADDRESS.test(address)) continue;
+    problems.push(
+      error(where, 'InvalidField', `is ${show(address)}; must be an address such as ops@example.org`),
+    );
+  }
+  if (email.security === 'None') {
+    problems.push(
+      email.credentialsSecretRef === undefined
+        ? warning(
+            `${path}.email.security`,
+            'InsecureTransport',
+            'is None: the message can be read and changed on the way',
+          )
+        : error(
+            `${path}.email.security`,
+            'InvalidField',
+            'is None, and the password would be sent in clear; use TLS or StartTLS',
+          ),
+    );
+  }
+  if (insecureSkipVerify === true && email.security === 'None') {
+    problems.push(warning(`${path}.insecureSkipVerify`, 'IgnoredField', 'has no effect without TLS'));
+  }
+  return problems;
+}

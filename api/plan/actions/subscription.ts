@@ -1,9 +1,19 @@
 import { z } from 'zod';
-import { oneOfOrPlaceholder, PRESERVE } from '../schema/common.js';
-import { OPERATIONS } from '../schema/actions/operations.js';
+import { objectReferenceSchema, oneOfOrPlaceholder, PRESERVE } from '../schema/common.js';
 import { feedSchema } from '../schema/actions/feed.js';
+import { isObject } from '../../core/json.js';
+import type { Problem } from '../../core/problem.js';
+import type { StepFields } from '../schema/actions/step-fields.js';
+import { checkAffinity, checkOneForm } from '../validate/clusternet.js';
+import { error, show, warning } from '../validate/fields.js';
+import { checkName } from '../validate/names.js';
+import { isTemplated } from '../validate/sample.js';
+import type { ActionDescriptor } from './descriptor.js';
 
-export const subscriberSchema = z
+const OPERATIONS = ['Create', 'Apply', 'Patch', 'Delete', 'Replace'] as const;
+const STRATEGIES = ['Replication', 'Dividing'];
+
+const subscriberSchema = z
   .object({
     clusterAffinity: z
       .looseObject({})
@@ -14,13 +24,13 @@ export const subscriberSchema = z
   })
   .describe('A set of clusters that receive the feeds.');
 
-export const subscriptionActionSchema = z
+const subscriptionActionSchema = z
   .object({
     operation: z
       .string()
       .max(256)
       .optional()
-      .meta(oneOfOrPlaceholder(OPERATIONS.Subscription))
+      .meta(oneOfOrPlaceholder(OPERATIONS))
       .describe('Create (default), Apply, Patch, Delete or Replace. May be a placeholder.'),
     name: z.string().min(1).max(1024).describe('Name of the Subscription.'),
     namespace: z
@@ -40,3 +50,90 @@ export const subscriptionActionSchema = z
   .describe('A Clusternet Subscription: which clusters run which sources.');
 /** Subscription action (in the original: SubscriptionAction; flat, or nested under `spec`). */
 export type SubscriptionAction = z.infer<typeof subscriptionActionSchema>;
+
+/** Subscription: which clusters run what Clusternet distributes. */
+export const subscription = {
+  field: 'subscription',
+  schema: subscriptionActionSchema,
+  title: 'The Subscription (type Subscription).',
+  preflight: 'writes',
+  operations: OPERATIONS,
+  recreates: true,
+  creates: true,
+  waitsReady: true,
+  perCluster: true,
+  deletion: 'derived',
+  outputs: {
+    subscriptionRef: objectReferenceSchema.optional().describe('The Subscription that was written.'),
+    subscriptionRefs: z
+      .array(objectReferenceSchema)
+      .max(256)
+      .optional()
+      .describe('PerCluster: the Subscriptions that were written, one for each cluster.'),
+  },
+  names: { name: 'subdomain', namespace: 'label' },
+  check: checkSubscription,
+  advise: adviseWaiting,
+} as const satisfies ActionDescriptor<SubscriptionAction>;
+
+/** Checks a Subscription action. */
+function checkSubscription(block: SubscriptionAction, _: StepFields, path: string): Problem[] {
+  const operation = block.operation || 'Create';
+  const spec = block.spec;
+  const body = spec ?? block;
+  const where = spec === undefined ? path : `${path}.spec`;
+  const problems = [
+    ...checkOneForm(block, ['feeds', 'subscribers', 'schedulingStrategy'], path),
+    ...checkName(block.name, `${path}.name`, 'subdomain'),
+    ...checkName(block.namespace, `${path}.namespace`, 'label'),
+  ];
+  if (operation === 'Delete') return problems;
+  const strategy = body.schedulingStrategy;
+  if (typeof strategy === 'string' && !isTemplated(strategy) && !STRATEGIES.includes(strategy)) {
+    const message = `is ${show(strategy)}; allowed are ${STRATEGIES.join(', ')}`;
+    problems.push(error(`${where}.schedulingStrategy`, 'InvalidField', message));
+  }
+  if (operation === 'Create' || operation === 'Replace') {
+    for (const field of ['feeds', 'subscribers'] as const) {
+      const list = body[field];
+      if (Array.isArray(list) && list.length > 0) continue;
+      problems.push(
+        error(
+          `${where}.${field}`,
+          'InvalidField',
+          `is ${show(list)}; operation ${operation} needs at least one`,
+        ),
+      );
+    }
+  }
+  return [...problems, ...checkSubscribers(body.subscribers, `${where}.subscribers`)];
+}
+
+function checkSubscribers(subscribers: unknown, path: string): Problem[] {
+  if (!Array.isArray(subscribers)) return [];
+  return (subscribers as unknown[]).flatMap((subscriber, index): Problem[] => {
+    const affinity = isObject(subscriber) ? subscriber.clusterAffinity : undefined;
+    const where = `${path}[${index}].clusterAffinity`;
+    if (!isObject(affinity)) {
+      return [
+        error(
+          where,
+          'NoClusterAffinity',
+          `is ${show(affinity)}; without it no cluster matches, which removes the feeds from every cluster: select clusters, or write {} for all`,
+        ),
+      ];
+    }
+    return checkAffinity(affinity, where);
+  });
+}
+
+function adviseWaiting(
+  { operation }: SubscriptionAction,
+  { waitReady }: StepFields,
+  path: string,
+): Problem[] {
+  if (waitReady === true || operation === 'Delete') return [];
+  const message =
+    'is not true: the action succeeds once the Subscription is written, not once clusters have applied it';
+  return [warning(`${path.replace(/\.subscription$/, '')}.waitReady`, 'NotWaiting', message)];
+}

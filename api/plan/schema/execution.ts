@@ -1,4 +1,7 @@
 import { z } from 'zod';
+import type { ActionDescriptor } from '../actions/descriptor.js';
+import { descriptorOf, typesWhere } from '../actions/table.js';
+import type { ACTIONS, ActionType } from '../actions/table.js';
 import { MODES } from '../order/hooks.js';
 import { cel, conditionsSchema, objectReferenceSchema, parameterSchema, time } from './common.js';
 import type { KubernetesObject } from './common.js';
@@ -69,13 +72,6 @@ export const executionSpecSchema = z
 /** Spec of a DRPlanExecution. */
 export type DRPlanExecutionSpec = z.infer<typeof executionSpecSchema>;
 
-export const httpResponseSchema = z
-  .object({
-    statusCode: z.int().describe('Status code of the response.'),
-    body: z.string().optional().describe('First 1000 characters of the body.'),
-  })
-  .describe('Summary of an HTTP response.');
-
 const priorRefSchema = z
   .object({
     name: z
@@ -86,25 +82,21 @@ const priorRefSchema = z
   })
   .describe('Where the state before the action is kept.');
 
+/** What only actions of one type put out: objects first, what steps put out last, as definitions have always had it. */
+const ownOutputs = (is: (descriptor: ActionDescriptor) => boolean): OwnOutputs =>
+  Object.assign({}, ...typesWhere(is).map((type) => descriptorOf(type).outputs)) as OwnOutputs;
+type OutputsOf<D> = D extends { outputs: infer Outputs } ? Outputs : never;
+type EachOutputs = OutputsOf<(typeof ACTIONS)[ActionType]>;
+type NameIn<Outputs> = Outputs extends unknown ? keyof Outputs : never;
+type OwnOutputs = {
+  [Name in NameIn<EachOutputs>]: Extract<EachOutputs, Record<Name, unknown>>[Name];
+};
+const isStep = ({ traits }: ActionDescriptor): boolean => traits?.isStep === true;
+
 export const actionOutputsSchema = z
   .object({
-    jobRef: objectReferenceSchema.optional().describe('The Job that was created.'),
-    localizationRef: objectReferenceSchema.optional().describe('The Localization that was written.'),
-    globalizationRef: objectReferenceSchema.optional().describe('The Globalization that was written.'),
-    helmChartRef: objectReferenceSchema.optional().describe('The HelmChart that was written.'),
-    subscriptionRef: objectReferenceSchema.optional().describe('The Subscription that was written.'),
-    subscriptionRefs: z
-      .array(objectReferenceSchema)
-      .max(256)
-      .optional()
-      .describe('PerCluster: the Subscriptions that were written, one for each cluster.'),
-    resourceRef: objectReferenceSchema.optional().describe('The object that was written, when there is one.'),
-    resourceRefs: z
-      .array(objectReferenceSchema)
-      .max(256)
-      .optional()
-      .describe('The objects that were written.'),
-    httpResponse: httpResponseSchema.optional(),
+    ...ownOutputs(({ creates }) => creates === true),
+    ...ownOutputs((descriptor) => descriptor.creates !== true && !isStep(descriptor)),
     created: z
       .array(objectReferenceSchema)
       .max(256)
@@ -117,42 +109,7 @@ export const actionOutputsSchema = z
       .describe(
         'Member clusters, as namespace/name, and pods, as `pod namespace/name on node`, in which what was removed may still run.',
       ),
-    approval: z
-      .object({
-        message: z.string().describe('What is to be approved.'),
-        approvers: z
-          .object({
-            users: z.array(z.string()).max(100).optional().describe('Names of users.'),
-            groups: z.array(z.string()).max(100).optional().describe('Names of groups.'),
-          })
-          .describe('Who may answer.'),
-        quorum: z.int().describe('How many persons must approve.'),
-        excludeRequester: z.boolean().describe('Whether who asked for the execution may not approve it.'),
-        expires: time('When the default outcome counts.'),
-        answers: z
-          .array(
-            z
-              .object({
-                user: z.string().describe('Who answered.'),
-                decision: z.enum(['Approve', 'Reject']).describe('Approve or Reject.'),
-                comment: z.string().optional().describe('What was said with it.'),
-                time: time('When.'),
-                verified: z.boolean().describe('Whether the API server vouches for the user.'),
-              })
-              .describe('An answer that counts.'),
-          )
-          .max(100)
-          .describe('Answers so far.'),
-      })
-      .optional()
-      .describe('Approval: what is asked, and who has answered.'),
-    planExecutionRef: objectReferenceSchema
-      .extend({
-        plan: z.string().describe('Name of the DRPlan.'),
-        phase: z.string().describe('Phase of the execution when it was last looked at.'),
-      })
-      .optional()
-      .describe('Plan: the nested execution.'),
+    ...ownOutputs(isStep),
     priorRef: priorRefSchema.optional(),
   })
   .describe('What an action put out.');

@@ -3,21 +3,20 @@
  * have a value. What can fail here fails before any action runs (S2.10).
  */
 import {
-  CREATING_TYPES,
-  isActionType,
+  blockOf,
   needsCapture,
   operationOf,
-  OPERATIONS_BY_TYPE,
   perClusterOf,
   retryOf,
   rollbackOf,
   timeoutOf,
 } from '../actions/action-defaults.js';
+import { descriptorOf, isActionType } from '../actions/table.js';
 import { parseDuration } from '../../core/duration.js';
 import { hookOf, modeText, runsIn } from '../order/hooks.js';
 import type { MergedParameters } from '../template/parameters.js';
+import { INLINE_LIMIT_BYTES, limitBodies } from './inline-bodies.js';
 import { MAX_ACTIONS } from './parts.js';
-import { findPlaceholders } from '../template/placeholders.js';
 import { dedupeProblems, errorsOf } from '../../core/problem.js';
 import type { Problem } from '../../core/problem.js';
 import {
@@ -32,17 +31,12 @@ import {
 import type { Mention } from '../template/references.js';
 import { RenderError, renderString } from '../template/render.js';
 import type { ActionBody, ActionInput, StageInput, WorkflowInput } from './run.js';
-import { BLOCK_BY_TYPE } from '../schema/actions/action.js';
-import { carriesSecret } from './secrecy.js';
 import { bodyOf, parametersAt, stageParameters, workflowAt, workflowKey } from './snapshot.js';
 import type { Snapshot } from './snapshot.js';
 import type { Action, ActionType, Scalar, Stage } from '../types.js';
 
-/** Bodies travel inside the run up to this size in sum; above it, activities read the snapshot. */
-export const INLINE_LIMIT_BYTES = 256 * 1024;
 /** Most stages of a run (S6.9). */
 export const MAX_STAGES = 200;
-/** Most actions of a run (S6.9). */
 
 /** A compiled plan, or what keeps it from running. */
 export type CompileResult =
@@ -168,10 +162,11 @@ function compileUse(
         }
         const own = mentions[index] ?? [];
         if (!isLeftOut(index)) {
+          const at = `${where}[${index}]`;
           problems.push(
-            ...checkOperation(action, action.type, snapshot, merged.values, `${where}[${index}]`),
+            ...checkOperation(action, action.type, snapshot, merged.values, at),
+            ...checkFilledIn(action, action.type, merged.values, at),
           );
-          problems.push(...checkDuration(action, merged.values, `${where}[${index}]`));
         }
         const reads = readsOf(own, action);
         const uses = outputsUsed(reads, action, actions);
@@ -234,11 +229,11 @@ function checkOperation(
   path: string,
 ): Problem[] {
   const written = operationOf(action);
-  const allowed = OPERATIONS_BY_TYPE[type];
+  const { field, operations: allowed } = descriptorOf(type);
   if (written === undefined || allowed === undefined || allowed.includes(written)) return [];
   const operation = renderOperation(written, snapshot, values);
   if (operation === undefined) return [];
-  const where = `${path}.${BLOCK_BY_TYPE[type]}.operation`;
+  const where = `${path}.${field}.operation`;
   if (!allowed.includes(operation)) {
     const message = `becomes "${operation}" with these parameters; allowed are ${allowed.join(', ')}`;
     return [{ severity: 'error', path: where, reason: 'InvalidField', message }];
@@ -246,6 +241,19 @@ function checkOperation(
   if (operation !== 'Patch' || action.rollback !== undefined) return [];
   const message = 'becomes Patch with these parameters, which needs a rollback in the action';
   return [{ severity: 'error', path: where, reason: 'MissingRollback', message }];
+}
+
+/** What a type says of the values that parameters have given it. */
+function checkFilledIn(
+  action: Action,
+  type: ActionType,
+  values: Record<string, Scalar>,
+  path: string,
+): Problem[] {
+  const descriptor = descriptorOf(type);
+  const block = blockOf(action);
+  if (block === undefined) return [];
+  return descriptor.checkFilledIn?.(block, values, `${path}.${descriptor.field}`) ?? [];
 }
 
 /** Undefined while it depends on outputs, or on a parameter whose absence is reported elsewhere. */
@@ -290,12 +298,10 @@ function compileAction(
     interruptible: action.interruptible ?? true,
     ...used,
     body,
-    ...compileStep(action, body.params),
-    ...compilePerCluster(action),
-    ...(isOptional(action) && { optional: true }),
-    ...compileCleanup(action),
+    ...compileStep(action, type, body.params),
+    ...compileCleanup(action, type),
     ...compileRollback(action, body.params),
-    ...(isHarmless(action) && { harmless: true }),
+    ...(isHarmless(action, type) && { harmless: true }),
   };
 }
 
@@ -310,71 +316,42 @@ function compileRollback(action: Action, params: Record<string, Scalar>): Pick<A
       timeoutMs: timeoutOf(rollback),
       ...(totalTimeoutMs !== undefined && { totalTimeoutMs }),
       retry: retryOf(rollback, type),
-      ...compileStep({ ...rollback, type }, params),
-      ...compilePerCluster({ ...rollback, type }),
-      ...(isOptional(rollback) && { optional: true }),
+      ...compileStep(rollback, type, params),
     },
   };
 }
 
-function compileCleanup({ hookCleanup = {}, type }: Action): Pick<ActionInput, 'cleanup'> {
+function compileCleanup({ hookCleanup = {} }: Action, type: ActionType): Pick<ActionInput, 'cleanup'> {
   const { beforeCreate, onSuccess, onFailure } = hookCleanup;
   const cleanup: ActionInput['cleanup'] = {
     ...(beforeCreate === true && { beforeCreate }),
     ...(onSuccess === true && { onSuccess }),
     ...(onFailure === true && { onFailure }),
   };
-  return CREATING_TYPES.includes(type) && Object.keys(cleanup).length > 0 ? { cleanup } : {};
+  return descriptorOf(type).creates === true && Object.keys(cleanup).length > 0 ? { cleanup } : {};
 }
 
-function compilePerCluster(action: Action): Pick<ActionInput, 'perCluster'> {
+/** How an action, or a custom rollback, is carried out other than by one activity whose failure counts. */
+function compileStep(
+  action: Action,
+  type: ActionType,
+  params: Record<string, Scalar>,
+): Pick<ActionInput, 'step' | 'perCluster' | 'optional'> {
+  const descriptor = descriptorOf(type);
+  const block = blockOf(action);
+  const step = block === undefined ? undefined : descriptor.step?.(block, action, params);
   const perCluster = perClusterOf(action);
-  return perCluster === undefined ? {} : { perCluster };
+  return {
+    ...(step !== undefined && { step }),
+    ...(perCluster !== undefined && { perCluster }),
+    ...(block !== undefined && descriptor.isOptional?.(block) === true && { optional: true }),
+  };
 }
 
-/** An approval and a nested plan are conditions of the workflow, a wait for a time its timer. The timer's length is known unless outputs or a condition decide. */
-function compileStep(action: Action, params: Record<string, Scalar>): Pick<ActionInput, 'step'> {
-  if (action.type === 'Approval') return { step: { kind: 'approval' } };
-  if (action.type === 'Plan') {
-    // 0s means none, which is the default.
-    const timeoutMs = parseDuration(action.timeout ?? '') || undefined;
-    return { step: { kind: 'plan', ...(timeoutMs !== undefined && { timeoutMs }) } };
-  }
-  const duration = action.type === 'Wait' ? action.wait?.duration : undefined;
-  if (duration === undefined) return {};
-  const ms = action.when === undefined ? parseDuration(renderKnown(duration, params) ?? '') : undefined;
-  return { step: { kind: 'timer', ...(ms !== undefined && { ms }) } };
+function isHarmless(action: Action, type: ActionType): boolean {
+  const block = blockOf(action);
+  return block !== undefined && descriptorOf(type).changesNothing?.(block) === true;
 }
-
-/** A duration that parameters give must be one now. */
-function checkDuration({ wait }: Action, params: Record<string, Scalar>, path: string): Problem[] {
-  const text = wait?.duration === undefined ? undefined : renderKnown(wait.duration, params);
-  if (text === undefined || (parseDuration(text) ?? 0) > 0) return [];
-  const message = `becomes "${text}" with these parameters; must be a duration above 0, such as 30s, 5m or 1h30m`;
-  return [{ severity: 'error', path: `${path}.wait.duration`, reason: 'InvalidField', message }];
-}
-
-/** A text whose placeholders are all parameters; else undefined. */
-function renderKnown(text: string, params: Record<string, Scalar>): string | undefined {
-  const { placeholders } = findPlaceholders(text);
-  if (placeholders.some(({ reference }) => reference.kind !== 'param')) return undefined;
-  try {
-    return renderString(text, { params, planName: '', executionName: '', operation: '', outputs: {} });
-  } catch (error) {
-    if (error instanceof RenderError) return undefined;
-    throw error;
-  }
-}
-
-const isOptional = (action: Action): boolean => action.type === 'Notify' && action.notify?.required !== true;
-
-/** A wait, an approval, a message and an HTTP read leave nothing behind that could be undone. A templated method may do anything. */
-const isHarmless = (action: Action): boolean =>
-  action.type === 'Wait' ||
-  action.type === 'Notify' ||
-  action.type === 'Approval' ||
-  (action.type === 'HTTP' &&
-    ['GET', 'HEAD', 'OPTIONS'].includes((action.http?.method ?? 'GET').toUpperCase()));
 
 function checkSize(stages: number, actions: number): Problem[] {
   const problems: Problem[] = [];
@@ -390,30 +367,4 @@ function checkSize(stages: number, actions: number): Problem[] {
   tooMany(stages, 'stages', MAX_STAGES);
   tooMany(actions, 'actions', MAX_ACTIONS);
   return problems;
-}
-
-/**
- * Drops what may not travel inside the run: secret bodies, all bodies when they are too large in sum, and what conditions of
- * stages use when that alone is too large. Activities find it in the snapshot.
- */
-function limitBodies(stages: StageInput[], limit: number): StageInput[] {
-  const sizeOf = (value: unknown): number => Buffer.byteLength(JSON.stringify(value));
-  const used = stages.reduce((sum, { whenParams = {} }) => sum + sizeOf(whenParams), 0);
-  let size = used > limit ? 0 : used;
-  const keep = (action: ActionInput): ActionInput => {
-    const { body, ...rest } = action;
-    if (body === undefined || carriesSecret(body)) return rest;
-    size += sizeOf(body);
-    return action;
-  };
-  const lean = used > limit ? stages.map(({ whenParams: _, ...stage }) => stage) : stages;
-  const withBodies = mapActions(lean, keep);
-  return size <= limit ? withBodies : mapActions(lean, ({ body: _, ...rest }) => rest);
-}
-
-function mapActions(stages: StageInput[], change: (action: ActionInput) => ActionInput): StageInput[] {
-  return stages.map((stage) => ({
-    ...stage,
-    workflows: stage.workflows.map((workflow) => ({ ...workflow, actions: workflow.actions.map(change) })),
-  }));
 }

@@ -2,6 +2,7 @@
  * What a run is made of once a plan, its workflows and all parameters have been put together. Types only: workflow
  * code, the bridge and activities read them.
  */
+import type { StepInput } from '../actions/step-input.js';
 import type { HookPosition } from '../order/hooks.js';
 import type { Action, ActionOutputs, ActionStatus, ActionType, Scalar, StageStatus } from '../types.js';
 
@@ -50,16 +51,6 @@ export interface ActionBody {
    */
   manager?: string;
 }
-
-/**
- * What workflow code carries out itself, without an activity that waits (docs/semantics.md#other-types). `ms` is there
- * when nothing is left to find out before the wait.
- */
-export type StepInput =
-  | { kind: 'timer'; ms?: number }
-  | { kind: 'approval' }
-  /** Without `timeoutMs` there is no limit. */
-  | { kind: 'plan'; timeoutMs?: number };
 
 /** A custom rollback as workflow code sees it. */
 export interface RollbackInput {

@@ -1,6 +1,6 @@
 import { findPlaceholders } from './placeholders.js';
 import type { Problem } from '../../core/problem.js';
-import type { Parameter, Scalar } from '../types.js';
+import type { Parameter, Scalar } from '../schema/common.js';
 import { checkValueFrom, isPending } from './value-from.js';
 
 /** Parameter lists that apply to one use of a workflow, lowest first. */

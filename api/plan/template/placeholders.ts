@@ -1,5 +1,5 @@
 import type { Problem } from '../../core/problem.js';
-import type { Scalar } from '../types.js';
+import type { Scalar } from '../schema/common.js';
 
 /** Names beside `params` and `outputs` that a placeholder may use (S2.7). */
 export type BuiltIn = 'planName' | 'executionName' | 'operation' | 'mode';

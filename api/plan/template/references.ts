@@ -1,11 +1,11 @@
 /** What actions refer to, and whether it can be there when they run (S2.10). */
-import { isActionType, rollbackOf } from '../actions/action-defaults.js';
+import { blockOf, rollbackOf } from '../actions/action-defaults.js';
+import { findDescriptor, isActionType } from '../actions/table.js';
 import { hookOf, rankOf, sequenceOf, waitsOf } from '../order/hooks.js';
 import { arePacked } from '../snapshot/packed-phases.js';
 import { referencesOf } from './placeholders.js';
 import type { Problem } from '../../core/problem.js';
 import type { ActionInput, Reads } from '../snapshot/run.js';
-import { BLOCK_BY_TYPE } from '../schema/actions/action.js';
 import type { Action, ActionType, Scalar } from '../types.js';
 import { whenReferences } from '../when/when.js';
 import type { OutputReads } from '../when/when-outputs.js';
@@ -42,15 +42,15 @@ export function mentionsOf(action: Action, path: string): Mention[] {
 const NONE: ReadonlySet<never> = new Set<never>();
 
 function blockMentions(action: Action, path: string, isRollback: boolean): Mention[] {
-  if (!isActionType(action.type)) return [];
-  const field = BLOCK_BY_TYPE[action.type];
+  const field = findDescriptor(action.type)?.field;
+  if (field === undefined) return [];
   const where = `${path}.${field}`;
   const mention = (value: unknown, at: string): Mention => {
     const { outputPaths, ...found } = referencesOf(value, at);
     const outputReads = { named: outputPaths, any: new Set<string>() };
     return { path: at, ...found, outputReads, phases: NONE, dynamic: NONE, isRollback };
   };
-  const own = mention(action[field], where);
+  const own = mention(blockOf(action), where);
   return action.target === undefined ? [own] : [own, mention(action.target, `${path}.target`)];
 }
 

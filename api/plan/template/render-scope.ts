@@ -1,7 +1,6 @@
 import { findPlaceholders, positionOf } from './placeholders.js';
 import type { Placeholder } from './placeholders.js';
-import type { OutputViews } from '../snapshot/run.js';
-import type { Scalar } from '../types.js';
+import type { Scalar } from '../schema/common.js';
 
 /** Why a template could not be rendered. None of these goes away by trying again. */
 export type RenderReason =
@@ -36,8 +35,8 @@ export interface RenderScope {
   operation: string;
   /** Absent while the execution sets no mode. */
   mode?: string;
-  /** Outputs of the ended actions of the same workflow instance. */
-  outputs: OutputViews;
+  /** Outputs of the ended actions of the same workflow instance, each with its `phase`. */
+  outputs: Readonly<Record<string, object>>;
 }
 
 /** A text split at its placeholders: `texts` has one element more than `placeholders`. */

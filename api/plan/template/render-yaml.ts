@@ -3,7 +3,7 @@ import type { Document } from 'yaml';
 import { positionOf } from './placeholders.js';
 import { parseTemplate, plainType, RenderError, resolve } from './render-scope.js';
 import type { RenderReason, RenderScope, Template } from './render-scope.js';
-import type { Scalar } from '../types.js';
+import type { Scalar } from '../schema/common.js';
 import {
   findDuplicateKey,
   findExcess,

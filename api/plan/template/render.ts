@@ -7,7 +7,7 @@
  */
 import { parseTemplate, RenderError, resolve } from './render-scope.js';
 import type { RenderScope } from './render-scope.js';
-import type { Scalar } from '../types.js';
+import type { Scalar } from '../schema/common.js';
 
 export { RenderError } from './render-scope.js';
 export type { RenderReason, RenderScope } from './render-scope.js';

@@ -2,7 +2,7 @@
 import { readJsonPath } from '../../core/json-path.js';
 import { findPlaceholders } from './placeholders.js';
 import type { Problem } from '../../core/problem.js';
-import type { Parameter } from '../types.js';
+import type { Parameter } from '../schema/common.js';
 
 /** Where a value is taken from. */
 export type ManifestRef = NonNullable<NonNullable<Parameter['valueFrom']>['manifestRef']>;

@@ -1,3 +1,4 @@
+import { traitsOf } from '../actions/traits.js';
 import { isRollbackHook, topologicalOrder } from '../order/hooks.js';
 import type { HookPosition } from '../order/hooks.js';
 import type { ActionInput, StageInput, UndoStageInput, UndoStep } from '../snapshot/run.js';
@@ -64,12 +65,13 @@ function planStage(
           ? { reason: 'NothingToUndo', message: 'the action changed nothing' }
           : skipReason(forward, undone.has(positionOf(at)));
       if (skip !== undefined || action === undefined) return { ...initial, phase: 'Skipped', ...skip };
-      if (action.type === 'HTTP' && action.rollback === undefined) {
+      const { noInverse } = traitsOf(action.type);
+      if (noInverse !== undefined && action.rollback === undefined) {
         return {
           ...initial,
           phase: 'Skipped',
           reason: 'NoRollback',
-          message: 'an HTTP action without a rollback cannot be undone; add a rollback to the action',
+          message: `${noInverse} without a rollback cannot be undone; add a rollback to the action`,
         };
       }
       const { outputs } = undoViewsOf(action, done, a);

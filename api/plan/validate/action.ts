@@ -1,35 +1,33 @@
 import {
+  blockOf,
   CLUSTER_EXECUTION_MODES,
-  CREATING_TYPES,
-  isActionType,
-  isTargetable,
   MAX_RETRY_INTERVAL_MS,
   MAX_TIMEOUT_MS,
-  OPERATIONS_BY_TYPE,
   operationOf,
   perClusterOf,
   rollbackOf,
-  TARGETABLE_TYPES,
   timeoutOf,
 } from '../actions/action-defaults.js';
+import type { ActionDescriptor } from '../actions/descriptor.js';
+import {
+  ACTION_TYPES,
+  ACTIONS,
+  descriptorOf,
+  findDescriptor,
+  isActionType,
+  typesWhere,
+} from '../actions/table.js';
+import { traitsOf } from '../actions/traits.js';
 import { formatDuration, parseDuration } from '../../core/duration.js';
 import { HOOK_TYPES, hookOf } from '../order/hooks.js';
 import { isObject } from '../../core/json.js';
 import type { Problem } from '../../core/problem.js';
-import { ACTION_TYPES, BLOCK_BY_TYPE, rollbackSchema } from '../schema/actions/action.js';
+import { rollbackSchema } from '../schema/actions/action.js';
 import type { Action, ActionType, RetryPolicy } from '../types.js';
 import { checkWhen } from '../when/when.js';
-import { checkApproval } from './approval.js';
-import { checkGlobalization, checkHelmChart, checkLocalization, checkSubscription } from './clusternet.js';
 import { error, readField, show, warning } from './fields.js';
-import { checkHttp, methodOf } from './requests.js';
-import { checkJob } from './job.js';
 import { checkName } from './names.js';
-import { checkNestedPlan } from './nested-plan.js';
-import { checkNotify } from './notify.js';
-import { checkResource } from './resource.js';
 import { isTemplated } from './sample.js';
-import { checkWait } from './wait.js';
 
 const MAX_MULTIPLIER = 100;
 
@@ -50,14 +48,15 @@ function checkHookType({ hookType, type }: Action, path: string): Problem[] {
   if (hook === undefined) {
     return [error(path, 'InvalidField', `is ${show(hookType)}; allowed are ${HOOK_TYPES.join(', ')}`)];
   }
-  if (hook.mode !== 'Rollback' || type !== 'Approval') return [];
-  const message = `is ${hookType}, but a revert waits for nobody, as it must not stop half way: remove the approval`;
+  const descriptor = findDescriptor(type);
+  if (hook.mode !== 'Rollback' || descriptor?.asksPerson !== true) return [];
+  const message = `is ${hookType}, but a revert waits for nobody, as it must not stop half way: remove the ${descriptor.field}`;
   return [error(path, 'UnsupportedField', message)];
 }
 
 function checkHookCleanup(action: Action, path: string): Problem[] {
   if (isUnset(action.hookCleanup) || !isActionType(action.type)) return [];
-  if (!CREATING_TYPES.includes(action.type)) {
+  if (descriptorOf(action.type).creates !== true) {
     const message = `has no effect on an action of type ${action.type}, which makes no object`;
     return [warning(path, 'IgnoredField', message)];
   }
@@ -97,8 +96,10 @@ function checkPerCluster(action: Action, path: string): Problem[] {
   if (!isUnset(mode) && !CLUSTER_EXECUTION_MODES.includes(mode ?? '')) {
     const message = `is ${show(mode)}; allowed are ${CLUSTER_EXECUTION_MODES.join(', ')}`;
     problems.push(error(where, 'InvalidField', message));
-  } else if (mode === 'PerCluster' && type !== 'Subscription') {
-    problems.push(warning(where, 'IgnoredField', 'has an effect on type Subscription only'));
+  } else if (mode === 'PerCluster' && findDescriptor(type)?.perCluster !== true) {
+    problems.push(
+      warning(where, 'IgnoredField', hasEffectOn(typesWhere(({ perCluster }) => perCluster === true))),
+    );
   } else if (mode === 'PerCluster' && waitReady !== true) {
     const message =
       'has an effect with waitReady: true only; without it one Subscription is written for all clusters';
@@ -111,10 +112,14 @@ function checkPerCluster(action: Action, path: string): Problem[] {
   return problems;
 }
 
+const hasEffectOn = (types: readonly string[]): string =>
+  `has an effect on type${types.length === 1 ? '' : 's'} ${types.join(' and ')} only`;
+
 function checkTarget({ target, type }: Action, path: string): Problem[] {
   if (target === undefined) return [];
-  if (isActionType(type) && !isTargetable(type)) {
-    const message = `is set, but an action of type ${type} acts on its own cluster only; allowed are ${TARGETABLE_TYPES.join(', ')}: remove it`;
+  if (isActionType(type) && descriptorOf(type).targetable !== true) {
+    const allowed = typesWhere(({ targetable }) => targetable === true);
+    const message = `is set, but an action of type ${type} acts on its own cluster only; allowed are ${allowed.join(', ')}: remove it`;
     return [error(path, 'UnsupportedField', message)];
   }
   return checkName(target.kubeconfigSecretRef.name, `${path}.kubeconfigSecretRef.name`, 'subdomain');
@@ -123,58 +128,34 @@ function checkTarget({ target, type }: Action, path: string): Problem[] {
 const isUnset = (value: unknown): boolean => value === undefined || value === null || value === '';
 
 function checkBlocks(action: Action, type: ActionType, path: string): Problem[] {
-  const own = BLOCK_BY_TYPE[type];
-  const foreign = Object.values(BLOCK_BY_TYPE).filter(
-    (field) => field !== own && action[field] !== undefined,
-  );
-  const problems = foreign.map((field) =>
-    warning(`${path}.${field}`, 'IgnoredField', `is ignored, as the action has type ${type}`),
-  );
-  if (action.waitReady === true && type !== 'Subscription' && type !== 'HelmChart') {
-    const message = 'has an effect on types Subscription and HelmChart only';
+  const descriptor = descriptorOf(type);
+  const where = `${path}.${descriptor.field}`;
+  const problems = Object.values<ActionDescriptor>(ACTIONS)
+    .filter(
+      ({ field }) => field !== descriptor.field && (action as Record<string, unknown>)[field] !== undefined,
+    )
+    .map(({ field }) =>
+      warning(`${path}.${field}`, 'IgnoredField', `is ignored, as the action has type ${type}`),
+    );
+  if (action.waitReady === true && descriptor.waitsReady !== true) {
+    const message = hasEffectOn(typesWhere(({ waitsReady }) => waitsReady === true).reverse());
     problems.push(warning(`${path}.waitReady`, 'IgnoredField', message));
   }
-  if (action[own] === undefined) {
-    problems.push(error(`${path}.${own}`, 'InvalidField', `is missing; an action of type ${type} needs it`));
+  const block = blockOf(action);
+  if (block === undefined) {
+    problems.push(error(where, 'InvalidField', `is missing; an action of type ${type} needs it`));
     return problems;
   }
-  return [...problems, ...checkBlock(action, type, `${path}.${own}`)];
-}
-
-function checkBlock(action: Action, type: ActionType, path: string): Problem[] {
-  switch (type) {
-    case 'HTTP':
-      return action.http === undefined ? [] : checkHttp(action.http, path);
-    case 'Job':
-      return action.job === undefined ? [] : checkJob(action.job, path);
-    case 'Localization':
-      return action.localization === undefined ? [] : checkLocalization(action.localization, path);
-    case 'Globalization':
-      return action.globalization === undefined ? [] : checkGlobalization(action.globalization, path);
-    case 'HelmChart':
-      return action.helmChart === undefined ? [] : checkHelmChart(action.helmChart, path);
-    case 'Subscription':
-      return action.subscription === undefined ? [] : checkSubscription(action.subscription, path);
-    case 'KubernetesResource':
-      return action.resource === undefined ? [] : checkResource(action.resource, path);
-    case 'Wait':
-      return action.wait === undefined ? [] : checkWait(action.wait, action, path);
-    case 'Approval':
-      return action.approval === undefined ? [] : checkApproval(action.approval, action, path);
-    case 'Plan':
-      return action.plan === undefined ? [] : checkNestedPlan(action.plan, action, path);
-    case 'Notify':
-      return action.notify === undefined ? [] : checkNotify(action.notify, path);
-  }
+  return [...problems, ...descriptor.check(block, action, where)];
 }
 
 function checkOperation(action: Action, type: ActionType, path: string): Problem[] {
-  const allowed = OPERATIONS_BY_TYPE[type];
+  const { field, operations: allowed } = descriptorOf(type);
   const operation = operationOf(action);
   if (allowed === undefined || operation === undefined || isTemplated(operation)) return [];
   if (allowed.includes(operation)) return [];
   const message = `is ${show(operation)}; allowed are ${allowed.join(', ')}`;
-  return [error(`${path}.${BLOCK_BY_TYPE[type]}.operation`, 'InvalidField', message)];
+  return [error(`${path}.${field}.operation`, 'InvalidField', message)];
 }
 
 function checkTimes(action: Action, path: string): Problem[] {
@@ -240,8 +221,8 @@ function checkRollback(action: Action, path: string): Problem[] {
   const rollback = rollbackOf({ ...action, rollback: read.value });
   if (rollback === undefined) return [];
   const problems = checkStep(rollback, where);
-  if (rollback.type === 'Approval') {
-    const message = 'is Approval; a rollback waits for nobody, as a revert must not stop half way';
+  if (findDescriptor(rollback.type)?.asksPerson === true) {
+    const message = `is ${rollback.type}; a rollback waits for nobody, as a revert must not stop half way`;
     problems.push(error(`${where}.type`, 'UnsupportedField', message));
   }
   for (const field of ['rollback', 'when', 'dependsOn', 'hookType', 'hookCleanup']) {
@@ -252,10 +233,12 @@ function checkRollback(action: Action, path: string): Problem[] {
 }
 
 function missingRollback(action: Action, path: string): Problem[] {
+  const { type } = action;
+  if (!isActionType(type)) return [];
+  const descriptor = descriptorOf(type);
   const operation = operationOf(action);
-  const type = action.type;
-  if (operation !== undefined && isActionType(type)) {
-    const where = `${path}.${BLOCK_BY_TYPE[type]}.operation`;
+  if (operation !== undefined) {
+    const where = `${path}.${descriptor.field}.operation`;
     if (operation === 'Patch') {
       return [
         error(
@@ -276,13 +259,11 @@ function missingRollback(action: Action, path: string): Problem[] {
     }
     return [];
   }
-  const method = type === 'HTTP' && action.http !== undefined ? methodOf(action.http) : 'GET';
-  if (method === 'GET' || method === 'HEAD' || method === 'OPTIONS') return [];
+  const { noInverse } = traitsOf(type);
+  const block = blockOf(action);
+  if (noInverse === undefined || block === undefined || descriptor.changesNothing?.(block) === true)
+    return [];
   return [
-    warning(
-      path,
-      'NoRollback',
-      'cannot be undone by a revert: an HTTP action has no inverse; add a rollback',
-    ),
+    warning(path, 'NoRollback', `cannot be undone by a revert: ${noInverse} has no inverse; add a rollback`),
   ];
 }

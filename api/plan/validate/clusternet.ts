@@ -1,22 +1,15 @@
+/** Checks of what the Clusternet types share. */
 import { isObject } from '../../core/json.js';
-import { renderDocuments } from '../template/render.js';
 import type { Problem } from '../../core/problem.js';
-import type {
-  GlobalizationAction,
-  HelmChartAction,
-  LocalizationAction,
-  SubscriptionAction,
-} from '../types.js';
+import { renderDocuments } from '../template/render.js';
 import { error, show, warning } from './fields.js';
-import { checkName } from './names.js';
 import { isTemplated, trySample } from './sample.js';
 
 const OVERRIDE_TYPES = ['JSONPatch', 'MergePatch', 'Helm'];
-const STRATEGIES = ['Replication', 'Dividing'];
 const SELECTOR_OPERATORS = ['In', 'NotIn', 'Exists', 'DoesNotExist'];
 
 /** The flat fields that stand beside a nested `spec`: both at once would leave open which one counts. */
-function checkOneForm(block: object, flat: readonly string[], path: string): Problem[] {
+export function checkOneForm(block: object, flat: readonly string[], path: string): Problem[] {
   const fields = block as Record<string, unknown>;
   const used = flat.filter((field) => fields[field] !== undefined);
   if (fields.spec === undefined || used.length === 0) return [];
@@ -24,58 +17,8 @@ function checkOneForm(block: object, flat: readonly string[], path: string): Pro
   return [error(`${path}.spec`, 'AmbiguousBody', message)];
 }
 
-/** Checks a Localization action. */
-export function checkLocalization(localization: LocalizationAction, path: string): Problem[] {
-  const spec = localization.spec;
-  return [
-    ...checkOneForm(localization, ['priority', 'overridePolicy', 'feed', 'overrides'], path),
-    ...checkName(localization.name, `${path}.name`, 'subdomain'),
-    ...checkName(localization.namespace, `${path}.namespace`, 'label'),
-    ...checkOverrideBody(
-      spec ?? localization,
-      localization.operation,
-      spec === undefined ? path : `${path}.spec`,
-    ),
-  ];
-}
-
-/** Checks a Globalization action. */
-export function checkGlobalization(globalization: GlobalizationAction, path: string): Problem[] {
-  const { operation, spec = {} } = globalization;
-  const affinity = spec.clusterAffinity;
-  return [
-    ...checkName(globalization.name, `${path}.name`, 'subdomain'),
-    ...checkOverrideBody(spec, operation, `${path}.spec`),
-    ...(operation === 'Delete' || isAbsent(affinity)
-      ? []
-      : checkAffinity(affinity, `${path}.spec.clusterAffinity`)),
-  ];
-}
-
-/** Checks a HelmChart action. */
-export function checkHelmChart(chart: HelmChartAction, path: string): Problem[] {
-  const { operation = 'Create', spec = {} } = chart;
-  const problems = [
-    ...checkName(chart.name, `${path}.name`, 'subdomain'),
-    ...checkName(chart.namespace, `${path}.namespace`, 'label'),
-  ];
-  if (operation === 'Delete') return problems;
-  if (operation === 'Patch' || isTemplated(operation)) return problems;
-  for (const field of ['repo', 'chart', 'targetNamespace']) {
-    const value = spec[field];
-    if (isText(value) && value !== '') continue;
-    const message = `is ${show(value)}; operation ${operation || 'Create'} needs repo, chart and targetNamespace`;
-    problems.push(error(`${path}.spec.${field}`, 'InvalidField', message));
-  }
-  const { repo } = spec;
-  if (isText(repo) && repo !== '' && !isTemplated(repo) && !/^(https?|oci):\/\//.test(repo)) {
-    const message = `is ${show(repo)}; must begin with http://, https:// or oci://`;
-    problems.push(error(`${path}.spec.repo`, 'InvalidField', message));
-  }
-  return problems;
-}
-
-function checkOverrideBody(
+/** The body of a Localization or Globalization. */
+export function checkOverrideBody(
   body: Record<string, unknown>,
   written: string | undefined,
   path: string,
@@ -148,58 +91,8 @@ function checkOverride(override: Record<string, unknown>, path: string): Problem
   return problems;
 }
 
-/** Checks a Subscription action. */
-export function checkSubscription(subscription: SubscriptionAction, path: string): Problem[] {
-  const operation = subscription.operation || 'Create';
-  const spec = subscription.spec;
-  const body = spec ?? subscription;
-  const where = spec === undefined ? path : `${path}.spec`;
-  const problems = [
-    ...checkOneForm(subscription, ['feeds', 'subscribers', 'schedulingStrategy'], path),
-    ...checkName(subscription.name, `${path}.name`, 'subdomain'),
-    ...checkName(subscription.namespace, `${path}.namespace`, 'label'),
-  ];
-  if (operation === 'Delete') return problems;
-  const strategy = body.schedulingStrategy;
-  if (typeof strategy === 'string' && !isTemplated(strategy) && !STRATEGIES.includes(strategy)) {
-    const message = `is ${show(strategy)}; allowed are ${STRATEGIES.join(', ')}`;
-    problems.push(error(`${where}.schedulingStrategy`, 'InvalidField', message));
-  }
-  if (operation === 'Create' || operation === 'Replace') {
-    for (const field of ['feeds', 'subscribers'] as const) {
-      const list = body[field];
-      if (Array.isArray(list) && list.length > 0) continue;
-      problems.push(
-        error(
-          `${where}.${field}`,
-          'InvalidField',
-          `is ${show(list)}; operation ${operation} needs at least one`,
-        ),
-      );
-    }
-  }
-  return [...problems, ...checkSubscribers(body.subscribers, `${where}.subscribers`)];
-}
-
-function checkSubscribers(subscribers: unknown, path: string): Problem[] {
-  if (!Array.isArray(subscribers)) return [];
-  return (subscribers as unknown[]).flatMap((subscriber, index): Problem[] => {
-    const affinity = isObject(subscriber) ? subscriber.clusterAffinity : undefined;
-    const where = `${path}[${index}].clusterAffinity`;
-    if (!isObject(affinity)) {
-      return [
-        error(
-          where,
-          'NoClusterAffinity',
-          `is ${show(affinity)}; without it no cluster matches, which removes the feeds from every cluster: select clusters, or write {} for all`,
-        ),
-      ];
-    }
-    return checkAffinity(affinity, where);
-  });
-}
-
-function checkAffinity(affinity: unknown, path: string): Problem[] {
+/** A selector of clusters. */
+export function checkAffinity(affinity: unknown, path: string): Problem[] {
   if (!isObject(affinity)) {
     return [error(path, 'InvalidField', `is ${show(affinity)}; must be a selector of clusters by labels`)];
   }

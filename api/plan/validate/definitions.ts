@@ -1,26 +1,16 @@
 /** Whether what actions write has the form that the cluster's definitions say, as far as these are known. */
-import { rollbackOf } from '../actions/action-defaults.js';
+import { blockOf, rollbackOf } from '../actions/action-defaults.js';
+import type { WrittenObject } from '../actions/descriptor.js';
+import { findDescriptor } from '../actions/table.js';
 import { isObject } from '../../core/json.js';
-import { objectsIn } from '../../core/manifest.js';
 import { nearNames } from '../../core/near.js';
 import type { Problem } from '../../core/problem.js';
-import { renderDocuments, renderValue } from '../template/render.js';
 import { faultsIn } from '../../core/shape.js';
 import type { Definitions, ShapeFault } from '../../core/shape.js';
 import type { Action, DRWorkflow } from '../types.js';
 import { error, member, show, warning } from './fields.js';
-import { isSample, textsOf, trySample } from './sample.js';
+import { isSample } from './sample.js';
 import { NO_TEXT_HINT } from './text-maps.js';
-
-/** An object that an action writes into its own cluster, with samples for its placeholders. */
-interface WrittenObject {
-  path: string;
-  /** Which of several in one manifest. */
-  which: string;
-  object: Record<string, unknown>;
-  isLenient: boolean;
-  isStrategic: boolean;
-}
 
 /** The kinds of the objects that a workflow writes into its own cluster. */
 export function kindsWritten(workflow: DRWorkflow): { apiVersion: string; kind: string }[] {
@@ -96,27 +86,10 @@ function objectsOf({ spec }: DRWorkflow): WrittenObject[] {
   });
 }
 
-function writtenBy({ type, target, resource, job }: Action, path: string): WrittenObject[] {
+function writtenBy(action: Action, path: string): WrittenObject[] {
+  const descriptor = findDescriptor(action.type);
+  const block = blockOf(action);
   // Another cluster has other definitions.
-  if (target !== undefined) return [];
-  if (type === 'Job' && isObject(job?.template)) {
-    const where = `${path}.job.template`;
-    const sample = trySample(where, textsOf(job.template), (scope) => renderValue(job.template, scope));
-    const template = 'value' in sample && isObject(sample.value) ? sample.value : {};
-    const spec = isObject(template.spec) ? template : { spec: template };
-    const object = { apiVersion: 'batch/v1', kind: 'Job', ...spec };
-    return [{ path: where, which: '', object, isLenient: false, isStrategic: false }];
-  }
-  if (type !== 'KubernetesResource' || resource === undefined || resource.operation === 'Delete') return [];
-  const { manifest } = resource;
-  const where = `${path}.resource.manifest`;
-  const sample = trySample(where, [manifest], (scope) => objectsIn(renderDocuments(manifest, scope)));
-  const objects = 'value' in sample ? sample.value : [];
-  return objects.filter(isObject).map((object, index) => ({
-    path: where,
-    which: objects.length > 1 ? `document ${index + 1}: ` : '',
-    object,
-    isLenient: resource.fieldValidation === 'Warn',
-    isStrategic: resource.patchType === 'strategic',
-  }));
+  if (action.target !== undefined || descriptor === undefined || block === undefined) return [];
+  return descriptor.objects?.(block, `${path}.${descriptor.field}`) ?? [];
 }

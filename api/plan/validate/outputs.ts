@@ -1,27 +1,20 @@
 import { z } from 'zod';
-import { rollbackOf } from '../actions/action-defaults.js';
+import { blockOf, rollbackOf } from '../actions/action-defaults.js';
+import { ACTIONS, findDescriptor } from '../actions/table.js';
+import type { ActionDescriptor } from '../actions/descriptor.js';
 import { findPlaceholders } from '../template/placeholders.js';
 import type { Problem } from '../../core/problem.js';
 import { actionOutputsSchema } from '../schema/execution.js';
-import { BLOCK_BY_TYPE } from '../schema/actions/action.js';
-import type { Action, ActionType } from '../types.js';
+import type { Action } from '../types.js';
 import { error } from './fields.js';
 import { textsOf } from './sample.js';
 
-/** Outputs that actions of one type have and others never. */
-const OWNED: Record<string, ActionType> = {
-  httpResponse: 'HTTP',
-  jobRef: 'Job',
-  localizationRef: 'Localization',
-  globalizationRef: 'Globalization',
-  helmChartRef: 'HelmChart',
-  subscriptionRef: 'Subscription',
-  subscriptionRefs: 'Subscription',
-  resourceRef: 'KubernetesResource',
-  resourceRefs: 'KubernetesResource',
-  approval: 'Approval',
-  planExecutionRef: 'Plan',
-};
+/** Outputs that actions of one type have and others never, with that type. */
+const OWNERS: ReadonlyMap<string, string> = new Map(
+  Object.entries<ActionDescriptor>(ACTIONS).flatMap(([type, { outputs = {} }]) =>
+    Object.keys(outputs).map((name): [string, string] => [name, type]),
+  ),
+);
 
 /**
  * Placeholders of outputs that an action can never have: misspelt ones, and those of another type. Reason
@@ -38,9 +31,9 @@ export function checkOutputFields(actions: readonly Action[], path: string): Pro
     ];
   });
   return places.flatMap(({ step, where }) => {
-    if (!Object.hasOwn(BLOCK_BY_TYPE, step.type)) return [];
-    const field = BLOCK_BY_TYPE[step.type as ActionType];
-    const found = textsOf(step[field]).flatMap((text) => findPlaceholders(text).placeholders);
+    const field = findDescriptor(step.type)?.field;
+    if (field === undefined) return [];
+    const found = textsOf(blockOf(step)).flatMap((text) => findPlaceholders(text).placeholders);
     return found.flatMap(({ reference, fallback, text }): Problem[] => {
       if (reference.kind !== 'output' || fallback !== undefined) return [];
       const type = types.get(reference.action);
@@ -53,9 +46,9 @@ export function checkOutputFields(actions: readonly Action[], path: string): Pro
 function faultOf(path: readonly string[], type: string): string | undefined {
   const [first = '', ...rest] = path;
   if (first === 'phase') return rest.length === 0 ? undefined : 'phase is a text and has no fields';
-  const owner = Object.hasOwn(OWNED, first) ? OWNED[first] : undefined;
-  const known = Object.keys(actionOutputsSchema.shape).filter((name) => (OWNED[name] ?? type) === type);
-  if (!Object.hasOwn(actionOutputsSchema.shape, first) || (owner ?? type) !== type) {
+  const isOpen = (name: string): boolean => (OWNERS.get(name) ?? type) === type;
+  const known = Object.keys(actionOutputsSchema.shape).filter(isOpen);
+  if (!Object.hasOwn(actionOutputsSchema.shape, first) || !isOpen(first)) {
     return `an action of type ${type} has no output "${first}"; it has ${['phase', ...known].join(', ')}`;
   }
   return walk(actionOutputsSchema.shape[first as keyof typeof actionOutputsSchema.shape], rest, first);

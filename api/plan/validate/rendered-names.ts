@@ -1,4 +1,5 @@
-import { isActionType } from '../actions/action-defaults.js';
+import { blockOf } from '../actions/action-defaults.js';
+import { findDescriptor } from '../actions/table.js';
 import { isObject } from '../../core/json.js';
 import { objectsIn } from '../../core/manifest.js';
 import { findPlaceholders } from '../template/placeholders.js';
@@ -28,7 +29,9 @@ const NAMES_OBJECT = /["']?(?:name|namespace)["']?\s*:[^\n]*(?:\{\{|\$\()/;
  * warning. Names that hold outputs are unknown until then.
  */
 export function checkRenderedNames(action: Action, names: NameScope, path: string): Problem[] {
-  if (!isActionType(action.type)) return [];
+  const descriptor = findDescriptor(action.type);
+  const block = blockOf(action);
+  if (descriptor === undefined || !isObject(block)) return [];
   const scope: RenderScope = {
     params: { ...names.params },
     planName: names.planName,
@@ -36,35 +39,15 @@ export function checkRenderedNames(action: Action, names: NameScope, path: strin
     operation: 'Execute',
     outputs: {},
   };
-  const field = (value: string | undefined, where: string, form: Form): Problem[] =>
-    value === undefined ? [] : checkField(value, `${path}.${where}`, form, scope);
-  switch (action.type) {
-    case 'Job':
-      return field(action.job?.namespace, 'job.namespace', 'label');
-    case 'Localization':
-      return [
-        ...field(action.localization?.name, 'localization.name', 'subdomain'),
-        ...field(action.localization?.namespace, 'localization.namespace', 'label'),
-      ];
-    case 'Globalization':
-      return field(action.globalization?.name, 'globalization.name', 'subdomain');
-    case 'HelmChart':
-      return [
-        ...field(action.helmChart?.name, 'helmChart.name', 'subdomain'),
-        ...field(action.helmChart?.namespace, 'helmChart.namespace', 'label'),
-      ];
-    case 'Subscription':
-      return [
-        ...field(action.subscription?.name, 'subscription.name', 'subdomain'),
-        ...field(action.subscription?.namespace, 'subscription.namespace', 'label'),
-      ];
-    case 'Plan':
-      return field(action.plan?.name, 'plan.name', 'subdomain');
-    case 'KubernetesResource':
-      return checkManifest(action.resource?.manifest ?? '', `${path}.resource.manifest`, scope);
-    default:
-      return [];
-  }
+  const { field, names: named = {}, manifest } = descriptor;
+  const problems = Object.entries(named).flatMap(([name, form]) => {
+    const text = block[name];
+    return typeof text === 'string' ? checkField(text, `${path}.${field}.${name}`, form, scope) : [];
+  });
+  const text = manifest === undefined ? undefined : block[manifest];
+  return typeof text === 'string'
+    ? [...problems, ...checkManifest(text, `${path}.${field}.${manifest}`, scope)]
+    : problems;
 }
 
 function checkField(text: string, path: string, form: Form, scope: RenderScope): Problem[] {

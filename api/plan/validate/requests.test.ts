@@ -1,10 +1,11 @@
 import { describe, expect, it } from 'vitest';
 import { errorsOf } from '../../core/problem.js';
-import { checkHttp } from './requests.js';
-import { checkNotify } from './notify.js';
+import type { Problem } from '../../core/problem.js';
+import { http } from '../actions/http.js';
+import { notify } from '../actions/notify.js';
+import type { HTTPAction } from '../types.js';
 
-const errors = (http: Parameters<typeof checkHttp>[0]): { path: string; reason: string; message: string }[] =>
-  errorsOf(checkHttp(http, 'http'));
+const errors = (block: HTTPAction): Problem[] => errorsOf(http.check(block, {}, 'http'));
 
 describe('user information in a URL', () => {
   it.each([
@@ -18,7 +19,7 @@ describe('user information in a URL', () => {
   ])('is refused and not shown: %s [F15] [S3.22]', (url) => {
     for (const found of [
       errors({ url }),
-      errorsOf(checkNotify({ type: 'Webhook', template: 'x', url }, 'notify')),
+      errorsOf(notify.check({ type: 'Webhook', template: 'x', url }, {}, 'notify')),
     ]) {
       expect(found).toMatchObject([{ reason: 'InvalidURL' }]);
       expect(found[0]?.message).not.toContain('canary');

@@ -1,63 +1,13 @@
+/** Checks of requests, which HTTP and Notify share. */
+import type { RefusedPlace } from '../actions/descriptor.js';
 import type { Problem } from '../../core/problem.js';
-import { isHostOf, renderHeaderValue, renderUrl, userInfoProblem } from '../template/render.js';
+import type { Policy } from '../policy.js';
 import { findPlaceholders } from '../template/placeholders.js';
-import { HTTP_METHODS } from '../actions/http.js';
-import type { HTTPAction } from '../types.js';
-import { error, member, show, warning } from './fields.js';
-import { isTemplated, trySample } from './sample.js';
+import { renderString, renderUrl, userInfoProblem } from '../template/render.js';
+import { error, show, warning } from './fields.js';
+import { isSample, sampled, trySample } from './sample.js';
 
 const HEADER_NAME = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/;
-
-/** Method of a request, upper case: default GET; undefined while it is a placeholder. */
-export function methodOf(http: HTTPAction): string | undefined {
-  const method = http.method ?? '';
-  if (method === '') return 'GET';
-  return isTemplated(method) ? undefined : method.toUpperCase();
-}
-
-/** Checks an HTTP action: URL, method, headers, transport security. */
-export function checkHttp(http: HTTPAction, path: string): Problem[] {
-  const problems = checkUrl(http.url, `${path}.url`);
-  const method = methodOf(http);
-  if (method !== undefined && !(HTTP_METHODS as readonly string[]).includes(method)) {
-    const message = `is ${show(http.method)}; allowed are ${HTTP_METHODS.join(', ')}`;
-    problems.push(error(`${path}.method`, 'InvalidField', message));
-  }
-  if ((method === 'GET' || method === 'HEAD') && (http.body ?? '') !== '') {
-    problems.push(
-      warning(
-        `${path}.body`,
-        'SuspectField',
-        `a ${method} request has a body, which most servers ignore; set method`,
-      ),
-    );
-  }
-  if (http.insecureSkipVerify === true) {
-    problems.push(
-      warning(
-        `${path}.insecureSkipVerify`,
-        'InsecureTransport',
-        'the certificate of the server goes unchecked, so anyone on the way can answer in its place',
-      ),
-    );
-  }
-  return [...problems, ...checkSuccessCodes(http, path), ...checkHeaders(http, path)];
-}
-
-/** Any number is taken, as the original does; one that no answer has is most likely misspelt. */
-function checkSuccessCodes({ successCodes = [] }: HTTPAction, path: string): Problem[] {
-  return successCodes.flatMap((code, index) =>
-    code >= 100 && code <= 999
-      ? []
-      : [
-          warning(
-            `${path}.successCodes[${index}]`,
-            'SuspectField',
-            `is ${code}, which no answer has: status codes have three digits`,
-          ),
-        ],
-  );
-}
 
 /** Checks the URL of a request, as far as placeholders let it be known. */
 export function checkUrl(url: string, path: string): Problem[] {
@@ -90,7 +40,8 @@ export function checkHeaderNames(
   return headers.flatMap(({ name }, index) => checkHeaderName(name, `${path}[${index}].name`, known));
 }
 
-function checkHeaderName(name: string, where: string, seen: Set<string>): Problem[] {
+/** Checks the name of a header; `seen` has those of before, in lower case. */
+export function checkHeaderName(name: string, where: string, seen: Set<string>): Problem[] {
   const isKnown = seen.has(name.toLowerCase());
   seen.add(name.toLowerCase());
   if (!HEADER_NAME.test(name)) {
@@ -100,24 +51,22 @@ function checkHeaderName(name: string, where: string, seen: Set<string>): Proble
   return isKnown ? [error(where, 'DuplicateName', `header "${name}" is given twice; remove one`)] : [];
 }
 
-/** Another host in `Host` than in the URL is refused; with placeholders it is left to the call. */
-function checkHost(name: string, value: string, url: string, where: string): Problem[] {
-  if (name.toLowerCase() !== 'host' || isTemplated(value) || isTemplated(url) || !URL.canParse(url))
-    return [];
-  if (isHostOf(value, url)) return [];
-  const message = `header "${name}" differs from ${new URL(url).host}, the host of the URL; remove it, and write the host that is meant in the URL`;
-  return [error(where, 'InvalidHeader', message)];
+/** Whether policies refuse the host of a URL, as far as it is written down. */
+export function refusedUrl(url: string | undefined, policy: Policy, at: string): RefusedPlace[] {
+  const text = url === undefined ? undefined : sampled([url], (scope) => renderString(url, scope));
+  const parsed = text === undefined || isSample(hostPart(text)) ? undefined : toUrl(text);
+  if (parsed === undefined) return [];
+  const port = Number(parsed.port) || (parsed.protocol === 'https:' ? 443 : 80);
+  return [{ at, why: policy.refuseHost(parsed.hostname, port) }];
 }
 
-function checkHeaders(http: HTTPAction, path: string): Problem[] {
-  const seen = new Set<string>();
-  const problems = Object.entries(http.headers ?? {}).flatMap(([name, value]) => {
-    const where = member(`${path}.headers`, name);
-    const sample = trySample(where, [value], (scope) => renderHeaderValue(value, scope));
-    return [
-      ...checkHeaderName(name, where, seen),
-      ...('problems' in sample ? sample.problems : checkHost(name, value, http.url, where)),
-    ];
-  });
-  return [...problems, ...checkHeaderNames(http.headersFrom ?? [], `${path}.headersFrom`, seen)];
+/** What stands where a URL has its host: a value there may be any host. */
+const hostPart = (text: string): string => /^[a-z]+:\/\/([^/?#]*)/i.exec(text)?.[1] ?? text;
+
+function toUrl(text: string): URL | undefined {
+  try {
+    return new URL(text);
+  } catch {
+    return undefined;
+  }
 }

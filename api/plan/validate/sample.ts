@@ -3,7 +3,6 @@ import { findPlaceholders } from '../template/placeholders.js';
 import type { Problem } from '../../core/problem.js';
 import { RenderError } from '../template/render.js';
 import type { RenderScope } from '../template/render.js';
-import type { OutputViews } from '../snapshot/run.js';
 import { error } from './fields.js';
 
 /** Mark of a made-up value; whatever holds it cannot be judged yet. */
@@ -50,7 +49,7 @@ function scopeOf(texts: readonly string[], sample: (what: string) => string): Re
     executionName: sample('execution'),
     operation: 'Execute',
     mode: sample('mode'),
-    outputs: outputs as OutputViews,
+    outputs,
   };
 }
 
@@ -100,6 +99,12 @@ export function trySample<T>(
       problems: REPORTED_ELSEWHERE.has(thrown.reason) ? [] : [error(path, thrown.reason, thrown.message)],
     };
   }
+}
+
+/** What a template becomes with made-up values; undefined where it cannot be rendered, which other checks report. */
+export function sampled<T>(texts: readonly string[], render: (scope: RenderScope) => T): T | undefined {
+  const sample = trySample('', texts, render);
+  return 'value' in sample ? sample.value : undefined;
 }
 
 /** All texts inside a JSON value, keys included. */

@@ -1,4 +1,4 @@
-import { isActionType } from '../actions/action-defaults.js';
+import { isActionType } from '../actions/table.js';
 import type { Problem } from '../../core/problem.js';
 import type { Mention } from '../template/references.js';
 import type { Action, Parameter } from '../types.js';

@@ -1,3 +1,5 @@
+import { blockOf } from '../actions/action-defaults.js';
+import { findDescriptor } from '../actions/table.js';
 import { hookOf, rankOf } from '../order/hooks.js';
 import { literalPlaceholders, mergeParameters } from '../template/parameters.js';
 import { dedupeProblems } from '../../core/problem.js';
@@ -53,7 +55,7 @@ function checkWorkflowSpec(spec: DRWorkflowSpec, { supplied }: WorkflowCheckOpti
     ...checkDependencies(actions, path, 'action'),
     ...checkHookOrder(actions, path),
     ...actions.flatMap((action, index) => checkAction(action, `${path}[${index}]`)),
-    ...actions.flatMap((action, index) => checkWaiting(action, `${path}[${index}]`)),
+    ...actions.flatMap((action, index) => advise(action, `${path}[${index}]`)),
     ...mentions.flat().flatMap((mention) => mention.problems),
     ...checkOutputs(actions, mentions),
     ...checkOutputFields(actions, path),
@@ -101,12 +103,11 @@ function checkHookOrder(actions: readonly Action[], path: string): Problem[] {
   );
 }
 
-function checkWaiting(action: Action, path: string): Problem[] {
-  const operation = action.subscription?.operation || 'Create';
-  if (action.type !== 'Subscription' || action.waitReady === true || operation === 'Delete') return [];
-  const message =
-    'is not true: the action succeeds once the Subscription is written, not once clusters have applied it';
-  return [warning(`${path}.waitReady`, 'NotWaiting', message)];
+function advise(action: Action, path: string): Problem[] {
+  const descriptor = findDescriptor(action.type);
+  const block = blockOf(action);
+  if (descriptor === undefined || block === undefined) return [];
+  return descriptor.advise?.(block, action, `${path}.${descriptor.field}`) ?? [];
 }
 
 function checkUndeclared(

@@ -11,7 +11,7 @@ import {
 } from '../../core/cel.js';
 import type { Problem } from '../../core/problem.js';
 import type { OutputViews } from '../snapshot/run.js';
-import type { Scalar } from '../types.js';
+import type { Scalar } from '../schema/common.js';
 import { adaptMode, knownMode, nodesOf, usesMode } from '../../core/when-ast.js';
 import { outputReadsOf } from './when-outputs.js';
 import type { OutputReads } from './when-outputs.js';

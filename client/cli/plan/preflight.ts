@@ -1,5 +1,5 @@
 import { isObject } from '../../../api/core/json.js';
-import { SECRET_NAME } from '../../../api/plan/snapshot/secrecy.js';
+import { SECRET_NAME } from '../../../api/plan/template/secret-names.js';
 import { takeSnapshot } from '../../../api/plan/snapshot/snapshot.js';
 import type { DRPlan, DRPlanExecution, DRWorkflow, Parameter } from '../../../api/plan/types.js';
 import type { EgressPolicy } from '../../../activities/core/egress.js';

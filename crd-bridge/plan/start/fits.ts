@@ -1,4 +1,5 @@
 /** Checks before a run begins whether it can be begun and reverted. */
+import { findDescriptor } from '../../../api/plan/actions/table.js';
 import type { Snapshot } from '../../../api/plan/snapshot/snapshot.js';
 import type { ActionStatus, DRPlanExecution, StageStatus } from '../../../api/plan/types.js';
 import type { Refusal } from './gates.js';
@@ -8,8 +9,8 @@ import type { Work } from './work.js';
 
 /** Most bytes that an action without texts of its own takes in the input of a run. */
 const ACTION_BYTES = 1024;
-/** Bytes kept of an answer (S3.19), and of what any other action outputs. */
-const OUTPUT_BYTES = { HTTP: 4 * 1024, other: 700 };
+/** Most bytes of the outputs of an action whose type does not say how many. */
+const OUTPUT_BYTES = 700;
 /** An input below this size fits without being put together to see that. */
 const SURELY_FITS_BYTES = 512 * 1024;
 
@@ -47,7 +48,7 @@ function readByRollbacks({ input }: Work): number {
       types.set(`${at.workflow}/${action.name}`, action.type);
       for (const name of Object.keys(outputs)) read.add(`${at.workflow}/${name}`);
     }
-    return [...read].map((key) => (types.get(key) === 'HTTP' ? OUTPUT_BYTES.HTTP : OUTPUT_BYTES.other));
+    return [...read].map((key) => findDescriptor(types.get(key))?.outputBytes ?? OUTPUT_BYTES);
   });
   return Math.min(
     STATUS_LIMIT_BYTES,

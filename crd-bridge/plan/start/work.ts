@@ -28,6 +28,8 @@ export interface Work {
   statuses: StageStatus[];
   actions: number;
   target?: RunIdentity['target'];
+  /** What the input of a revert takes, in bytes, where that was measured already: it may be large. */
+  bytes?: number;
 }
 
 /** A snapshot, and for a Revert the execution that is undone. */
@@ -188,7 +190,7 @@ export function workOf(snapshot: Snapshot, target: DRPlanExecution | undefined):
     ),
   };
   return {
-    input: fitted(input),
+    ...fitted(input),
     statuses,
     actions,
     target: {
@@ -201,12 +203,14 @@ export function workOf(snapshot: Snapshot, target: DRPlanExecution | undefined):
 }
 
 /** The input of a revert, made smaller where Temporal would not accept it. */
-function fitted(input: Work['input']): Work['input'] {
-  if (fits(input)) return input;
+function fitted(input: Work['input']): Pick<Work, 'input' | 'bytes'> {
+  const bytes = sizeOf(input);
+  if (bytes <= INPUT_LIMIT_BYTES) return { input, bytes };
   const shared = { ...input, undo: input.undo.map(shareViews) };
-  if (fits(shared)) return shared;
+  const less = sizeOf(shared);
+  if (less <= INPUT_LIMIT_BYTES) return { input: shared, bytes: less };
   // Created objects are found again by their marks. That takes longer, but is better than no undo.
-  return { ...shared, undo: shared.undo.map((stage) => withSteps(stage, unsettled)) };
+  return { input: { ...shared, undo: shared.undo.map((stage) => withSteps(stage, unsettled)) } };
 }
 
 const withSteps = (stage: UndoStageInput, change: (step: UndoStep) => UndoStep): UndoStageInput => ({
@@ -223,8 +227,6 @@ function unsettled(step: UndoStep): UndoStep {
   return { ...step, forward: { ...forward, phase: 'Failed', effect: 'Unknown' } };
 }
 
-const fits = (input: Work['input']): boolean => sizeOf(input) <= INPUT_LIMIT_BYTES;
-
 const sizeOf = (input: Work['input']): number => Buffer.byteLength(JSON.stringify(input)) + sealBytes(input);
 
 /** Temporal accepts 2 MiB for one input; the rest is for what every run carries beside its stages. */
@@ -237,10 +239,10 @@ const INPUT_LIMIT_BYTES = 2 * 1024 * 1024 - 64 * 1024;
  * @param options.more bytes that will be added to the input
  */
 export function checkInputSize(
-  { input, target }: Work,
+  { input, target, bytes }: Work,
   options: { isForeseen?: boolean; more?: number } = {},
 ): Refusal | undefined {
-  const size = sizeOf(input) + (options.more ?? 0);
+  const size = (bytes ?? sizeOf(input)) + (options.more ?? 0);
   if (size <= INPUT_LIMIT_BYTES) return undefined;
   const isRevert = target !== undefined;
   const what =

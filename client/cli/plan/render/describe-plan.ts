@@ -1,14 +1,6 @@
-import type {
-  Action,
-  ApprovalAction,
-  DRPlan,
-  DRWorkflow,
-  Parameter,
-  WaitAction,
-  WorkflowReference,
-} from '../../../../api/plan/types.js';
-import { operationOf } from '../../../../api/plan/actions/action-defaults.js';
-import { userInfoProblem, withoutUserInfo } from '../../../../api/plan/template/render.js';
+import type { Action, DRPlan, DRWorkflow, Parameter, WorkflowReference } from '../../../../api/plan/types.js';
+import { blockOf, operationOf } from '../../../../api/plan/actions/action-defaults.js';
+import { findDescriptor } from '../../../../api/plan/actions/table.js';
 import { describeCondition } from './attention.js';
 import type { DescribeOptions } from './describe-execution.js';
 import { fieldLines, timeWithAge } from '../../core/render/fields.js';
@@ -135,11 +127,7 @@ function actionNode(action: Action): TreeNode {
     label: action.name,
     kind: operation === undefined ? action.type : `${action.type} ${operation}`,
     note: remarks([
-      action.http === undefined ? '' : `${action.http.method ?? 'GET'} ${shownUrl(action.http.url)}`,
-      action.wait === undefined ? '' : waitText(action.wait),
-      action.approval === undefined ? '' : approversText(action.approval),
-      action.plan === undefined ? '' : `runs plan ${action.plan.name}`,
-      action.notify === undefined ? '' : `by ${action.notify.type}`,
+      summaryOf(action),
       action.target === undefined ? '' : `on the cluster of Secret ${action.target.kubeconfigSecretRef.name}`,
       action.dependsOn?.length ? `after ${action.dependsOn.join(', ')}` : '',
       action.when === undefined ? '' : `when ${action.when}`,
@@ -149,20 +137,9 @@ function actionNode(action: Action): TreeNode {
   };
 }
 
-/** Of objects that an earlier release admitted, or that no webhook has seen: no password is ever shown. */
-const shownUrl = (url: string): string => (userInfoProblem(url) === undefined ? url : withoutUserInfo(url));
-
-/** Who has to approve. */
-function approversText({ approvers, quorum = 1 }: ApprovalAction): string {
-  const { users = [], groups = [] } = approvers;
-  return `${quorum} of ${[...users, ...groups.map((group) => `group ${group}`)].join(', ')}`;
-}
-
-/** What a Wait waits for. */
-function waitText({ duration, for: object, condition, jsonPath, value }: WaitAction): string {
-  if (object === undefined) return `for ${duration ?? 'nothing'}`;
-  const what = condition ?? `${jsonPath ?? ''}${value === undefined ? '' : ` is ${value}`}`;
-  return `until ${object.kind} ${object.name}: ${what}`;
+function summaryOf(action: Action): string {
+  const block = blockOf(action);
+  return block === undefined ? '' : (findDescriptor(action.type)?.summary?.(block) ?? '');
 }
 
 function readyMessage(object: DRWorkflow): string {
