@@ -2,3 +2,4 @@
 export { drPlanExecution } from './plan/execution.js';
 export { drStage } from './plan/stage.js';
 export { drStageRollback } from './plan/stage-rollback.js';
+export { drStageSettlement } from './plan/settlement.js';

@@ -55,7 +55,8 @@ const vouching = createVouching({ sealer });
 
 describe('[F17] what a worker does', () => {
   it('is what is sealed, from the run or its stage [S6.20]', async () => {
-    for (const id of ['run', 'run/s0']) expect(await from(id, vouching, taskOf())).toEqual(taskOf());
+    for (const id of ['run', 'run/s0', 'run/s0/settle', 'run/r0/settle'])
+      expect(await from(id, vouching, taskOf())).toEqual(taskOf());
     await expect(from('run/s1', vouching, taskOf())).rejects.toMatchObject({ name: 'NotVouched' });
   });
 

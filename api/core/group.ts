@@ -45,7 +45,7 @@ export const LABELS = {
 
 /** Annotations that Drover reads or sets. */
 export const ANNOTATIONS = {
-  /** `"true"` on an execution cancels it (S5.30). */
+  /** On an execution: `"true"` cancels it, `"terminate"` ends a run that cannot go on (S5.30). */
   cancel: `${GROUP}/cancel`,
   /** Deprecated plan trigger: starts nothing and gets a Warning event. */
   trigger: `${GROUP}/trigger`,

@@ -30,6 +30,11 @@ const TASK_FAILED = 9;
 const TASK_TIMED_OUT = 8;
 /** The first failure of a task may pass by itself, such as a result that came while the task was worked on. */
 const FAILING_ATTEMPTS = 3;
+/**
+ * Workers report the first failure alone, and let later tries run into their time limit: a second try that is under way for
+ * this long, in milliseconds, has failed too.
+ */
+const SECOND_TRY_MS = 3_000;
 /** UNHANDLED_COMMAND, RESET_STICKY_TASK_QUEUE, FORCE_CLOSE_COMMAND, RESET_WORKFLOW: they say nothing about the code. */
 const HARMLESS_CAUSES = new Set([1, 13, 17, 20]);
 const EVENTS_LOOKED_AT = 20;
@@ -69,7 +74,11 @@ export async function failingTask(
   raw: Raw,
 ): Promise<FailingTask | undefined> {
   const task = raw.pendingWorkflowTask ?? undefined;
-  if (task === undefined || Number(task.attempt) < FAILING_ATTEMPTS) return undefined;
+  if (task === undefined) return undefined;
+  const attempt = Number(task.attempt);
+  const started = Number(task.startedTime?.seconds ?? Number.NaN) * 1000;
+  const hasFailed = attempt >= FAILING_ATTEMPTS || (attempt === 2 && Date.now() - started >= SECOND_TRY_MS);
+  if (!hasFailed) return undefined;
   const { history } = await client.workflowService.getWorkflowExecutionHistoryReverse({
     namespace: client.options.namespace,
     execution: { workflowId },

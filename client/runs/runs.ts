@@ -8,6 +8,11 @@ import { defineSearchAttributeKey, WorkflowExecutionAlreadyStartedError } from '
 import { LRUCache } from 'lru-cache';
 import { failingTask, oldest, waitingTask } from './pending-tasks.js';
 import type { FailingTask, WaitingTask } from './pending-tasks.js';
+import { buildOf } from './run-build.js';
+import type { RunBuild } from './run-build.js';
+import { readRunInput } from './run-input.js';
+import { createSettlements } from './settlements.js';
+import type { Settlements } from './settlements.js';
 import { readStage } from './stage-history.js';
 import type { StageStory } from './stage-history.js';
 import { readTemporalIdentity } from './temporal-identity.js';
@@ -46,11 +51,8 @@ export interface RunMemo {
 /** Values of the search attributes of a run. */
 export type RunAttributes = Partial<Record<(typeof SEARCH_ATTRIBUTES)[number], string>>;
 
-/** Where an action stands in its stage. */
-export interface ActionPosition {
-  workflow: number;
-  action: number;
-}
+/** What the history of a stage tells of its actions. */
+export type ToldByHistory = Pick<StageStory, 'begun' | 'ended'>;
 
 /** How a run that was asked for came about. */
 export type StartResult =
@@ -72,6 +74,8 @@ export interface RunDescription {
   waiting?: WaitingTask;
   /** A workflow task of the run, or of a stage that was looked at, that fails wherever it is tried. */
   failing?: FailingTask;
+  /** The build of workers that carries the run on. */
+  build?: RunBuild;
 }
 
 /** How a request to a run ended. */
@@ -99,6 +103,13 @@ export interface Runs {
   signalCancel(workflowId: string, request: CancelRequest): Promise<SignalResult>;
   /** Asks Temporal to cancel: the same end by the platform's own way. */
   requestCancel(workflowId: string): Promise<SignalResult>;
+  /**
+   * Ends a run, or a stage, without asking it. Temporal asks the stages of a run to cancel; nobody settles what a stage had
+   * begun: see {@link Runs.settlements}.
+   *
+   * @param reason shown in Temporal
+   */
+  terminate(workflowId: string, reason: string): Promise<SignalResult>;
   /** Answers a stage that waits for a person. */
   resolve(
     workflowId: string,
@@ -120,15 +131,19 @@ export interface Runs {
   /** Result of a stage, or of its rollback, that has completed. */
   stageResult(workflowId: string): Promise<StageResult>;
   /**
-   * Actions that a stage, or its rollback, has begun, by its history: all that is left of one that was ended from outside
-   * before it could tell. Empty where Temporal knows no such workflow.
+   * Actions that a stage, or its rollback, has begun, and how those that have ended did, by its history: all that is left of
+   * one that was ended from outside before it could tell. Empty where Temporal knows no such workflow.
    */
-  begunActions(workflowId: string): Promise<ActionPosition[]>;
+  told(workflowId: string): Promise<ToldByHistory>;
   /**
    * What a stage, or its rollback, has begun and not ended, by its history. Without the bodies of the actions: they are in
    * the run's snapshot. Empty where Temporal knows no such workflow.
    */
   unfinished(workflowId: string): Promise<Unfinished>;
+  /** What a run was given. Undefined where Temporal knows no such run. */
+  input(workflowId: string): Promise<RunInput | undefined>;
+  /** What is done about stages that were ended from outside with their run. */
+  settlements: Settlements;
   /** The workflow that has started another one. Undefined where nobody has, or Temporal knows no such workflow. */
   parentOf(child: {
     workflowId: string;
@@ -143,8 +158,8 @@ export interface Runs {
   }): AsyncIterable<{ workflowId: string; memo: RunMemo | undefined }>;
 }
 
-/** Positions of the actions of so many closed stages are kept. */
-const KEPT_STAGES = 100;
+/** Characters that are kept of what closed stages tell. */
+const KEPT_CHARACTERS = 5_000_000;
 const CALL_TIMEOUT_MS = 10_000;
 const QUERY_TIMEOUT_MS = 5_000;
 /** Enough to tell a missing worker. */
@@ -156,7 +171,10 @@ export function createRuns(client: Client): Runs {
     client.withDeadline(Date.now() + timeoutMs, work);
 
   /** What closed stages have begun, by run: it is asked for several times, and a history may be long. */
-  const begunBy = new LRUCache<string, ActionPosition[]>({ max: KEPT_STAGES });
+  const toldBy = new LRUCache<string, ToldByHistory>({
+    maxSize: KEPT_CHARACTERS,
+    sizeCalculation: (told) => JSON.stringify(told).length,
+  });
   // One after the other: what was read is taken back some time later.
   let lastRead: Promise<unknown> = Promise.resolve();
 
@@ -165,7 +183,7 @@ export function createRuns(client: Client): Runs {
     const work = async (): Promise<StageStory | undefined> => {
       const { status, runId } = await call(() => client.workflow.getHandle(workflowId).describe());
       const story = await readStage(client, workflowId);
-      if (status.name !== 'RUNNING') begunBy.set(runId, story.begun);
+      if (status.name !== 'RUNNING') toldBy.set(runId, { begun: story.begun, ended: story.ended });
       return story;
     };
     const read = lastRead.then(() => orNone(work));
@@ -228,6 +246,10 @@ export function createRuns(client: Client): Runs {
     signalCancel: (workflowId, request) => tell(workflowId, SIGNALS.cancel, request),
     requestCancel: (workflowId) =>
       unlessGone(() => call(() => client.workflow.getHandle(workflowId).cancel())),
+    terminate: (workflowId, reason) =>
+      unlessGone(() => call(() => client.workflow.getHandle(workflowId).terminate(reason))),
+    input: (workflowId) => readRunInput(client, workflowId),
+    settlements: createSettlements(client, call),
     resolve: (workflowId, signal, resolution) => tell(workflowId, PLAN_SIGNALS[signal], resolution),
     answer: (workflowId, answer) =>
       tell(stageWorkflowId(workflowId, Number(answer.at.split('/', 1)[0])), PLAN_SIGNALS.answer, answer),
@@ -249,10 +271,10 @@ export function createRuns(client: Client): Runs {
       client.workflow.getHandle(workflowId, runId).result() as Promise<RunResult>,
     stageResult: (workflowId) =>
       call(() => client.workflow.getHandle(workflowId).result() as Promise<StageResult>),
-    async begunActions(workflowId) {
+    async told(workflowId) {
       const found = await orNone(() => call(() => client.workflow.getHandle(workflowId).describe()));
-      if (found === undefined) return [];
-      return begunBy.get(found.runId) ?? (await readHistory(workflowId))?.begun ?? [];
+      if (found === undefined) return { begun: [], ended: [] };
+      return toldBy.get(found.runId) ?? (await readHistory(workflowId)) ?? { begun: [], ended: [] };
     },
     async unfinished(workflowId) {
       return (await readHistory(workflowId))?.unfinished ?? { actions: [], plans: [] };
@@ -302,6 +324,7 @@ function toDescription(
   tasks: { waiting: WaitingTask | undefined; failing: FailingTask | undefined },
 ): RunDescription {
   const memo = toMemo(found.memo);
+  const build = buildOf(found.raw);
   return {
     workflowId: found.workflowId,
     runId: found.runId,
@@ -312,6 +335,7 @@ function toDescription(
     // A task that fails is scheduled again and again: that is no want of workers.
     ...(tasks.waiting !== undefined && tasks.failing === undefined && { waiting: tasks.waiting }),
     ...(tasks.failing !== undefined && { failing: tasks.failing }),
+    ...(build !== undefined && { build }),
   };
 }
 

@@ -1,10 +1,15 @@
 /** What the history of a stage, or of its rollback, tells when the stage itself cannot any more. */
 import type { Client } from '@temporalio/client';
+import type { temporal } from '@temporalio/proto';
 import { decodeFromPayloadsAtIndex } from '@temporalio/common/lib/internal-non-workflow/index.js';
 import { ACTION_ACTIVITIES } from '../../api/plan/actions/activities.js';
-import type { ActionTask } from '../../workflows/plan/contract-tasks.js';
+import { wholeOutputs } from '../../api/plan/undo/lean-outputs.js';
+import type { ActionOutcome, ActionTask } from '../../workflows/plan/contract-tasks.js';
 import type { NestedTask, Unfinished } from '../../workflows/plan/contract-bridge.js';
+import type { Settled } from '../../workflows/plan/contract-updates.js';
 import { historyPages } from './history-pages.js';
+
+type IPayload = temporal.api.common.v1.IPayload;
 
 /** Activities that have an effect, by name. */
 const EFFECTS = new Set<string>(ACTION_ACTIVITIES);
@@ -13,17 +18,19 @@ const SETTLE = 'settle';
 /** More than fits in one answer is left as it is: interrupted, of unknown effect. */
 const MOST_CHARACTERS = 1_000_000;
 
-/** What was scheduled, and whether it has completed. */
+/** What was scheduled, and its result if it has completed. */
 interface Scheduled {
   type: string;
   input: unknown;
-  isCompleted: boolean;
+  completed?: { result: () => Promise<unknown> };
 }
 
-/** What a stage has begun, and what of that has no outcome. */
+/** What a stage has begun, and what became of it. */
 export interface StageStory {
   /** Positions of every action that was begun, in the order of their beginning. */
   begun: { workflow: number; action: number }[];
+  /** Outcomes of actions whose activity has completed; without those per cluster, which end as a whole. */
+  ended: Settled[];
   /** Without the bodies of the actions: they are in the run's snapshot. */
   unfinished: Unfinished;
 }
@@ -37,13 +44,17 @@ export async function readStage(client: Client, workflowId: string): Promise<Sta
   const begun: StageStory['begun'] = [];
   const actions = new Map<string, ActionTask | undefined>();
   const plans = new Map<string, ActionTask | undefined>();
-  let size = 0;
+  const ended: Settled[] = [];
+  const room = { tasks: MOST_CHARACTERS, outcomes: MOST_CHARACTERS };
+  const fits = (what: keyof typeof room, value: unknown): boolean => {
+    room[what] -= JSON.stringify(value).length;
+    return room[what] >= 0;
+  };
   const fitting = (task: ActionTask): ActionTask | undefined => {
     const lean = withoutBody(task);
-    size += JSON.stringify(lean).length;
-    return size <= MOST_CHARACTERS ? lean : undefined;
+    return fits('tasks', lean) ? lean : undefined;
   };
-  for await (const { type, input, isCompleted } of scheduledNewestFirst(client, workflowId)) {
+  for await (const { type, input, completed } of scheduledNewestFirst(client, workflowId)) {
     if (type === NESTED) {
       const { task } = input as NestedTask;
       if (!plans.has(keyOf(task))) plans.set(keyOf(task), fitting(task));
@@ -51,11 +62,17 @@ export async function readStage(client: Client, workflowId: string): Promise<Sta
       const task = input as ActionTask;
       if (type !== SETTLE) begun.push({ workflow: task.at.workflow, action: task.at.action });
       // What comes later of the same action is about the same effect: its settling, or a person's retry.
-      if (!actions.has(keyOf(task))) actions.set(keyOf(task), isCompleted ? undefined : fitting(task));
+      if (actions.has(keyOf(task))) continue;
+      actions.set(keyOf(task), completed === undefined ? fitting(task) : undefined);
+      if (completed === undefined || task.at.cluster !== undefined || room.outcomes < 0) continue;
+      const outcome = whole((await completed.result()) as ActionOutcome);
+      const { workflow, action } = task.at;
+      if (fits('outcomes', outcome)) ended.push({ workflow, action, outcome });
     }
   }
   return {
     begun: begun.reverse(),
+    ended: ended.reverse(),
     unfinished: { actions: oldestFirst(actions), plans: oldestFirst(plans) },
   };
 }
@@ -69,24 +86,33 @@ function withoutBody({ body: _, ...task }: ActionTask): ActionTask {
   return task;
 }
 
-/** Backwards, so that the end of what was scheduled is known when it is met and nothing has to be kept. */
+function whole(outcome: ActionOutcome): ActionOutcome {
+  if (outcome.phase === 'Skipped' || outcome.outputs === undefined) return outcome;
+  const { same, outputs, ...rest } = outcome;
+  return { ...rest, outputs: wholeOutputs({ outputs, ...(same !== undefined && { same }) }) };
+}
+
+/**
+ * Backwards, so that the end of what was scheduled is known when it is met, and only results of what ran at the same time
+ * are kept.
+ */
 async function* scheduledNewestFirst(client: Client, workflowId: string): AsyncGenerator<Scheduled> {
-  const { loadedDataConverter } = client.options;
-  const completed = new Set<string>();
+  const decode = (payloads: IPayload[] | null | undefined): Promise<unknown> =>
+    decodeFromPayloadsAtIndex<unknown>(client.options.loadedDataConverter, 0, payloads);
+  const completed = new Map<string, IPayload[] | null | undefined>();
   for await (const events of historyPages(client, { workflowId, newestFirst: true })) {
     for (const { eventId, activityTaskCompletedEventAttributes: done, ...event } of events) {
-      if (done) completed.add(String(done.scheduledEventId));
+      if (done) completed.set(String(done.scheduledEventId), done.result?.payloads);
       const scheduled = event.activityTaskScheduledEventAttributes;
       if (!scheduled) continue;
-      const isCompleted = completed.delete(String(eventId));
+      const id = String(eventId);
+      const isCompleted = completed.has(id);
+      const payloads = completed.get(id);
+      completed.delete(id);
       const type = scheduled.activityType?.name ?? '';
       if (!EFFECTS.has(type) && type !== NESTED && type !== SETTLE) continue;
-      const input = await decodeFromPayloadsAtIndex<unknown>(
-        loadedDataConverter,
-        0,
-        scheduled.input?.payloads,
-      );
-      yield { type, input, isCompleted };
+      const input = await decode(scheduled.input?.payloads);
+      yield { type, input, ...(isCompleted && { completed: { result: () => decode(payloads) } }) };
     }
   }
 }

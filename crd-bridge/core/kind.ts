@@ -38,6 +38,8 @@ export interface RunView extends RunState {
   spoken: boolean;
   /** A cancel that is asked for. */
   cancel?: CancelRequest;
+  /** The run is to be ended without being asked, as its code cannot go on; why, as Temporal shows it. Implies a cancel. */
+  terminate?: { reason: string };
   /** What the run has to be told, earlier messages included. */
   deliveries: Delivery[];
   /** Whether a cancel has reached the run already, in whatever way. */

@@ -78,11 +78,17 @@ function setup(view: Partial<RunView> = {}) {
     world.run ??= running;
     return Promise.resolve({ kind: 'running' as const, runId: 'r' });
   };
-  const runs: Pick<Runs, 'describe' | 'signalCancel' | 'where'> = {
+  const runs: Pick<Runs, 'describe' | 'signalCancel' | 'terminate' | 'where'> = {
     where: () => Promise.resolve(world.where),
     describe: () => {
       world.calls.push('describe');
       return world.unreachable ? Promise.reject(new Error('unreachable')) : Promise.resolve(world.run);
+    },
+    terminate: (_, reason) => {
+      world.calls.push(`terminate ${reason}`);
+      if (world.run?.state !== 'Running') return Promise.resolve('notRunning');
+      world.run = { ...world.run, state: 'Terminated' };
+      return Promise.resolve('accepted');
     },
     signalCancel: (_, request) => {
       world.calls.push(`signal ${request.via}`);
@@ -365,6 +371,27 @@ describe('an object with a run', () => {
     controller.forget('u');
     world.view.cancelKnown = true;
     expect((await reconcile()).calls).toEqual(['describe', 'alive']);
+  });
+
+  it('is ended once, without being asked, where that is what is wanted, and then concluded', async () => {
+    const { world, reconcile } = setup(recorded);
+    world.run = running;
+    await reconcile();
+    world.view = { ...world.view, cancel: {}, terminate: { reason: 'why' } };
+    expect((await reconcile()).calls).toEqual(['terminate why', 'describe', 'closed']);
+    // Somebody has reset it, to let it go on.
+    world.run = running;
+    world.now += 60_000;
+    expect((await reconcile()).calls).toEqual(['describe', 'alive']);
+  });
+
+  it('is ended so too while it is being deleted, and let go', async () => {
+    const { world, reconcile } = setup({ ...recorded, deleting: true, terminate: { reason: 'why' } });
+    world.run = running;
+    world.stillActing = 2000;
+    expect(await reconcile()).toEqual({ after: 2000, calls: ['terminate why', 'describe', 'closed'] });
+    world.stillActing = undefined;
+    expect((await reconcile()).calls).toEqual(['describe', 'closed', 'beforeRelease ended', 'release']);
   });
 
   it('is looked at when the cancel finds the run closed', async () => {

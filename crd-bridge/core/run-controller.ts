@@ -92,6 +92,7 @@ const START_SETTLES_MS = 15_000;
  * | the run's end, before its last mirror | a run that waits for the mirror | Temporal hands the mirror to the next bridge |
  * | plan written, execution not | an execution that is Running, its plan free | the same mirror, retried: it is idempotent |
  * | cancel sent | nothing | the status carries the request once the run has reported it; until then, sending it again changes nothing |
+ * | run terminated | a run that has closed without its last mirror | the next reconcile describes it, settles what its stages had begun and writes the end |
  * | deletion: cancel sent | an object with finalizer | the next reconcile sends it again and begins the wait anew |
  * | deletion: history written | an object with finalizer | the next reconcile writes nothing new and removes the finalizer |
  *
@@ -222,7 +223,8 @@ export function createRunController<T extends Cacheable>(options: RunControllerO
     const memory = memoryOf(object);
     if (view.spoken) room.takenUp(object.metadata.uid ?? '');
     if (await isMismatched(object, view, options.temporal)) return times.silenceMs;
-    if (view.cancel !== undefined && !view.cancelKnown && !memory.cancelled.has('cancel')) {
+    if (view.terminate !== undefined) await terminate(object, run.workflowId, view.terminate);
+    else if (view.cancel !== undefined && !view.cancelKnown && !memory.cancelled.has('cancel')) {
       const sent = await runs.signalCancel(run.workflowId, view.cancel);
       memory.cancelled.add('cancel');
       log.info({ object: nameOf(object), workflowId: run.workflowId, sent }, 'cancel sent');
@@ -258,6 +260,16 @@ export function createRunController<T extends Cacheable>(options: RunControllerO
     return times.silenceMs;
   }
 
+  /** Once: whoever resets the run afterwards wants it to go on. */
+  async function terminate(object: T, workflowId: string, { reason }: { reason: string }): Promise<void> {
+    const memory = memoryOf(object);
+    if (memory.cancelled.has('terminate')) return;
+    const sent = await runs.terminate(workflowId, reason);
+    memory.cancelled.add('terminate');
+    memory.lookAt = 0;
+    log.warn({ object: nameOf(object), workflowId, sent, reason }, 'run terminated');
+  }
+
   async function remove(object: T, view: RunView): Promise<number | undefined> {
     if (!view.held) {
       await kind.release(object);
@@ -280,6 +292,7 @@ export function createRunController<T extends Cacheable>(options: RunControllerO
     const memory = memoryOf(object);
     let found: RunDescription | undefined;
     try {
+      if (view.terminate !== undefined) await terminate(object, workflowId, view.terminate);
       found = await runs.describe(workflowId);
       if (found?.state === 'Running' && memory.deleteAcceptedAt === undefined) {
         const sent = await runs.signalCancel(workflowId, {

@@ -1,5 +1,6 @@
 /** The rows of DR plans in the bridge's table. */
 import { activityInfo } from '@temporalio/activity';
+import { cancelAsked } from '../../api/core/cancel.js';
 import { ANNOTATIONS, API_VERSION } from '../../api/core/group.js';
 import { isTerminalExecution } from '../../api/core/phase.js';
 import type { DRPolicy } from '../../api/plan/schema/policy.js';
@@ -209,8 +210,7 @@ function sweepsOf({ config, gate }: Services, deps: DrDeps): Sweep[] {
 
 /** Cancelled and deleted executions come first, as somebody waits for their end; then those that run, then new ones. */
 function rankOf({ metadata, status }: CachedExecution): QueueRank {
-  if (metadata.deletionTimestamp !== undefined || metadata.annotations?.[ANNOTATIONS.cancel] === 'true')
-    return 0;
+  if (metadata.deletionTimestamp !== undefined || cancelAsked(metadata.annotations) !== undefined) return 0;
   const isNew = status?.temporal === undefined && metadata.annotations?.[ANNOTATIONS.nestedIn] === undefined;
   return isNew ? 2 : 1;
 }

@@ -213,7 +213,9 @@ describe('a run whose code does not fit any more', () => {
       (found) => found === undefined,
     );
     expect((await stack.getPlan(plan)).status?.currentExecution?.uid).toBe(execution.metadata.uid);
-    await expect(stack.execute(plan)).rejects.toThrow(/has not ended yet; wait for it, or terminate it/);
+    await expect(stack.execute(plan)).rejects.toThrow(
+      /has not ended yet; wait for it, or, where it cannot go on, end it/,
+    );
     const { workflowId = '' } = failing.status?.temporal ?? {};
     await stack.temporal.workflow.getHandle(workflowId).terminate('test');
   });

@@ -13,6 +13,8 @@ import { ACTION_ACTIVITIES } from '../../api/plan/actions/activities.js';
 import type { ActionInput, StageInput, WorkflowInput } from '../../api/plan/snapshot/run.js';
 import type { StageStatus } from '../../api/plan/types.js';
 import { createRuns } from '../../client/runs/runs.js';
+import { deploymentOptions } from '../../worker/build.js';
+import type { Build } from '../../worker/build.js';
 import { taskQueues } from '../../workflows/core/contract.js';
 import type { MirrorPace } from '../../workflows/core/contract.js';
 import type { RunInput, RunResult } from '../../workflows/plan/contract.js';
@@ -54,6 +56,11 @@ export interface Recording {
 }
 
 export interface ScriptedWorker {
+  client: Client;
+  /** Of the runs that it carries on. */
+  cluster: string;
+  /** What their activities follow, by uid. */
+  scripts: Map<string, { script: Script; recording: Recording }>;
   /** Signals any workflow, such as a stage of a run. */
   signal(workflowId: string, name: string, argument: unknown): Promise<void>;
   run(input: Partial<RunInput>, script?: Script): Promise<ScriptedRun>;
@@ -79,14 +86,24 @@ const DEFAULTS = {
 
 let installed = false;
 
-export async function startScriptedWorker(address: string, namespace: string): Promise<ScriptedWorker> {
+/**
+ * Starts a worker.
+ *
+ * @param options.build the build that it is; default: it has no name
+ * @param options.beside another one, whose runs it carries on too
+ */
+export async function startScriptedWorker(
+  address: string,
+  namespace: string,
+  { build, beside }: { build?: Build; beside?: ScriptedWorker } = {},
+): Promise<ScriptedWorker> {
   if (!installed) {
     Runtime.install({ logger: new DefaultLogger('ERROR') });
     installed = true;
   }
-  const cluster = randomUUID().slice(0, 8);
+  const cluster = beside?.cluster ?? randomUUID().slice(0, 8);
   const queues = taskQueues(cluster);
-  const scripts = new Map<string, { script: Script; recording: Recording }>();
+  const scripts: ScriptedWorker['scripts'] = beside?.scripts ?? new Map();
   const of = (uid: string): { script: Script; recording: Recording } => {
     const entry = scripts.get(uid);
     if (entry === undefined) throw new Error(`no script for ${uid}`);
@@ -179,9 +196,11 @@ export async function startScriptedWorker(address: string, namespace: string): P
   const bundle = fileURLToPath(new URL('../../dist/workflow-bundle.js', import.meta.url));
   const connection = await NativeConnection.connect({ address });
   const common = { connection, namespace, maxHeartbeatThrottleInterval: '200ms' } as const;
+  const own = build === undefined ? {} : deploymentOptions({ ...build, deploymentName: `drover-${cluster}` });
   const workers = await Promise.all([
     Worker.create({
       ...common,
+      ...own,
       taskQueue: queues.worker,
       workflowBundle: existsSync(bundle)
         ? { codePath: bundle }
@@ -190,14 +209,17 @@ export async function startScriptedWorker(address: string, namespace: string): P
           }),
       activities,
     }),
-    Worker.create({ ...common, taskQueue: queues.waits, activities: { ...activities } }),
-    Worker.create({ ...common, taskQueue: queues.urgent, activities: { ...activities } }),
+    Worker.create({ ...common, ...own, taskQueue: queues.waits, activities: { ...activities } }),
+    Worker.create({ ...common, ...own, taskQueue: queues.urgent, activities: { ...activities } }),
     Worker.create({ ...common, taskQueue: queues.bridge, activities: bridge }),
   ]);
   const running = Promise.all(workers.map((worker) => worker.run()));
   const client = new Client({ connection: await Connection.connect({ address }), namespace });
 
   return {
+    client,
+    cluster,
+    scripts,
     async run(input, script = {}) {
       const uid = randomUUID();
       const recording: Recording = { events: [], mirrors: [] };

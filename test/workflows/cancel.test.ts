@@ -9,6 +9,7 @@ import {
   action,
   until,
 } from '../support/scripted.js';
+import { createRuns } from '../../client/runs/runs.js';
 import { UNSETTLED } from '../../workflows/plan/contract-tasks.js';
 import type { RunProgress } from '../../workflows/plan/contract.js';
 import type { ScriptedRun, ScriptedWorker } from '../support/scripted.js';
@@ -168,6 +169,38 @@ describe('cancel', () => {
     expect(updates.find((item) => item.interrupted)?.settled).toEqual([
       { workflow: 0, action: 1, outcome: expect.objectContaining({ phase: 'Failed', message: 'settled' }) },
     ]);
+  });
+
+  it('a settlement settles what a stage had begun whose run was terminated with it', async () => {
+    const lost = action('lost', {
+      retry: { limit: 5, intervalMs: 60_000, backoffMultiplier: 1, maxIntervalMs: 60_000 },
+    });
+    const run = await scripted.run(
+      { stages: stages({ name: 'one', workflows: [workflow(['done', lost])] }) },
+      { lost: () => Promise.reject(new Error('the answer got lost')) },
+    );
+    await until(run, 'start lost');
+    const { client, workflowId } = run.handle;
+    const stage = `${workflowId}/s0`;
+    await run.handle.terminate('test');
+    await client.getHandle(stage).terminate('test');
+    const runs = createRuns(scripted.client);
+    const { settlements } = runs;
+    expect(await settlements.look(stage)).toEqual({ kind: 'none' });
+    const { cluster } = scripted;
+    const bounds = { undoStepMs: 60_000, settleMs: 60_000, pauseReminderMs: 500 };
+    for (let twice = 0; twice < 2; twice += 1)
+      await settlements.start({ cluster, workflowId: stage, bounds });
+    await client.getHandle(`${stage}/settle`).result();
+    expect(await settlements.look(stage)).toMatchObject({
+      kind: 'ended',
+      settled: [{ workflow: 0, action: 1, outcome: { phase: 'Failed', message: 'settled' } }],
+    });
+    expect(run.recording.events.filter((event) => event.startsWith('settle'))).toEqual(['settle lost']);
+    expect(await runs.told(stage)).toMatchObject({
+      begun: [{ action: 0 }, { action: 1 }],
+      ended: [{ workflow: 0, action: 0, outcome: { phase: 'Succeeded' } }],
+    });
   });
 
   it('ends the nested plan of a terminated stage', async () => {

@@ -95,7 +95,7 @@ export function createChildren(setup: ChildrenSetup): Pick<RunContext, 'runChild
           const cause = error.cause?.message ?? error.message;
           return {
             interrupted: `the stage's workflow was ended from outside: ${cause}`,
-            settled: await settleLeft(workflowId, input),
+            settled: await settleLeft(workflowId, { ...input, cluster: input.run.cluster }),
           };
         }
         throw error;

@@ -17,6 +17,8 @@ export interface StageUpdate {
   settled?: Settled[];
   /** Interrupted: actions that had begun, as the bridge has found out, although status may not show it. */
   begun?: { workflow: number; action: number }[];
+  /** Interrupted: how actions had ended, as the bridge has found out, although status may not show it. */
+  ended?: Settled[];
   /** `status` is without workflows: these are all that changed since the speaker's last update. */
   changes?: WorkflowChange[];
   /** `status` is without workflows: the stage's own updates have already written them all. */

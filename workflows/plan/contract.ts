@@ -15,6 +15,7 @@ export const WORKFLOW_TYPES = {
   execution: 'drPlanExecution',
   stage: 'drStage',
   stageRollback: 'drStageRollback',
+  stageSettlement: 'drStageSettlement',
 } as const;
 
 /** Signals that only runs of plans have, besides those that every workflow has. */
@@ -28,8 +29,11 @@ export const PLAN_SIGNALS = {
   note: 'note',
 } as const;
 
-/** Query names. `progress` answers {@link RunProgress} on a run. */
-export const QUERIES = { progress: 'progress' } as const;
+/**
+ * Query names. `progress` answers {@link RunProgress} on a run, `waitsFor` a text, or nothing, on a settlement: what it
+ * waits for.
+ */
+export const QUERIES = { progress: 'progress', waitsFor: 'waitsFor' } as const;
 
 /** Search attributes of a run, all of type Keyword. */
 export const SEARCH_ATTRIBUTES = ['DrCluster', 'DrNamespace', 'DrPlan', 'DrOperation', 'DrPhase'] as const;
@@ -38,6 +42,8 @@ export const SEARCH_ATTRIBUTES = ['DrCluster', 'DrNamespace', 'DrPlan', 'DrOpera
 export const stageWorkflowId = (runId: string, stage: number): string => `${runId}/s${stage}`;
 /** Workflow id of the rollback of a stage inside a run. */
 export const rollbackWorkflowId = (runId: string, stage: number): string => `${runId}/r${stage}`;
+/** Workflow id of the settlement of a stage, or of its rollback, whose run was ended from outside. */
+export const settlementWorkflowId = (stageId: string): string => `${stageId}/settle`;
 
 /** Execute or Revert (in the original: operationType). */
 export type Operation = 'Execute' | 'Revert';
@@ -160,6 +166,15 @@ export interface StageRollbackInput {
   /** Inside a run that rolls back: the workers' vouchers for what the stage has done. */
   vouchers?: StageVouchers;
   mirror: MirrorOptions;
+  bounds: RunBounds;
+}
+
+/** Input of `drStageSettlement`. What it settles is read from the history of the stage, and is vouched for there. */
+export interface SettlementInput {
+  /** First eight characters of the kube-system namespace's uid. */
+  cluster: string;
+  /** Workflow id of the stage, or rollback, that has ended. */
+  workflowId: string;
   bounds: RunBounds;
 }
 

@@ -17,16 +17,16 @@ const LOOK = { leastMs: 1_000, mostMs: 30_000 };
 /**
  * Finds what a stage that was ended from outside has left half done, stops it, and says what became of it. Nobody else
  * would: its own workflow is gone, and what it has begun must not go on after the run. Goes on during a cancel.
+ *
+ * @param options.run the run that asks, where it is one
  */
 export function settleLeft(
   workflowId: string,
-  { run, bounds }: { run: RunIdentity; bounds: RunBounds },
+  { cluster, run, bounds }: { cluster: string; run?: RunIdentity; bounds: RunBounds },
 ): Promise<Settled[]> {
   return CancellationScope.nonCancellable(async () => {
-    const { actions, plans } = await bridgeActivities<BridgeActivities>(
-      run,
-      'what the ended stage had begun',
-    ).unfinished({ workflowId, run });
+    const bridge = bridgeActivities<BridgeActivities>({ cluster }, 'what the ended stage had begun');
+    const { actions, plans } = await bridge.unfinished({ workflowId, ...(run !== undefined && { run }) });
     if (actions.length + plans.length === 0) return [];
     await sleep(LAST_ATTEMPT_MS, { summary: 'until no attempt of the ended stage is under way' });
     const settled = await Promise.all([

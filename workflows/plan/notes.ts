@@ -31,8 +31,15 @@ const RUN_TELLS = 'run-tells-notes';
 
 /** Shows what workers say to a run in the run's message, as it has no actions of its own. */
 export function listenForRunNotes(say: (message: string) => void): void {
+  listenForMessages((message) => {
+    if (patched(RUN_TELLS)) say(message);
+  });
+}
+
+/** Takes the words alone of what workers say, whatever action they are about. */
+export function listenForMessages(say: (message: string) => void): void {
   setHandler(noteSignal, (note: Partial<AttemptNote> | undefined) => {
-    if (typeof note?.message === 'string' && patched(RUN_TELLS)) say(note.message);
+    if (typeof note?.message === 'string') say(note.message);
   });
 }
 

@@ -39,7 +39,8 @@ export function checkChildOrigin(run: RunIdentity, idOf: (runId: string) => stri
   if (!isOwn) throw notSealed('it was not started by its run');
 }
 
-const notSealed = (why: string): ApplicationFailure =>
+/** The failure of a workflow that is not what it claims to be. */
+export const notSealed = (why: string): ApplicationFailure =>
   ApplicationFailure.nonRetryable(
     `${why}: nothing was done; look who may start workflows in this namespace of Temporal`,
     NOT_SEALED,

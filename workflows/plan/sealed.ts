@@ -9,7 +9,7 @@ import type { ActionAddress, ActionBody } from '../../api/plan/snapshot/run.js';
 import type { ActionStatus } from '../../api/plan/types.js';
 import { traceOf } from '../../api/plan/undo/undo.js';
 import type { EffectTrace } from '../../api/plan/undo/undo.js';
-import { rollbackWorkflowId, stageWorkflowId } from './contract.js';
+import { rollbackWorkflowId, settlementWorkflowId, stageWorkflowId } from './contract.js';
 import type { RunIdentity } from './contract.js';
 import type { ActionTask, CleanupTask, ClusterTarget } from './contract-tasks.js';
 
@@ -92,11 +92,10 @@ const VOUCHED: Vouched = { kind: 'vouched' };
 const refused = (what: string): Vouched => ({ kind: 'refused', what });
 
 /** The workflows of a run that may act on a stage. */
-const workflowsOf = (runId: string, stage: number): string[] => [
-  runId,
-  stageWorkflowId(runId, stage),
-  rollbackWorkflowId(runId, stage),
-];
+const workflowsOf = (runId: string, stage: number): string[] => {
+  const own = [stageWorkflowId(runId, stage), rollbackWorkflowId(runId, stage)];
+  return [runId, ...own, ...own.map(settlementWorkflowId)];
+};
 
 /**
  * Whether a run is vouched for, and speaks from one of its own workflows.

@@ -38,6 +38,8 @@ export interface PlanKind {
 
 /** Time between two looks at a lock whose holder is alive. */
 const LOCK_CHECK_MS = 60_000;
+/** The same where only the plan still knows the run that holds it. */
+const GONE_CHECK_MS = 5_000;
 /** A plan that misses more workflows than this was most likely not applied together with them. */
 const MAX_ASKED = 50;
 
@@ -108,8 +110,8 @@ export function createPlanKind(deps: DrDeps, workflows: WorkflowKind): PlanKind 
   async function sweepLock(plan: DRPlan): Promise<number | undefined> {
     const holder = plan.status?.currentExecution;
     if (holder === undefined) return undefined;
-    const state = await inspectHolder(deps, plan, holder);
-    if (state.kind === 'live') return LOCK_CHECK_MS;
+    const state = await inspectHolder(deps, plan, holder, { isActing: true });
+    if (state.kind === 'live') return state.isGone === true ? GONE_CHECK_MS : LOCK_CHECK_MS;
     deps.log.warn({ plan: refOf(plan), holder, why: state.why }, 'freeing a stale lock');
     await writer.status(
       caches.plans,

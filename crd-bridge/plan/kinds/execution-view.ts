@@ -1,5 +1,6 @@
 /** What an execution says about its run. */
 import type { ApprovalAnswer } from '../../../api/plan/actions/approval-answers.js';
+import { cancelAsked, CANCEL_VALUES } from '../../../api/core/cancel.js';
 import { ANNOTATIONS, FINALIZERS, LABELS } from '../../../api/core/group.js';
 import { isTerminalExecution } from '../../../api/core/phase.js';
 import { runWorkflowId } from '../../../api/plan/naming.js';
@@ -18,8 +19,8 @@ export type ViewDeps = Pick<
   'caches' | 'cluster' | 'events' | 'isAdmitted' | 'runs' | 'sealer' | 'settings'
 >;
 
-/** Values of an annotation that switches something on or off. */
-const MEANT_VALUES: ReadonlySet<string> = new Set(['true', 'false', '']);
+/** Values of the cancel annotation that mean something. */
+const MEANT_VALUES: ReadonlySet<string> = new Set([...Object.values(CANCEL_VALUES), 'false', '']);
 
 /** Id of the run of an execution. */
 export const workflowIdOf = (cluster: string, execution: DRPlanExecution): string =>
@@ -36,11 +37,8 @@ export const stateOf = ({ metadata, status }: CachedExecution): RunState => ({
 export function viewOf(deps: ViewDeps, execution: CachedExecution): RunView {
   const { metadata, status } = execution;
   const annotations = metadata.annotations ?? {};
-  // Without admission, the annotation may be anybody's claim.
-  const canceller =
-    deps.settings.answers.verified && deps.isAdmitted(metadata.namespace ?? '')
-      ? annotations[ANNOTATIONS.cancelRequestedBy]
-      : undefined;
+  const asked = cancelAsked(annotations);
+  const canceller = cancellerOf(deps, execution);
   warnOfCancel(deps, execution);
   // The id contains the uid, so it identifies a run of this very object even where somebody has removed the stamp.
   const ours = status?.temporal?.workflowId === workflowIdOf(deps.cluster, execution);
@@ -48,11 +46,14 @@ export function viewOf(deps: ViewDeps, execution: CachedExecution): RunView {
   return {
     ...stateOf(execution),
     ...(ours && status?.temporal !== undefined && { run: status.temporal }),
-    ...(annotations[ANNOTATIONS.cancel] === 'true' && {
+    ...(asked !== undefined && {
       cancel: {
         via: 'Annotation' as const,
         ...(canceller !== undefined && { requestedBy: canceller }),
       },
+    }),
+    ...(asked === 'terminate' && {
+      terminate: { reason: `asked for by ${canceller ?? 'somebody'} on the execution` },
     }),
     goesOn:
       holds(plan?.status?.currentExecution, identityOf(execution)) ||
@@ -71,6 +72,15 @@ export function viewOf(deps: ViewDeps, execution: CachedExecution): RunView {
     forceRelease: annotations[ANNOTATIONS.forceDelete] === 'true',
   };
 }
+
+/** Who has set the cancel annotation. Without admission, it may be anybody's claim: then nobody. */
+export const cancellerOf = (
+  deps: Pick<ViewDeps, 'settings' | 'isAdmitted'>,
+  { metadata }: CachedExecution,
+): string | undefined =>
+  deps.settings.answers.verified && deps.isAdmitted(metadata.namespace ?? '')
+    ? metadata.annotations?.[ANNOTATIONS.cancelRequestedBy]
+    : undefined;
 
 /** Answers to approvals. Records a warning about an answer that does not count because nobody vouches for it. */
 function answers(deps: ViewDeps, execution: CachedExecution): ApprovalAnswer[] {

@@ -8,10 +8,17 @@ import { identityOf, nameOfTemporal } from '../start/identity.js';
 import { endOnPlan, freeLock } from './plan-state.js';
 import type { ExecutionEnd, ExecutionIdentity } from './plan-state.js';
 import type { CachedExecution, DrDeps } from '../types.js';
+import { remainsOf } from './remains.js';
+import type { RemainsDeps } from './remains.js';
 
 /** Whether the holder of a plan still needs it. */
 export type HolderState =
-  | { kind: 'live'; why: string }
+  | {
+      kind: 'live';
+      why: string;
+      /** Its execution is gone: nobody but the plan looks after its run. */
+      isGone?: true;
+    }
   /** It is over, or never existed: the lock may be taken away from it. */
   | {
       kind: 'over';
@@ -23,11 +30,15 @@ export type HolderState =
 /**
  * Finds out about the holder of a plan's lock, from the live object and from Temporal: caches may be behind, and taking
  * the lock from a run that still goes on would let two runs act at once.
+ *
+ * @param options.isActing whether to end and settle, too, what a run has left that was ended from outside and whose
+ * execution is gone
  */
 export async function inspectHolder(
-  deps: Pick<DrDeps, 'kube' | 'runs' | 'cluster' | 'caches' | 'temporal'>,
+  deps: Pick<DrDeps, 'kube' | 'caches' | 'temporal'> & RemainsDeps,
   plan: DRPlan,
   holder: ObjectReference,
+  { isActing = false }: { isActing?: boolean } = {},
 ): Promise<HolderState> {
   const namespace = holder.namespace ?? plan.metadata.namespace ?? 'default';
   const { name, uid } = holder;
@@ -60,12 +71,21 @@ export async function inspectHolder(
     };
   }
   const run = await deps.runs.describe(runWorkflowId({ cluster: deps.cluster, namespace, name, uid }));
-  return run?.state === 'Running'
-    ? {
+  const isGone = true;
+  if (run?.state === 'Running')
+    return {
+      kind: 'live',
+      isGone,
+      why: `execution "${name}" was deleted, but its run "${run.workflowId}" has not ended yet; wait for it, or, where it cannot go on, end it with "drover cancel ${name} -n ${namespace} --terminate"`,
+    };
+  const remains = run === undefined ? undefined : await remainsOf(deps, run, isActing);
+  return remains === undefined
+    ? { kind: 'over', why: `execution "${name}" does not exist and has no open run` }
+    : {
         kind: 'live',
-        why: `execution "${name}" was deleted, but its run "${run.workflowId}" has not ended yet; wait for it, or terminate it in Temporal`,
-      }
-    : { kind: 'over', why: `execution "${name}" does not exist and has no open run` };
+        isGone,
+        why: `execution "${name}" was deleted and its run has ended, but for ${remains}`,
+      };
 }
 
 /** How an execution has ended, by its own status. */

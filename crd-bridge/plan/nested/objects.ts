@@ -1,4 +1,5 @@
 /** The executions that nested plans run in: made, found and stopped under names that every replica derives alike. */
+import { cancelAsked, CANCEL_VALUES } from '../../../api/core/cancel.js';
 import { ANNOTATIONS, API_VERSION, FINALIZERS, LABELS } from '../../../api/core/group.js';
 import { labelValue, positionLabel, runWorkflowId } from '../../../api/plan/naming.js';
 import type { Nesting } from '../../../api/plan/order/nesting.js';
@@ -101,12 +102,11 @@ export function createNestedObjects(deps: NestedDeps): NestedObjects {
     async cancel(run, execution, { force }) {
       await deps.writer.metadata(caches.executions, refOf(execution), ({ metadata, status }) => {
         const { annotations } = metadata;
-        if (annotations?.[ANNOTATIONS.cancel] === 'true' || isTerminalExecution(status?.phase))
-          return undefined;
+        if (cancelAsked(annotations) !== undefined || isTerminalExecution(status?.phase)) return undefined;
         return {
           annotations: {
             ...annotations,
-            [ANNOTATIONS.cancel]: 'true',
+            [ANNOTATIONS.cancel]: CANCEL_VALUES.cancel,
             [ANNOTATIONS.cancelRequestedBy]: `DRPlanExecution ${run.namespace}/${run.name}`,
           },
         };

@@ -13,7 +13,7 @@ import type { ReviewedObject, Verdict } from '../../core/review.js';
 
 /** What the reviews need. */
 export interface DeletionDeps {
-  dr: Pick<DrDeps, 'kube' | 'caches' | 'runs' | 'cluster' | 'temporal'>;
+  dr: Pick<DrDeps, 'kube' | 'caches' | 'runs' | 'cluster' | 'temporal' | 'settings' | 'log'>;
   lookups: Lookups;
 }
 

@@ -1,4 +1,5 @@
-import { ANNOTATIONS, API_VERSION } from '../../../api/core/group.js';
+import { cancelAsked } from '../../../api/core/cancel.js';
+import { API_VERSION } from '../../../api/core/group.js';
 import { isTerminalExecution } from '../../../api/core/phase.js';
 import { errorsOf } from '../../../api/core/problem.js';
 import { accountUser } from '../../../api/plan/authority.js';
@@ -206,8 +207,8 @@ const isUnwanted = (admitted: CachedExecution, latest: CachedExecution | undefin
   latest?.metadata.deletionTimestamp !== undefined ||
   isTerminalExecution(latest?.status?.phase) ||
   // An execution that was cancelled before its admission is admitted only if its run exists.
-  (latest?.metadata.annotations?.[ANNOTATIONS.cancel] === 'true' &&
-    admitted.metadata.annotations?.[ANNOTATIONS.cancel] !== 'true');
+  (cancelAsked(latest?.metadata.annotations) !== undefined &&
+    cancelAsked(admitted.metadata.annotations) === undefined);
 
 /** Values are looked up as the identity that acts, so that whoever may run the plan sees no more through it. */
 function lookingAs(

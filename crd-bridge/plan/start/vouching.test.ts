@@ -72,6 +72,18 @@ describe('[F17] a run without seals', () => {
   });
 });
 
+describe('[F17] what a stage had begun', () => {
+  it('is told to its run, and to the workflow that settles it, and to no other', () => {
+    const tells = (asking: string | undefined, stage = `${ID}/s0`) =>
+      asked(asking === undefined ? undefined : { workflowId: asking, runId: 'r' }).ownsStage(stage);
+    expect(tells(ID)).toBe(true);
+    expect(tells(`${ID}/s0/settle`)).toBe(true);
+    expect(tells(`${ID}/s1/settle`)).toBe(false);
+    expect(tells('another')).toBe(false);
+    expect(tells(undefined)).toBe(false);
+  });
+});
+
 describe('[F17] the input of a run', () => {
   const input: RunInput = {
     run: RUN,

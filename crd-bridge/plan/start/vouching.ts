@@ -2,6 +2,7 @@
 import { ApplicationFailure } from '@temporalio/common';
 import { API_VERSION } from '../../../api/core/group.js';
 import type { ActionBody } from '../../../api/plan/snapshot/run.js';
+import { settlementWorkflowId } from '../../../workflows/plan/contract.js';
 import type { RunIdentity } from '../../../workflows/plan/contract.js';
 import type { ActionTask } from '../../../workflows/plan/contract-tasks.js';
 import { checkAction, checkRun, checkTask, explain, inItsMode } from '../../../workflows/plan/sealed.js';
@@ -27,7 +28,7 @@ export interface BridgeVouching {
   task(task: ActionTask): Promise<{ task: ActionTask } | Refusal>;
   /** Why a task does not belong to the action that was found for it; undefined when it does. */
   action(task: ActionTask, body: ActionBody): Refusal | undefined;
-  /** Whether a workflow asks for what is its own: of itself or of a stage of it. */
+  /** Whether a workflow asks for what is its own: of a stage of it, or of the one that it settles. */
   ownsStage(workflowId: string): boolean;
 }
 
@@ -98,7 +99,11 @@ export function createBridgeVouching(deps: VouchingDeps): BridgeVouching {
     },
     action: (task, body) =>
       task.run.seal === undefined ? undefined : explain(checkAction(task, body), task.run),
-    ownsStage: (workflowId) => workflowId.startsWith(`${from() ?? ''}/`) && from() !== undefined,
+    ownsStage: (workflowId) => {
+      const asking = from();
+      if (asking === undefined) return false;
+      return workflowId.startsWith(`${asking}/`) || asking === settlementWorkflowId(workflowId);
+    },
   };
 }
 

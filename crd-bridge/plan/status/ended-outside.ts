@@ -1,27 +1,29 @@
 /** The end of a run that could not write it: closed from outside, or lost with its Temporal. */
+import { cancelAsked } from '../../../api/core/cancel.js';
 import { isTerminalItem } from '../../../api/core/phase.js';
 import type { RunDescription } from '../../../client/runs/runs.js';
 import type { RunProgress } from '../../../workflows/plan/contract.js';
 import type { FinishUpdate } from '../../../workflows/plan/contract-updates.js';
+import { cancellerOf } from '../kinds/execution-view.js';
 import { identityOf } from '../start/identity.js';
 import type { CachedExecution, DrDeps } from '../types.js';
 import { conclude } from './conclude.js';
 import type { ConcludeDeps } from './conclude.js';
 import { setProgressing } from './progressing.js';
-import { inspectStageRuns } from './stage-runs.js';
-import type { StageRuns } from './stage-runs.js';
+import { endStages } from './end-stages.js';
+import type { StagesEnd } from './end-stages.js';
 
-/** How long stages of a run that was ended from outside may take to settle what they have begun. */
-const STAGES_WAIT_MS = 120_000;
 const STAGES_POLL_MS = 2_000;
 
 /** What the end is found out with. */
-export type EndedDeps = ConcludeDeps & Pick<DrDeps, 'cluster' | 'runs'>;
+export type EndedDeps = ConcludeDeps & Pick<DrDeps, 'cluster' | 'isAdmitted' | 'runs' | 'settings'>;
+
+type StagesOver = Extract<StagesEnd, { kind: 'over' }>;
 
 /**
- * Writes the end of a run that has closed, once its stages have closed too.
+ * Writes the end of a run that has closed, once its stages have closed too and what they had begun is settled.
  *
- * @returns after how many milliseconds to look again, while stages still act
+ * @returns after how many milliseconds to look again, while something of it still acts
  */
 export async function concludeClosed(
   deps: EndedDeps,
@@ -29,14 +31,14 @@ export async function concludeClosed(
   run: RunDescription,
 ): Promise<number | undefined> {
   const stages = await stagesOf(deps, execution, run);
-  const wait = (run.closeTime?.getTime() ?? 0) + STAGES_WAIT_MS - Date.now();
-  if (stages.open.length > 0 && wait > 0) {
+  if (stages.kind === 'acting') {
+    const by = terminatedBy(deps, execution) === undefined ? ' from outside' : '';
     await setProgressing(deps, execution, {
       status: 'False',
       reason: 'Settling',
-      message: `the run was ${STATE_WORDS[run.state]} from outside; waiting for stages that still act: ${stages.open.join(', ')}`,
+      message: `the run was ${STATE_WORDS[run.state]}${by}; waiting for ${stages.message}`,
     });
-    return Math.min(wait, STAGES_POLL_MS);
+    return STAGES_POLL_MS;
   }
   await conclude(deps, execution, await lastWords(deps, execution, run, stages));
   return undefined;
@@ -58,13 +60,21 @@ export async function concludeLost(
 
 /** The stages of a run that has closed. A run that has completed by itself has waited for them. */
 async function stagesOf(
-  { runs }: EndedDeps,
+  deps: EndedDeps,
   execution: CachedExecution,
   run: RunDescription,
-): Promise<StageRuns> {
-  if (run.state === 'Completed') return { open: [], stages: [], undone: [] };
+): Promise<StagesEnd> {
+  if (run.state === 'Completed') return { kind: 'over', stages: [], undone: [], unsettled: [] };
   const stages = execution.status?.stageStatuses ?? [];
-  return inspectStageRuns(runs, run.workflowId, { operation: identityOf(execution).operation, stages });
+  const shown = { operation: identityOf(execution).operation, stages };
+  return endStages({ ...deps, bounds: deps.settings.bounds }, run, shown, Date.now());
+}
+
+/** Who asked on the execution for its run to be terminated; undefined where nobody did. */
+function terminatedBy(deps: EndedDeps, execution: CachedExecution): { requestedBy?: string } | undefined {
+  if (cancelAsked(execution.metadata.annotations) !== 'terminate') return undefined;
+  const requestedBy = cancellerOf(deps, execution);
+  return requestedBy === undefined ? {} : { requestedBy };
 }
 
 /** The final update, made in place of the run. */
@@ -106,11 +116,14 @@ async function lastWords(
   deps: EndedDeps,
   execution: CachedExecution,
   run: RunDescription,
-  own: StageRuns,
+  own: StagesOver,
 ): Promise<FinishUpdate> {
   const { runs } = deps;
   // A closed run still answers, as long as a worker can replay its history.
   const progress: RunProgress | undefined = await runs.progress(run.workflowId);
+  const asked = terminatedBy(deps, execution);
+  const time = (run.closeTime ?? new Date()).toISOString();
+  const cancelRequest = progress?.cancelRequest ?? (asked && { ...asked, via: 'Annotation', time });
   const base = {
     ...lastUpdate(deps, execution, run),
     stages: [
@@ -120,13 +133,15 @@ async function lastWords(
       ),
     ],
     ...(own.undone.length > 0 && { undone: own.undone }),
-    ...(progress?.cancelRequest !== undefined && { cancelRequest: progress.cancelRequest }),
+    ...(cancelRequest !== undefined && { cancelRequest }),
   };
   if (run.state === 'Completed') {
     const { phase, reason, message } = await runs.result(run.workflowId, run.runId);
     return { ...base, phase, reason, message };
   }
-  const message = `Temporal workflow "${run.workflowId}" was ${STATE_WORDS[run.state]} from outside${own.open.length > 0 ? `, and stages of it still act: ${own.open.join(', ')}` : ''}; check what the interrupted actions have done, then revert this execution or create a new one`;
+  const by = asked === undefined ? 'from outside' : `as ${asked.requestedBy ?? 'somebody'} asked`;
+  const unsettled = own.unsettled.map((what) => `; ${what}`).join('');
+  const message = `Temporal workflow "${run.workflowId}" was ${STATE_WORDS[run.state]} ${by}${unsettled}; check what the interrupted actions have done, then revert this execution or create a new one`;
   return run.state === 'Cancelled'
     ? { ...base, phase: 'Cancelled', reason: 'Cancelled', message: 'the run was cancelled' }
     : { ...base, phase: 'Failed', reason: 'RunTerminated', message };

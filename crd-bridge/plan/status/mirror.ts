@@ -135,7 +135,7 @@ export function createMirror(deps: MirrorDeps): PlanMirror {
     },
   };
 
-  /** A stage that was ended from outside could not report what it had begun, but its history shows it. */
+  /** A stage that was ended from outside could not report what it had begun and how that ended, but its history shows it. */
   async function withBegun<T extends MirrorUpdate | FinishUpdate>(update: T): Promise<T> {
     if (update.stages.every(({ interrupted }) => interrupted !== true)) return update;
     const { run } = update;
@@ -144,7 +144,7 @@ export function createMirror(deps: MirrorDeps): PlanMirror {
     const stages = await Promise.all(
       update.stages.map(async (stage) =>
         stage.interrupted === true
-          ? { ...stage, begun: await deps.runs.begunActions(idOf(runId, stage.index)) }
+          ? { ...stage, ...(await deps.runs.told(idOf(runId, stage.index))) }
           : stage,
       ),
     );

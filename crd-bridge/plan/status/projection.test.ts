@@ -206,6 +206,39 @@ describe('mirrored progress', () => {
     }
   });
 
+  it('takes over how actions had ended that a stage could not tell before it was ended from outside', () => {
+    const detail = stage('a', 'Running', [
+      { phase: 'Running' },
+      { phase: 'Pending' },
+      { phase: 'Succeeded' },
+    ]);
+    const said = { ...stage('a', 'Failed', []), reason: 'StageTerminated', message: 'killed' };
+    const counts = { round: 0, retryCount: 0 };
+    const failed = {
+      phase: 'Failed',
+      reason: 'HTTPStatus',
+      message: 'answered 500',
+      effect: 'None',
+      ...counts,
+    } as const;
+    const ended = [0, 1, 2].map((action) => ({
+      workflow: 0,
+      action,
+      outcome: action === 0 ? { phase: 'Succeeded' as const, outputs: { created: [] }, ...counts } : failed,
+    }));
+    const begun = [0, 1, 2].map((action) => ({ workflow: 0, action }));
+    const stages = [{ index: 0, status: said, interrupted: true as const, begun, ended }];
+    const after = applyFinish(started(detail), finish({ stages, phase: 'Failed' }));
+    expect(after?.stageStatuses?.[0]?.workflowExecutions?.[0]).toMatchObject({
+      phase: 'Failed',
+      actionStatuses: [
+        { phase: 'Succeeded', effect: 'Done', outputs: { created: [] } },
+        { phase: 'Failed', reason: 'HTTPStatus', message: 'answered 500', effect: 'None' },
+        { phase: 'Succeeded' },
+      ],
+    });
+  });
+
   it('takes over what was found out about the actions of a stage that was ended from outside', () => {
     const detail = stage('a', 'Running', [
       { phase: 'Succeeded', effect: 'Done' },

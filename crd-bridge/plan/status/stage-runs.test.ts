@@ -25,11 +25,12 @@ function temporal(states: Record<string, RunDescription['state']>): Pick<Runs, '
   };
 }
 
-it('names the stages that still act, and takes the last words of those that have ended', async () => {
+it('names the stages that still act or were torn off, and takes the last words of those that have ended', async () => {
   const runs = temporal({ 'id/s1': 'Running', 'id/s2': 'Completed', 'id/s3': 'Terminated' });
   const stages = ['Succeeded', 'Running', 'Running', 'Running', 'Pending'].map(stage);
   expect(await inspectStageRuns(runs, 'id', { operation: 'Execute', stages })).toEqual({
-    open: ['id/s1'],
+    open: [expect.objectContaining({ workflowId: 'id/s1' })],
+    torn: [{ workflowId: 'id/s3', index: 3, isShown: true }],
     stages: [{ index: 2, status: expect.objectContaining({ message: 'by id/s2' }) as StageStatus }],
     undone: [],
   });
@@ -41,18 +42,24 @@ it('finds a stage that started and has not been told yet', async () => {
     operation: 'Execute',
     stages,
   });
-  expect(open).toEqual(['id/s0']);
+  expect(open).toMatchObject([{ workflowId: 'id/s0' }]);
 });
 
 it('looks at the rollback inside a run, and at the stages of a revert', async () => {
-  const inside = await inspectStageRuns(temporal({ 'id/r0': 'Completed', 'id/r1': 'Running' }), 'id', {
+  const states = { 'id/r0': 'Completed', 'id/r1': 'Running', 'id/r2': 'TimedOut' } as const;
+  const inside = await inspectStageRuns(temporal(states), 'id', {
     operation: 'Execute',
-    stages: [stage('Succeeded'), stage('Failed')],
+    stages: [stage('Succeeded'), stage('Failed'), stage('Failed')],
   });
-  expect(inside).toEqual({ open: ['id/r1'], stages: [], undone: ['0/0/0'] });
+  expect(inside).toMatchObject({
+    open: [{ workflowId: 'id/r1' }],
+    torn: [{ workflowId: 'id/r2', index: 2, isShown: false }],
+    stages: [],
+    undone: ['0/0/0'],
+  });
   const revert = await inspectStageRuns(temporal({ 'id/r0': 'Completed', 'id/r1': 'Running' }), 'id', {
     operation: 'Revert',
     stages: [stage('Running'), stage('Pending')],
   });
-  expect(revert).toMatchObject({ open: ['id/r1'], stages: [{ index: 0 }], undone: [] });
+  expect(revert).toMatchObject({ open: [{ workflowId: 'id/r1' }], stages: [{ index: 0 }], undone: [] });
 });

@@ -9,12 +9,22 @@ import type { StageUpdate } from '../../../workflows/plan/contract-updates.js';
 
 /** The state of the stages of a closed run. */
 export interface StageRuns {
-  /** Workflow ids of those that still act. */
-  open: string[];
+  /** Those that still act. */
+  open: RunDescription[];
+  /** Those that have ended without a result, and cannot say what they had begun. */
+  torn: TornStage[];
   /** Final statuses of those that have ended without status showing it. */
   stages: StageUpdate[];
   /** Execute: what a rollback inside the run has undone. */
   undone: string[];
+}
+
+/** A stage, or its rollback, that was ended from outside. */
+export interface TornStage {
+  workflowId: string;
+  index: number;
+  /** Whether it is what status shows as the stage; a rollback inside a run is not. */
+  isShown: boolean;
 }
 
 const CONCURRENCY = 10;
@@ -28,13 +38,15 @@ export async function inspectStageRuns(
   workflowId: string,
   run: { operation: Operation; stages: readonly StageStatus[] },
 ): Promise<StageRuns> {
-  const found: StageRuns = { open: [], stages: [], undone: [] };
+  const found: StageRuns = { open: [], torn: [], stages: [], undone: [] };
   const isRevert = run.operation === 'Revert';
 
-  async function look(id: string, take: (state: RunDescription) => Promise<void>): Promise<void> {
-    const described = await runs.describe(id);
-    if (described?.state === 'Running') found.open.push(id);
-    else if (described?.state === 'Completed') await take(described);
+  async function look(stage: TornStage, take: (state: RunDescription) => Promise<void>): Promise<void> {
+    const described = await runs.describe(stage.workflowId);
+    if (described === undefined) return;
+    if (described.state === 'Running') found.open.push(described);
+    else if (described.state === 'Completed') await take(described);
+    else found.torn.push(stage);
   }
 
   async function inspect(index: number, status: StageStatus): Promise<void> {
@@ -42,12 +54,13 @@ export async function inspectStageRuns(
       const { status: last, told } = await runs.stageResult(id);
       found.stages.push({ index, status: last, ...(told && { told }) });
     };
-    const rollback = rollbackWorkflowId(workflowId, index);
+    const own = { workflowId: stageWorkflowId(workflowId, index), index, isShown: true };
+    const rollback = { workflowId: rollbackWorkflowId(workflowId, index), index, isShown: isRevert };
     if (isRevert) {
       if (!isTerminalItem(status.phase)) await look(rollback, takeStatus);
       return;
     }
-    if (!isTerminalItem(status.phase)) await look(stageWorkflowId(workflowId, index), takeStatus);
+    if (!isTerminalItem(status.phase)) await look(own, takeStatus);
     // A stage is rolled back after it has ended.
     if (status.phase === 'Pending') return;
     await look(rollback, async ({ workflowId: id }) => {

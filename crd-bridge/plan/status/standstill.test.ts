@@ -29,6 +29,18 @@ describe('a run whose task waits [S5.50]', () => {
     });
   });
 
+  it('that is pinned to a build which nobody runs names the build, and how to move the run', async () => {
+    const build = { deploymentName: 'drover-c', buildId: '1.2.3-abc', isPinned: true };
+    const said = async (isPinned: boolean): Promise<string> => {
+      const look = await lookAtRun({ ...waiting(30), build: { ...build, isPinned } }, no, NOW);
+      return look.kind === 'stands' && look.standstill.reason === 'NoWorker' ? look.standstill.message : '';
+    };
+    expect(await said(true)).toMatch(
+      /pinned to build "1\.2\.3-abc".*temporal workflow update-options .*"dr\/c\/ns\/x\/1".* drover-c .*--terminate/,
+    );
+    expect(await said(false)).toMatch(/check that the worker runs.*--terminate/);
+  });
+
   it.each([
     ['wait', /DROVER_MAX_WAITS/],
     ['activity', /DROVER_MAX_ACTIVITIES/],
@@ -46,11 +58,12 @@ describe('a run whose task waits [S5.50]', () => {
 describe('a run whose code does not fit any more', () => {
   it('says so, with the message, and what a person can do [F14] [S5.51]', async () => {
     const failing = { workflowId: 'dr/c/ns/x/1/s0', since: new Date(NOW), message: 'nondeterminism' };
-    expect(await lookAtRun({ ...run, failing }, no, NOW)).toMatchObject({
+    const memo = { name: 'x', namespace: 'ns' } as NonNullable<RunDescription['memo']>;
+    expect(await lookAtRun({ ...run, failing, memo }, no, NOW)).toMatchObject({
       kind: 'stands',
       standstill: {
         reason: 'WorkflowTaskFailing',
-        message: expect.stringMatching(/s0.*nondeterminism.*no effect.*terminate/),
+        message: expect.stringMatching(/s0.*nondeterminism.*no effect.*"drover cancel x -n ns --terminate"/),
       },
     });
   });

@@ -3,7 +3,7 @@ import type { RunDescription } from '../../../client/runs/runs.js';
 import { TROUBLES } from '../../core/trouble.js';
 
 /** A task that no worker has taken for this long is shown, in milliseconds (S5.50). */
-const WAITS_MS = 30_000;
+export const WAITS_MS = 30_000;
 /** Added to the bound before the next look: times of tasks come in whole seconds. */
 const ROUNDING_MS = 1_000;
 
@@ -36,13 +36,15 @@ export async function lookAtRun(
   answers: () => Promise<boolean>,
   now: number,
 ): Promise<Look> {
-  const { workflowId, waiting, failing } = run;
+  const { workflowId, waiting, failing, build } = run;
   if (failing !== undefined) {
+    const since = failing.since.toISOString();
+    const which = build === undefined ? '' : `, "${build.buildId}"`;
     return {
       kind: 'stands',
       standstill: {
         reason: 'WorkflowTaskFailing',
-        message: `workers cannot go on with "${failing.workflowId}" since ${failing.since.toISOString()}: ${cut(failing.message)}; a cancel has no effect meanwhile; run a worker of the build that began the run, or terminate it in Temporal (temporal workflow terminate --workflow-id ${workflowId}) and check what its actions have done`,
+        message: `workers cannot go on with "${failing.workflowId}" since ${since}: ${cut(failing.message)}; a cancel has no effect meanwhile; run a worker of the build that began the run${which}, or end it with ${wayOut(run)}`,
       },
     };
   }
@@ -51,13 +53,7 @@ export async function lookAtRun(
   if (waitedMs < WAITS_MS) return { kind: 'moves', againMs: WAITS_MS + ROUNDING_MS - waitedMs };
   const since = waiting.since.toISOString();
   if (!(await answers())) {
-    return {
-      kind: 'stands',
-      standstill: {
-        reason: 'NoWorker',
-        message: `no worker has taken a task of run "${workflowId}" since ${since}; check that the worker runs and is connected to the same Temporal`,
-      },
-    };
+    return { kind: 'stands', standstill: { reason: 'NoWorker', message: noWorker(run, since) } };
   }
   const what =
     waiting.what === 'wait'
@@ -71,6 +67,18 @@ export async function lookAtRun(
     },
   };
 }
+
+function noWorker(run: RunDescription, since: string): string {
+  const { workflowId, build } = run;
+  if (build?.isPinned !== true)
+    return `no worker has taken a task of run "${workflowId}" since ${since}; check that the worker runs and is connected to the same Temporal; a run that no worker will take any more ends with ${wayOut(run)}`;
+  const move = `temporal workflow update-options --query 'WorkflowId STARTS_WITH "${workflowId}" AND ExecutionStatus = "Running"' --versioning-override-behavior pinned --versioning-override-deployment-name ${build.deploymentName} --versioning-override-build-id BUILD`;
+  return `run "${workflowId}" is pinned to build "${build.buildId}", and no worker of that build has taken a task of it since ${since}; run a worker of that build; or move the run to another build whose code can carry it on (${move}); or end it with ${wayOut(run)}`;
+}
+
+/** What ends a run that a cancel does not reach. */
+const wayOut = ({ memo }: RunDescription): string =>
+  `"drover cancel ${memo?.name ?? 'NAME'} -n ${memo?.namespace ?? 'NAMESPACE'} --terminate", which ends it, settles what its actions had begun and frees the plan`;
 
 const MESSAGE_LIMIT = 500;
 const cut = (text: string): string =>

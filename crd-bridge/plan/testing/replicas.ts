@@ -112,7 +112,7 @@ export function createWorld({ aheadMs = 0 }: { aheadMs?: number } = {}): World {
     },
   };
 
-  const fakeRuns: Pick<Runs, 'start' | 'describe' | 'signalCancel' | 'progress' | 'result'> = {
+  const fakeRuns: Pick<Runs, 'start' | 'describe' | 'signalCancel' | 'progress' | 'result' | 'input'> = {
     async start({ workflowId, memo }) {
       await before('start', workflowId);
       const known = runs.get(workflowId);
@@ -133,6 +133,8 @@ export function createWorld({ aheadMs = 0 }: { aheadMs?: number } = {}): World {
     },
     progress: () => Promise.resolve(undefined),
     result: () => Promise.reject(new Error('no result')),
+    // What they were given is not kept.
+    input: () => Promise.resolve(undefined),
   };
 
   return {

@@ -1,5 +1,6 @@
 import { userInfo } from 'node:os';
-import type { Command } from 'commander';
+import { type Command, Option } from 'commander';
+import { CANCEL_VALUES } from '../../../../api/core/cancel.js';
 import { ANNOTATIONS, FIELD_MANAGER } from '../../../../api/core/group.js';
 import { isTerminalExecution } from '../../../../api/core/phase.js';
 import type { DRPlanExecution } from '../../../../api/plan/types.js';
@@ -10,6 +11,9 @@ import type { CommandContext } from '../../core/context.js';
 import { EXIT } from '../../core/exit-codes.js';
 import { type OutputFormat, printValue, withoutManagedFields } from '../../core/output.js';
 import { getObject, keyFor } from '../../core/resources.js';
+import type { KubeClient } from '../../../../kube/client.js';
+import { terminateGone } from '../terminate-gone.js';
+import { watchExecution } from '../watch-execution.js';
 import { openTemporal, workflowIdOf } from '../../core/temporal.js';
 import {
   addExamples,
@@ -22,6 +26,7 @@ import {
 interface CancelOptions {
   reason?: string;
   force?: boolean;
+  terminate?: boolean;
   yes?: boolean;
   output?: OutputFormat;
 }
@@ -37,6 +42,12 @@ export function addCancel(program: Command, perform: Perform): void {
     .argument('<execution>', 'name of the execution')
     .option('--reason <text>', 'why; recorded with the run when its Temporal can be reached')
     .option('--force', 'also abort a rollback that runs (needs Temporal)')
+    .addOption(
+      new Option(
+        '--terminate',
+        'the way out of a run that cannot go on: end it without asking it, settle what its actions had begun, and wait for that',
+      ).conflicts(['force', 'reason']),
+    )
     .addOption(yesOption())
     .addOption(outputOption())
     .action((execution: string, options: CancelOptions, self: Command) =>
@@ -44,6 +55,7 @@ export function addCancel(program: Command, perform: Perform): void {
     );
   addExamples(command, [
     ['cancel shop-switchover-x7k2p --reason "wrong site"', 'stop a run and say why'],
+    ['cancel shop-switchover-x7k2p --terminate', 'end a run whose code no worker can carry on'],
     [
       'kubectl annotate drpx shop-switchover-x7k2p dr.bkbcs.tencent.com/cancel=true',
       'the same without this command',
@@ -54,6 +66,10 @@ export function addCancel(program: Command, perform: Perform): void {
 async function cancel(context: CommandContext, name: string, options: CancelOptions): Promise<number> {
   const cluster = await context.openCluster();
   const { kube, namespace } = cluster;
+  const isTermination = options.terminate === true;
+  const key = keyFor('DRPlanExecution', namespace, name);
+  if (isTermination && (await kube.get(key)) === undefined)
+    return terminateGone(context, cluster, name, options);
   const execution = await getObject(kube, 'DRPlanExecution', namespace, name, context.say);
   const { spec, status } = execution;
   if (isTerminalExecution(status?.phase)) {
@@ -68,14 +84,16 @@ async function cancel(context: CommandContext, name: string, options: CancelOpti
   await confirmIntent(
     context.terminal,
     {
-      question: `Cancel execution ${name}?`,
+      question: isTermination ? `Terminate execution ${name}?` : `Cancel execution ${name}?`,
       facts: [
         ['context', `${cluster.context} (${kube.server})`],
         ['namespace', namespace],
         ['plan', spec.planRef],
         ['execution', `${name}, ${spec.operationType}, ${status?.phase ?? 'Pending'}`],
         ...(options.reason === undefined ? [] : [['reason', options.reason] as const]),
+        ...(isTermination ? WHAT_TERMINATION_DOES : []),
       ],
+      ...(isTermination && { warnings: warningsOfTermination(execution) }),
     },
     options.yes === true,
   );
@@ -84,15 +102,62 @@ async function cancel(context: CommandContext, name: string, options: CancelOpti
   if (options.reason !== undefined || options.force === true)
     await signal(context, cluster, execution, options);
   const annotated = await kube.patch<DRPlanExecution>(
-    keyFor('DRPlanExecution', namespace, name),
-    { metadata: { annotations: { [ANNOTATIONS.cancel]: 'true' } } },
+    key,
+    {
+      metadata: {
+        annotations: { [ANNOTATIONS.cancel]: CANCEL_VALUES[isTermination ? 'terminate' : 'cancel'] },
+      },
+    },
     { kind: 'merge', fieldManager: FIELD_MANAGER },
   );
+  if (isTermination) return awaitTermination(context, kube, annotated, options.output);
   context.terminal.note(`asked for the cancel of ${namespace}/${name}`);
   context.terminal.note(`next: ${context.say(`watch ${name}`)}`);
   if (options.output !== undefined)
     printValue(context.terminal, withoutManagedFields(annotated), options.output);
   return EXIT.ok;
+}
+
+/** As the bridge does it, in order. */
+const WHAT_TERMINATION_DOES = [
+  ['ends', 'the run in Temporal, without asking it; stages that can still act cancel themselves'],
+  [
+    'settles',
+    'what actions had begun: each is looked for and stopped; what cannot be found out is Interrupted',
+  ],
+  ['then', 'the execution is Failed, RunTerminated, and the plan is free'],
+] as const;
+
+/** Reasons of condition Progressing of runs that a cancel does not reach. */
+const OUT_OF_REACH: ReadonlySet<string> = new Set(['WorkflowTaskFailing', 'NoWorker', 'Settling']);
+
+function warningsOfTermination({ metadata, spec, status }: DRPlanExecution): string[] {
+  const reason = status?.conditions?.find(({ type }) => type === 'Progressing')?.reason ?? '';
+  return [
+    ...(OUT_OF_REACH.has(reason)
+      ? []
+      : [
+          `workers carry this run on, as far as its status shows: "cancel ${metadata.name}" stops it in order`,
+        ]),
+    ...(spec.operationType === 'Revert' || spec.mode === 'Rollback'
+      ? ['what it has not undone yet stays as it is; it can be reverted again']
+      : []),
+  ];
+}
+
+/** Shows how the run is ended, until it is. */
+async function awaitTermination(
+  context: CommandContext,
+  kube: KubeClient,
+  { metadata }: DRPlanExecution,
+  output: OutputFormat | undefined,
+): Promise<number> {
+  const { name, namespace = '', uid } = metadata;
+  context.terminal.note(`asked for the end of ${namespace}/${name}; what it had begun is being settled`);
+  const key = { namespace, name, ...(uid !== undefined && { uid }) };
+  const code = await watchExecution(context, kube, key, output);
+  // Failed is what it was to become.
+  return code === EXIT.interrupted ? code : EXIT.ok;
 }
 
 async function signal(

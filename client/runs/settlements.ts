@@ -1,0 +1,103 @@
+/** What is done about stages that were ended from outside with their run. */
+import { isGrpcServiceError, WorkflowNotFoundError } from '@temporalio/client';
+import type { Client } from '@temporalio/client';
+import { WorkflowExecutionAlreadyStartedError } from '@temporalio/common';
+import { taskQueues } from '../../workflows/core/contract.js';
+import { QUERIES, settlementWorkflowId, WORKFLOW_TYPES } from '../../workflows/plan/contract.js';
+import type { SettlementInput } from '../../workflows/plan/contract.js';
+import type { Settled } from '../../workflows/plan/contract-updates.js';
+import { failingTask, waitingTask } from './pending-tasks.js';
+import type { WaitingTask } from './pending-tasks.js';
+
+/** How far the settlement of a stage is. */
+export type SettlementState =
+  /** Nobody has started one. */
+  | { kind: 'none' }
+  | {
+      kind: 'open';
+      /** Whether a worker answers for it. */
+      isAnswered: boolean;
+      /** What it waits for, in the words of a worker. */
+      waitsFor?: string;
+      /** What of it has waited longest for a worker. */
+      waiting?: WaitingTask;
+    }
+  /** It has ended without a result, or workers cannot carry it out. */
+  | { kind: 'failed'; message: string }
+  | { kind: 'ended'; settled: Settled[] };
+
+/** Starts and watches the settlements of stages, by the workflow id of the stage. */
+export interface Settlements {
+  /** Starts one; idempotent: a stage is settled once. */
+  start(input: SettlementInput): Promise<void>;
+  look(stageId: string): Promise<SettlementState>;
+}
+
+const ANSWER_MS = 2_000;
+
+/**
+ * Settlements by a client.
+ *
+ * @param call bounds the time of a call
+ */
+export function createSettlements(
+  client: Client,
+  call: <T>(work: () => Promise<T>, timeoutMs?: number) => Promise<T>,
+): Settlements {
+  /** Undefined where nobody answers. */
+  async function ask(workflowId: string): Promise<{ waitsFor?: string } | undefined> {
+    try {
+      const waitsFor = await call(
+        () => client.workflow.getHandle(workflowId).query<string | null | undefined>(QUERIES.waitsFor),
+        ANSWER_MS,
+      );
+      return typeof waitsFor === 'string' ? { waitsFor } : {};
+    } catch (error) {
+      if (isGrpcServiceError(error) || isGrpcServiceError((error as Error).cause)) return undefined;
+      throw error;
+    }
+  }
+
+  return {
+    async start(input) {
+      try {
+        await call(() =>
+          client.workflow.start(WORKFLOW_TYPES.stageSettlement, {
+            workflowId: settlementWorkflowId(input.workflowId),
+            taskQueue: taskQueues(input.cluster).worker,
+            args: [input],
+            workflowIdReusePolicy: 'REJECT_DUPLICATE',
+            workflowIdConflictPolicy: 'USE_EXISTING',
+            staticSummary: 'settles what an ended stage had begun',
+          }),
+        );
+      } catch (error) {
+        if (!(error instanceof WorkflowExecutionAlreadyStartedError)) throw error;
+      }
+    },
+    async look(stageId) {
+      const workflowId = settlementWorkflowId(stageId);
+      const handle = client.workflow.getHandle(workflowId);
+      try {
+        const { raw, status } = await call(() => handle.describe());
+        if (status.name === 'COMPLETED')
+          return { kind: 'ended', settled: (await call(() => handle.result())) as Settled[] };
+        if (status.name !== 'RUNNING')
+          return { kind: 'failed', message: `its settlement "${workflowId}" is ${status.name}` };
+        const failing = await call(() => failingTask(client, workflowId, raw));
+        if (failing !== undefined) return { kind: 'failed', message: failing.message };
+        const waiting = waitingTask(raw);
+        const answer = await ask(workflowId);
+        return {
+          kind: 'open',
+          isAnswered: answer !== undefined,
+          ...answer,
+          ...(waiting !== undefined && { waiting }),
+        };
+      } catch (error) {
+        if (error instanceof WorkflowNotFoundError) return { kind: 'none' };
+        throw error;
+      }
+    },
+  };
+}
