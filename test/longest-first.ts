@@ -11,6 +11,7 @@ const LONGEST = [
   'test/contract/installation.test.ts',
   'test/admission/certificates.test.ts',
   'test/field/standstill.test.ts',
+  'test/field/upgrade.test.ts',
   'test/bridge/accident.test.ts',
   'test/contract/order.test.ts',
   'test/workflows/cancel.test.ts',

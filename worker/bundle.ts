@@ -34,9 +34,14 @@ export async function buildBundle(options: { encrypted: boolean }): Promise<{ by
  * needed.
  *
  * @param options.stackFrames most frames of a trace, of workflow failures and of the query `__stack_trace` too
+ * @returns the bundle as it was built, and as it is to be run
  */
-export async function readBundle(options: { path: string; stackFrames: number }): Promise<{ code: string }> {
-  const code = await readFile(options.path, 'utf8');
+export async function readBundle(options: {
+  path: string;
+  stackFrames: number;
+}): Promise<{ built: string; workflowBundle: { code: string } }> {
+  const built = await readFile(options.path, 'utf8');
   // On the first line, so that the source map still fits. Later is too late: the sandbox freezes its globals.
-  return { code: `Error.stackTraceLimit=${options.stackFrames};${code}` };
+  const code = `Error.stackTraceLimit=${options.stackFrames};${built}`;
+  return { built, workflowBundle: { code } };
 }

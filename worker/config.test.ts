@@ -44,6 +44,20 @@ describe('loadConfig', () => {
     );
   });
 
+  it('reads the name of its build, its own or as Temporal’s worker controller gives it', () => {
+    expect(loadConfig({})).toMatchObject({ pinsRuns: false });
+    expect(loadConfig({}).buildId).toBeUndefined();
+    expect(loadConfig({ DROVER_BUILD_ID: 'blue', DROVER_PIN_RUNS: 'true' })).toMatchObject({
+      buildId: 'blue',
+      pinsRuns: true,
+    });
+    const given = { TEMPORAL_WORKER_BUILD_ID: 'v2', TEMPORAL_DEPLOYMENT_NAME: 'ns/workers' };
+    expect(loadConfig(given)).toMatchObject({ buildId: 'v2', deploymentName: 'ns/workers', pinsRuns: true });
+    expect(() => loadConfig({ DROVER_BUILD_ID: 'a b' })).toThrow(
+      /DROVER_BUILD_ID="a b": expected at most 63/,
+    );
+  });
+
   it('names every variable that is wrong, with its value', () => {
     expect(() => loadConfig({ DROVER_METRICS_PORT: '99999', DROVER_CONTROLLER_IDENTITY: 'maybe' })).toThrow(
       /DROVER_METRICS_PORT="99999".*DROVER_CONTROLLER_IDENTITY="maybe"|DROVER_CONTROLLER_IDENTITY="maybe".*DROVER_METRICS_PORT="99999"/,

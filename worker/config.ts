@@ -48,6 +48,15 @@ const unsealedUntil = z
     return z.NEVER;
   });
 
+/** What Temporal accepts in the names of deployments and builds, and Kubernetes in a label. */
+const label = z
+  .string()
+  .regex(/^([A-Za-z0-9]([A-Za-z0-9_.-]{0,61}[A-Za-z0-9])?)?$/, {
+    error: 'expected at most 63 letters, digits, ".", "-" and "_"',
+  })
+  .optional()
+  .transform((value) => value || undefined);
+
 const schema = z.object({
   DROVER_KUBECONFIG: z.string().optional(),
   DROVER_HEALTH_HOST: z.string().default('127.0.0.1'),
@@ -71,6 +80,11 @@ const schema = z.object({
   DROVER_ACCEPT_UNSEALED_UNTIL: unsealedUntil,
   DROVER_LOG_LEVEL: z.enum(['fatal', 'error', 'warn', 'info', 'debug', 'trace']).default('info'),
   DROVER_WORKFLOW_BUNDLE: z.string().optional(),
+  DROVER_BUILD_ID: label,
+  DROVER_PIN_RUNS: flag,
+  // As Temporal's worker controller sets them.
+  TEMPORAL_WORKER_BUILD_ID: label,
+  TEMPORAL_DEPLOYMENT_NAME: z.string().optional(),
 });
 
 /** Configuration of the worker process. Temporal's own (`TEMPORAL_ADDRESS`, …) is read by its environment library. */
@@ -111,6 +125,12 @@ export interface WorkerConfig {
   logLevel: string;
   /** Prebuilt workflow bundle; absent = the one beside the program. */
   workflowBundle?: string;
+  /** Name of the build; absent = version and digest of the workflow code. */
+  buildId?: string;
+  /** Whether runs are carried on by the build that has begun them (default false). */
+  pinsRuns: boolean;
+  /** Worker Deployment; absent = one for the cluster. Where it is set, something else decides which build begins runs. */
+  deploymentName?: string;
 }
 
 /**
@@ -155,5 +175,22 @@ export function loadConfig(env: NodeJS.ProcessEnv): WorkerConfig {
     }),
     logLevel: value.DROVER_LOG_LEVEL,
     ...(value.DROVER_WORKFLOW_BUNDLE !== undefined && { workflowBundle: value.DROVER_WORKFLOW_BUNDLE }),
+    ...buildConfig(value),
+  };
+}
+
+/** Temporal's worker controller tells its workers build and deployment, and means them to be pinned. */
+function buildConfig({
+  DROVER_BUILD_ID: own,
+  DROVER_PIN_RUNS: pins,
+  TEMPORAL_WORKER_BUILD_ID: given,
+  TEMPORAL_DEPLOYMENT_NAME: deployment,
+}: z.output<typeof schema>): Pick<WorkerConfig, 'buildId' | 'pinsRuns' | 'deploymentName'> {
+  const buildId = own ?? given;
+  const deploymentName = deployment || undefined;
+  return {
+    ...(buildId !== undefined && { buildId }),
+    pinsRuns: pins || deploymentName !== undefined,
+    ...(deploymentName !== undefined && { deploymentName }),
   };
 }

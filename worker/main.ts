@@ -25,8 +25,10 @@ import { createLog } from '../runtime/log.js';
 import { runWorkers } from '../runtime/run-worker.js';
 import { sdkLog } from '../runtime/sdk-log.js';
 import { openSealRing } from '../runtime/seal-ring.js';
+import { buildOf, deploymentOptions } from './build.js';
 import { bundlePath, readBundle } from './bundle.js';
 import { loadConfig } from './config.js';
+import { becomeCurrent } from './current-build.js';
 import { createWorkers } from './workers.js';
 
 /** Address that the SDK uses when none is configured. */
@@ -109,6 +111,11 @@ async function main(): Promise<void> {
     },
     signal: ending.signal,
   });
+  const { built, workflowBundle } = await readBundle({
+    path: config.workflowBundle ?? bundlePath({ encrypted: isEncrypted(dataConverter) }),
+    stackFrames: config.workflowStackFrames,
+  });
+  const build = buildOf({ ...config, cluster, bundle: built });
   const workers = await createWorkers({
     cluster,
     activities: createActivities({
@@ -133,6 +140,7 @@ async function main(): Promise<void> {
       connection,
       namespace,
       dataConverter,
+      ...deploymentOptions(build),
       // A cancel reaches an activity only with the answer to a heartbeat; how often to send them is up to the activity.
       maxHeartbeatThrottleInterval: '300ms',
       defaultHeartbeatThrottleInterval: '300ms',
@@ -140,10 +148,7 @@ async function main(): Promise<void> {
       shutdownForceTime: config.shutdownGraceMs + 10_000,
     },
     workflows: {
-      workflowBundle: await readBundle({
-        path: config.workflowBundle ?? bundlePath({ encrypted: isEncrypted(dataConverter) }),
-        stackFrames: config.workflowStackFrames,
-      }),
+      workflowBundle,
       maxCachedWorkflows: config.maxCachedWorkflows,
       maxConcurrentWorkflowTaskExecutions: config.maxWorkflowTasks,
       // The price of a worker that dies: its cached runs wait this long before another worker may take them.
@@ -166,7 +171,15 @@ async function main(): Promise<void> {
   }
 
   state.notReady = [];
-  log.info({ cluster, namespace, server: kube.server }, 'worker is ready');
+  log.info({ cluster, namespace, server: kube.server, build: build.buildId }, 'worker is ready');
+  if (build.pinsRuns && config.deploymentName === undefined) {
+    const { identity } = client.options;
+    becomeCurrent(client.workflowService, build, { namespace, identity, log, signal: ending.signal }).catch(
+      (error: unknown) => {
+        log.error({ err: error }, 'this build begins no runs');
+      },
+    );
+  }
   // Nothing that another cluster's runs ask for may begin here; what is under way may end.
   let lost: Error | undefined;
   claim.lost.catch((error: Error) => {

@@ -20,7 +20,7 @@ export interface RunControllerTimes {
 /** What a run controller is made of. */
 export interface RunControllerOptions<T extends Cacheable> {
   kind: RunKind<T>;
-  runs: Pick<Runs, 'describe' | 'signalCancel' | 'where'>;
+  runs: Pick<Runs, 'describe' | 'signalCancel' | 'terminate' | 'where'>;
   /** The connected Temporal; read anew at each use. */
   temporal: TemporalIdentity;
   times: RunControllerTimes;

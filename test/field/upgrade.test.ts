@@ -6,13 +6,14 @@ import { spawn } from 'node:child_process';
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, afterEach, beforeAll, describe, expect, inject, it } from 'vitest';
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import type { Action, DRPlanExecution } from '../../api/plan/types.js';
 import { startReplica } from '../bridge/replica.js';
 import type { Replica } from '../bridge/replica.js';
-import { heal, kill } from '../support/parts.js';
+import { heal, kill, mend } from '../support/parts.js';
 import { startRecorder } from '../support/recorder.js';
 import type { Recorder } from '../support/recorder.js';
+import { servers } from '../support/servers.js';
 import { actionAt, condition, http, openStack, unique } from '../support/stack.js';
 import type { Stack } from '../support/stack.js';
 
@@ -29,10 +30,7 @@ beforeAll(async () => {
     mkdtemp(join(tmpdir(), 'drover-upgrade-')),
   ]);
 });
-afterEach(async () => {
-  await kill('worker').catch(() => undefined);
-  await heal();
-});
+afterEach(mend);
 afterAll(async () => {
   await recorder.close();
   await replica.stop();
@@ -69,7 +67,7 @@ const unguarded = (code: string): string => change(code, /HTTP: (['"])http\1/, "
 const drover = (...args: string[]): Promise<{ code: number | null; out: string; err: string }> => {
   const child = spawn(
     process.execPath,
-    ['bin/drover.js', ...args, '-n', stack.namespace, '--data-dir', inject('dataDir')],
+    ['bin/drover.js', ...args, '-n', stack.namespace, '--data-dir', servers.dataDir],
     { stdio: ['ignore', 'pipe', 'pipe'], env: { ...process.env, NO_COLOR: '1', KUBECONFIG: '/nowhere' } },
   );
   const said = { out: '', err: '' };

@@ -1,0 +1,65 @@
+/** How the workers of a process are called among the builds that poll the same task queues. */
+import { createHash } from 'node:crypto';
+import { readFileSync } from 'node:fs';
+import type { WorkerOptions } from '@temporalio/worker';
+
+/** The build of a worker. */
+export interface Build {
+  /** Temporal's Worker Deployment that it belongs to: all builds of the workers of one cluster. */
+  deploymentName: string;
+  buildId: string;
+  /** Whether a run that it begins is carried on by this build alone. */
+  pinsRuns: boolean;
+}
+
+/** Hexadecimal digits of the digest in a build's name. */
+const DIGEST_LENGTH = 12;
+
+/**
+ * Names a build.
+ *
+ * @param options.cluster first eight characters of the kube-system namespace's uid
+ * @param options.bundle the workflow code: whether a run can be carried on depends on it alone
+ */
+export function buildOf(options: {
+  cluster: string;
+  bundle: string;
+  buildId?: string | undefined;
+  deploymentName?: string | undefined;
+  pinsRuns: boolean;
+}): Build {
+  const { cluster, bundle, buildId, deploymentName, pinsRuns } = options;
+  const digest = createHash('sha256').update(bundle).digest('hex').slice(0, DIGEST_LENGTH);
+  return {
+    deploymentName: deploymentName ?? `drover-${cluster}`,
+    buildId: buildId ?? `${version()}-${digest}`,
+    pinsRuns,
+  };
+}
+
+/** What workers tell Temporal of their build. Without pinning it is shown, and decides nothing. */
+export function deploymentOptions({
+  deploymentName,
+  buildId,
+  pinsRuns,
+}: Build): Required<Pick<WorkerOptions, 'workerDeploymentOptions'>> {
+  const version = { deploymentName, buildId };
+  return {
+    workerDeploymentOptions: pinsRuns
+      ? { version, useWorkerVersioning: true, defaultVersioningBehavior: 'PINNED' }
+      : { version, useWorkerVersioning: false },
+  };
+}
+
+/** Version of the package; the program stands two folders below it when it is built. */
+function version(): string {
+  for (const path of ['../../package.json', '../package.json']) {
+    try {
+      const text = readFileSync(new URL(path, import.meta.url), 'utf8');
+      return (JSON.parse(text) as { version: string }).version;
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error;
+    }
+  }
+  return 'unknown';
+}
