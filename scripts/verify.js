@@ -54,7 +54,15 @@ const SMOKE = [
 
 const STEPS = [
   { name: 'format', command: ['prettier', '--check', '--log-level', 'warn', '.'], limit: 3 * MINUTE },
-  { name: 'types', command: ['tsc', '-p', 'tsconfig.json', '--noEmit'], limit: 5 * MINUTE },
+  {
+    name: 'types',
+    // What has not changed is not looked at again.
+    command: [
+      ...['tsc', '-p', 'tsconfig.json', '--noEmit'],
+      ...['--incremental', '--tsBuildInfoFile', 'node_modules/.cache/drover/types.tsbuildinfo'],
+    ],
+    limit: 5 * MINUTE,
+  },
   { name: 'lint', command: ['eslint', '.'], limit: 10 * MINUTE },
   { name: 'build', command: ['npm', 'run', '--silent', 'build'], limit: 5 * MINUTE },
   {

@@ -1,4 +1,5 @@
 /** A failover never starts by accident, late or twice (docs/semantics.md#start), on the real servers. */
+import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { API_VERSION } from '../../api/core/group.js';
 import type { DRPlanExecution } from '../../api/plan/types.js';
@@ -73,6 +74,10 @@ const calledOnce = (name: string) =>
     () => Promise.resolve(recorder.of(`/${name}`).length),
     (calls) => calls === 1,
   );
+
+/** Waits until an execution's deadline for its start is past; times of the API server are whole seconds. */
+const over = (createdAt: string | undefined, seconds: number): Promise<void> =>
+  sleep(Math.max(0, Date.parse(createdAt ?? '') + (seconds + 1) * 1000 - Date.now()));
 
 describe('an execution that was there before', () => {
   it('never runs again from a backup, by its stamp or by what a restore tool has left on it [S5.11]', async () => {
@@ -179,8 +184,8 @@ describe('while the worker is away', () => {
     await kill('worker');
     const seconds = 4;
     const execution = await stack.execute(plan, { startDeadlineSeconds: seconds });
-    await stack.until(execution, (now) => now.status?.temporal !== undefined);
-    await new Promise((resolve) => setTimeout(resolve, seconds * 1000 + 200));
+    const { metadata } = await stack.until(execution, (now) => now.status?.temporal !== undefined);
+    await over(metadata.creationTimestamp, seconds);
     await heal();
     const ended = await stack.ended(execution);
     expect(ended.status).toMatchObject({ phase: 'Failed', reason: 'StartDeadlineExceeded' });
@@ -256,7 +261,7 @@ describe('while the bridge is away', () => {
     }
     const copy = await put(replaced);
     await other.close();
-    await new Promise((resolve) => setTimeout(resolve, 1500));
+    await over(tooLate.metadata.creationTimestamp, 1);
     replica = await startReplica();
 
     const ended = await ungated.ended(tooLate);

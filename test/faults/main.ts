@@ -1,7 +1,7 @@
 /** The fault harness: `npm run faults -- --help`. */
-import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { mkdir, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { makeRoot, removeLeftovers } from '../support/leftovers.js';
 import { mountSmallDisk } from './disk.js';
 import { readOptions } from './options.js';
 import { runSession } from './session.js';
@@ -22,7 +22,9 @@ const log = (line: string): void => {
 const abort = new AbortController();
 for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => abort.abort());
 
-const dataDir = options.dataDir ?? (await mkdtemp(join(tmpdir(), 'drover-faults-')));
+await removeLeftovers();
+const root = options.dataDir === undefined ? await makeRoot() : undefined;
+const dataDir = options.dataDir ?? join(root ?? '', 'data');
 await mkdir(dataDir, { recursive: true });
 const unmount = mountSmallDisk(dataDir);
 if (unmount === undefined) log('the disk is not filled: this user may not mount a small one');
@@ -31,7 +33,7 @@ const verdict = await runSession(
   log,
   abort.signal,
 ).finally(() => unmount?.());
-await rm(dataDir, { recursive: true, force: true });
+for (const folder of [dataDir, root ?? dataDir]) await rm(folder, { recursive: true, force: true });
 const { struck, missed, violations, journeys, pieces, notes } = verdict;
 
 process.stdout.write(`\n${tables(struck)}\n\n`);

@@ -24,6 +24,7 @@ import { compressingConverter } from '../../runtime/compression.js';
 import type { Gate, Role } from './boundaries.js';
 import { startKubeProxy } from './kube-proxy.js';
 import type { KubeProxy, Upstream } from './kube-proxy.js';
+import { recordServer } from '../support/leftovers.js';
 import { fillDisk } from './disk.js';
 import { superviseProcess } from './supervised.js';
 import type { Supervised } from './supervised.js';
@@ -185,7 +186,16 @@ export async function startPlant(options: PlantOptions): Promise<Plant> {
       role,
       kube: kubeProxy,
       temporal: temporalProxy,
-      process: superviseProcess({ ...spec, log: join(paths.logs, `${name}.log`) }, { log, label: name }),
+      process: superviseProcess(
+        { ...spec, log: join(paths.logs, `${name}.log`) },
+        {
+          log,
+          label: name,
+          // Not while the disk is full.
+          started: (record) =>
+            void recordServer(join(paths.root, 'instances', name), role, record).catch(() => undefined),
+        },
+      ),
     };
     instances.push(instance);
     await firstStart(instance);

@@ -4,7 +4,7 @@
  */
 import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
-import { dirname, join } from 'node:path';
+import { basename, dirname, join } from 'node:path';
 import { down } from '../../local/index.js';
 import { processIdentity } from '../../local/process-identity.js';
 import { writeJson } from '../../local/state.js';
@@ -19,8 +19,8 @@ interface Owner {
 }
 
 /** Makes the folder of this run. */
-export async function makeRoot(): Promise<string> {
-  const root = await mkdtemp(join(tmpdir(), PREFIX));
+export async function makeRoot(parent = tmpdir()): Promise<string> {
+  const root = await mkdtemp(join(parent, PREFIX));
   const owner: Owner = { pid: process.pid, identity: await processIdentity(process.pid) };
   await writeFile(join(root, OWNER), JSON.stringify(owner));
   return root;
@@ -30,22 +30,23 @@ export async function makeRoot(): Promise<string> {
 export async function removeRoot(root: string): Promise<void> {
   const files = await readdir(root, { recursive: true });
   const dataDirs = files
-    .filter((file) => file.endsWith('state.json'))
+    .filter((file) => basename(file) === 'state.json')
     .map((file) => join(root, dirname(file)));
   await Promise.all(
     dataDirs.map((dataDir) =>
       down({ dataDir, progress: () => undefined, graceMs: 2000 }).catch(() => undefined),
     ),
   );
-  await rm(root, { recursive: true, force: true, maxRetries: 5 });
+  // What cannot be removed, as a file system that is mounted there, is no reason not to go on.
+  await rm(root, { recursive: true, force: true, maxRetries: 5 }).catch(() => undefined);
 }
 
 /** Removes what runs have left that are gone. @returns how many there were */
-export async function removeLeftovers(): Promise<number> {
-  const roots = (await readdir(tmpdir())).filter((name) => name.startsWith(PREFIX));
+export async function removeLeftovers(parent = tmpdir()): Promise<number> {
+  const roots = (await readdir(parent)).filter((name) => name.startsWith(PREFIX));
   const dead = await Promise.all(
     roots.map(async (name): Promise<string[]> => {
-      const root = join(tmpdir(), name);
+      const root = join(parent, name);
       const owner = await readFile(join(root, OWNER), 'utf8').then(
         (text) => JSON.parse(text) as Owner,
         () => undefined,

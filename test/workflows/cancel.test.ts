@@ -35,7 +35,8 @@ const CANCELLED = [
   'three=Skipped(Skipped:d=Skipped/Cancelled)',
 ];
 
-describe('cancel', () => {
+// Runs are apart from each other, and some wait ten seconds for a last attempt of what was terminated.
+describe.concurrent('cancel', () => {
   it.each([
     ['signal without an argument', (run: ScriptedRun) => run.handle.signal('cancel'), { via: 'Signal' }],
     [
