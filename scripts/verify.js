@@ -97,7 +97,7 @@ const STEPS = [
     command: [
       process.execPath,
       'dist/test/faults/main.js',
-      ...['--seed', '1', '--faults', '64', '--journeys', '5', '--seconds', '200', '--pause', '10'],
+      ...['--seed', '1', '--faults', '40', '--journeys', '5', '--seconds', '120', '--pause', '10'],
       ...['--report', join(results, 'faults.json')],
     ],
     limit: 20 * MINUTE,

@@ -32,11 +32,13 @@ export interface Recorder {
 /**
  * Paths steer the answer: `?status=503`, `?delay=2000` (milliseconds before the answer), `?fail=2` (the first two
  * requests of the path answer 503), `?body=text`, `?location=URL`, `?retryAfter=2` (headers of the answer),
- * `?length=3000000&of=x` (an answer of so many characters), `?echo=authorization` (a header of the request as the answer).
+ * `?length=3000000&of=x` (an answer of so many characters), `?echo=authorization` (a header of the request as the answer),
+ * `?together=20` (no answer before so many requests that ask for that are under way).
  */
 export async function startRecorder(): Promise<Recorder> {
   const requests: RecordedRequest[] = [];
   const open = new Set<RecordedRequest>();
+  const held: (() => void)[] = [];
   const of = (path: string): RecordedRequest[] => requests.filter((request) => request.path === path);
   const server = createServer((request, response) => {
     const url = new URL(request.url ?? '/', 'http://recorder');
@@ -59,23 +61,24 @@ export async function startRecorder(): Promise<Recorder> {
       const failures = Number(url.searchParams.get('fail') ?? 0);
       const status =
         of(url.pathname).length <= failures ? 503 : Number(url.searchParams.get('status') ?? 200);
-      const timer = setTimeout(
-        () => {
-          const location = url.searchParams.get('location');
-          const retryAfter = url.searchParams.get('retryAfter');
-          response.writeHead(status, {
-            'content-type': 'text/plain',
-            ...(location !== null && { location }),
-            ...(retryAfter !== null && { 'retry-after': retryAfter }),
-          });
-          const length = Number(url.searchParams.get('length') ?? 0);
-          const echo = url.searchParams.get('echo');
-          if (length > 0) response.end((url.searchParams.get('of') ?? 'x').repeat(length));
-          else if (echo !== null) response.end(`${echo}: ${String(request.headers[echo])}`);
-          else response.end(url.searchParams.get('body') ?? 'ok');
-        },
-        Number(url.searchParams.get('delay') ?? 0),
-      );
+      let timer: NodeJS.Timeout | undefined;
+      const respond = (): void => {
+        const location = url.searchParams.get('location');
+        const retryAfter = url.searchParams.get('retryAfter');
+        response.writeHead(status, {
+          'content-type': 'text/plain',
+          ...(location !== null && { location }),
+          ...(retryAfter !== null && { 'retry-after': retryAfter }),
+        });
+        const length = Number(url.searchParams.get('length') ?? 0);
+        const echo = url.searchParams.get('echo');
+        if (length > 0) response.end((url.searchParams.get('of') ?? 'x').repeat(length));
+        else if (echo !== null) response.end(`${echo}: ${String(request.headers[echo])}`);
+        else response.end(url.searchParams.get('body') ?? 'ok');
+      };
+      const together = Number(url.searchParams.get('together') ?? 0);
+      if (together === 0) timer = setTimeout(respond, Number(url.searchParams.get('delay') ?? 0));
+      else if (held.push(respond) === together) for (const answer of held.splice(0)) answer();
       response.on('close', () => {
         open.delete(record);
         if (!response.writableEnded) {

@@ -165,6 +165,9 @@ export async function openStack(
   return stack;
 }
 
+/** Quick at first, then so that asking is not what the machine is busy with, in milliseconds. */
+const POLL_MS = { first: 40, factor: 1.15, longest: 250 };
+
 /** Asks again and again; the last answer is in the error. */
 export async function poll<T>(
   read: () => Promise<T>,
@@ -172,14 +175,14 @@ export async function poll<T>(
   timeoutMs = PATIENCE_MS,
 ): Promise<T> {
   const end = Date.now() + timeoutMs;
-  for (;;) {
+  for (let pause = POLL_MS.first; ; pause = Math.min(pause * POLL_MS.factor, POLL_MS.longest)) {
     const value = await read();
     if (done(value)) return value;
     if (Date.now() > end)
       throw new Error(
         `not within ${timeoutMs} ms; last seen: ${JSON.stringify((value as { status?: unknown }).status ?? value, undefined, 1)}`,
       );
-    await new Promise((resolve) => setTimeout(resolve, 50));
+    await new Promise((resolve) => setTimeout(resolve, pause));
   }
 }
 

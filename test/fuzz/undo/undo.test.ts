@@ -6,7 +6,7 @@ import { startLife } from '../../support/life.js';
 import { THING } from './memory-api.js';
 import { companyProperty, memoryBench, undoProperty } from './story.js';
 
-const CASES = 2000;
+const CASES = 800;
 const BUSY = { timeout: 600_000 };
 
 it(`[F6] ${CASES} sequences of actions on one object are undone to the last byte [S3.17]`, BUSY, async () => {
