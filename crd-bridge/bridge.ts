@@ -24,7 +24,7 @@ export interface BridgeOptions extends ServiceParts {
   temporal: Services['temporal'] & { dataConverter?: DataConverter };
   /** The kinds that there are (default: those of all systems). */
   kinds?: readonly KindDescriptor[];
-  /** The table (default: the rows of all systems). */
+  /** The table (default: the rows of all systems). Seam: the rows of a library's user are handed in here. */
   rows?: (services: Services) => Row[];
 }
 

@@ -20,7 +20,7 @@ export type ControlPlaneProcess = Extract<
 /** Programs the control plane is made of. */
 export type ControlPlaneProgram = Exclude<ProgramName, 'kubectl' | 'temporal'>;
 
-/** What the control plane is laid out from. */
+/** What the control plane is laid out from. Seam: a second control plane, such as another hub, is one more call with folders and ports of its own. */
 export interface ControlPlaneOptions {
   paths: DataPaths;
   ports: Record<PortName, number>;

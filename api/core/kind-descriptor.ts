@@ -32,7 +32,12 @@ export interface Access {
   why?: string;
 }
 
-/** All that is said once about a kind: definitions, the reference and the command line are made from it. */
+/**
+ * All that is said once about a kind: definitions, rights, webhooks, the reference and the command line are made from it.
+ *
+ * Seam: a kind of a foreign API group says here that its definition is installed only where there is none, that its
+ * admission may fail open, and under which annotation its run's identity stands where its schema prunes status.
+ */
 export interface KindDescriptor {
   group: string;
   version: string;

@@ -2,6 +2,9 @@
  * Seals: what bridge and worker vouch for when it passes through hands that are trusted to store it but not to
  * authorise it, such as Temporal's, or lies where others may write (docs/security.md#seals). A seal is an HMAC-SHA256
  * over a purpose and the canonical JSON of a value, under a key of a ring that only bridge and worker hold.
+ *
+ * Seam: a voucher says the same by a signature, for programs that must not hold the key: it covers the same purpose and
+ * JSON, and is verified beside a seal.
  */
 import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto';
 import { canonicalJson } from './json.js';

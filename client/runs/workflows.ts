@@ -22,7 +22,11 @@ export interface WorkflowDescription {
   closeTime?: Date;
 }
 
-/** Starts, watches and signals workflows. Methods throw the client library's errors for a Temporal that is unreachable. */
+/**
+ * Starts, watches and signals workflows. Methods throw the client library's errors for a Temporal that is unreachable.
+ *
+ * Seam: Temporal Schedules that an entity owns are kept through this handle too.
+ */
 export interface Workflows {
   /** Starts a workflow; idempotent by its id: one that is there already, or was there, is not started again. */
   start(request: {

@@ -16,7 +16,12 @@ export interface RunState {
   inherited: boolean;
 }
 
-/** Something that is said to a run that goes on: until it has been accepted once, and maybe again after a restart. */
+/**
+ * Something that is said to a run that goes on: until it has been accepted once, and maybe again after a restart.
+ *
+ * Seam: a request, an object or an annotation that admission takes off and records, becomes a delivery that sends one
+ * Temporal Update under its own id until it is answered.
+ */
 export interface Delivery {
   /** Tells it from others of the same object. */
   id: string;

@@ -30,7 +30,11 @@ export interface Work {
   stop?(): Promise<void>;
 }
 
-/** Something that is looked for from time to time. */
+/**
+ * Something that is looked for from time to time.
+ *
+ * Seam: a sweep that has to outlive bridges is one workflow for the whole kind; it is started here, by its fixed id.
+ */
 export interface Sweep {
   /** Works until the signal aborts. Never rejects. */
   run(signal: AbortSignal): Promise<void>;
@@ -44,7 +48,12 @@ export interface KindReview {
   stamp?(request: ReviewRequest): Promise<Verdict> | Verdict;
 }
 
-/** One row. */
+/**
+ * One row.
+ *
+ * Seam: a projection of watched objects into status, without waking a workflow, is a further kind of wake: it writes
+ * through the status writer instead of adding keys.
+ */
 export interface Row {
   /** Copy of all objects of the kind. */
   readonly cache: Informer;
@@ -52,7 +61,12 @@ export interface Row {
   readonly work?: Work;
   /** Absent: no run speaks for an object of this kind. */
   readonly mirror?: MirrorRow;
-  /** Further activities on the bridge's queue, by name. */
+  /**
+   * Further activities on the bridge's queue, by name.
+   *
+   * Seam: objects that a run asks the bridge to create by deterministic names are such an activity, vouched for as
+   * mirrors are.
+   */
   readonly activities?: object;
   readonly sweeps?: readonly Sweep[];
   /** Called once, when all caches are complete. Absent: objects of the kind are not reviewed. */

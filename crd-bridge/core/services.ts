@@ -18,7 +18,11 @@ import type { StatusWriter } from './status-writer.js';
 import { takeoverGate } from './takeover-gate.js';
 import type { TemporalIdentity } from './temporal-identity.js';
 
-/** What the bridge offers to the rows of its table. */
+/**
+ * What the bridge offers to the rows of its table.
+ *
+ * Seam: a kind with an account of its own gets `kube.as` that account here, in place of the bridge's own client.
+ */
 export interface Services {
   kube: KubeClient;
   runs: Runs;

@@ -9,7 +9,12 @@ import type { Log } from './log.js';
 /** Time between two looks while the previous controller runs: somebody waits for it to stop. */
 const CLOSED_LOOK_MS = 3000;
 
-/** Closed while the controller that Drover takes over from runs (S5.14). */
+/**
+ * Closed while the controller that Drover takes over from runs (S5.14).
+ *
+ * Seam: a system that waits while another controller holds its Lease makes a gate of its own from `createGate`, and
+ * hands it to its rows in place of this one.
+ */
 export function takeoverGate(config: BridgeConfig, kube: KubeClient, log: Log): Gate {
   const names = config['previous-controller'];
   if (names.length === 0) return openGate;

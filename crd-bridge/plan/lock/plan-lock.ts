@@ -8,7 +8,12 @@ import type { ExecutionEnd, ExecutionIdentity } from './plan-state.js';
 import { refuse, Refused, throwIf } from '../start/refused.js';
 import type { DrDeps } from '../types.js';
 
-/** Takes and gives back plans for executions that are about to start. */
+/**
+ * Takes and gives back plans for executions that are about to start.
+ *
+ * Seam: a named lock for several systems is this compare-and-swap over an object of its own; it moves to the core with
+ * its second user.
+ */
 export interface PlanLock {
   /**
    * Takes the plan. One write under the plan's resourceVersion decides between any number of executions and replicas.
