@@ -2,12 +2,13 @@
 import { fileURLToPath } from 'node:url';
 import { activityInfo } from '@temporalio/activity';
 import { bundleWorkflowCode, NativeConnection, Worker } from '@temporalio/worker';
-import { afterAll, beforeAll, expect, inject, it } from 'vitest';
+import { afterAll, beforeAll, expect, it } from 'vitest';
 import { createEntityActivities } from '../../activities/core/entities.js';
 import { crd } from '../../scripts/generate/crd.js';
 import { BEACON_API, BEACON_GROUP, beaconKind, beaconRow, COLOUR } from '../support/beacon/kind.js';
 import type { Beacon } from '../support/beacon/kind.js';
 import type { BeaconActivities, BeaconSpec } from '../support/beacon/workflow.js';
+import { servers } from '../support/servers.js';
 import { stackSealer } from '../support/seals.js';
 import { openStack, poll, unique } from '../support/stack.js';
 import type { Stack } from '../support/stack.js';
@@ -36,12 +37,10 @@ beforeAll(async () => {
   stack = await openStack('entity');
   await stack.apply(JSON.stringify(crd(beaconKind)));
   await poll(
-    () =>
-      stack.kube
-        .list({ apiVersion: BEACON_API, kind: 'Beacon' }).catch(() => undefined),
+    () => stack.kube.list({ apiVersion: BEACON_API, kind: 'Beacon' }).catch(() => undefined),
     (found) => found !== undefined,
   );
-  connection = await NativeConnection.connect({ address: inject('temporal') });
+  connection = await NativeConnection.connect({ address: servers.temporal });
   const sealer = await stackSealer();
   const own: BeaconActivities = {
     async readLevel(at) {
@@ -64,7 +63,7 @@ beforeAll(async () => {
   });
   worker = await Worker.create({
     connection,
-    namespace: inject('temporalNamespace'),
+    namespace: servers.temporalNamespace,
     taskQueue: `drover-${cluster}`,
     workflowBundle,
     activities: {
@@ -187,7 +186,7 @@ it('is taken over by the next epoch when Temporal has lost it', async () => {
   const name = await light();
   const first = await until(name, shines('low'));
   await connection.workflowService.deleteWorkflowExecution({
-    namespace: inject('temporalNamespace'),
+    namespace: servers.temporalNamespace,
     workflowExecution: { workflowId: first.status?.epoch?.workflowId ?? '' },
   });
   await setLevel(name, 'high');

@@ -7,6 +7,7 @@ import { existsSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { CancelledFailure, Context } from '@temporalio/activity';
 import { Client, Connection } from '@temporalio/client';
+import { endOf, updateOf } from '../../crd-bridge/plan/status/mirror-row.js';
 import type { WorkflowHandle } from '@temporalio/client';
 import { bundleWorkflowCode, DefaultLogger, NativeConnection, Runtime, Worker } from '@temporalio/worker';
 import { ACTION_ACTIVITIES } from '../../api/plan/actions/activities.js';
@@ -181,14 +182,15 @@ export async function startScriptedWorker(
       if (typeof step !== 'function') throw new Error(`no look at ${label}`);
       return (await step(look as unknown as ActionTask)) as unknown as NestedState;
     },
-    mirror: (update) => {
+    mirror: (said) => {
+      const update = updateOf(said);
       const { recording } = of(update.run.uid);
       recording.mirrors.push(update);
       return Promise.resolve(recording.pace);
     },
     unfinished: ({ workflowId }) => createRuns(client).unfinished(workflowId),
-    finish: (update) => {
-      of(update.run.uid).recording.finish = update;
+    finish: (said) => {
+      of(said.object.uid).recording.finish = endOf(said);
       return Promise.resolve();
     },
   };

@@ -12,10 +12,6 @@ export const SIGNALS = {
   cancel: 'cancel',
   /** Without an argument: something that the workflow waits for has changed. A hint, never the only way to learn of it. */
   look: 'look',
-  /** To an entity: a {@link DesiredState}. */
-  desired: 'desired',
-  /** To an entity: a {@link RetireRequest}. */
-  retire: 'retire',
 } as const;
 
 /** Task queues of one cluster; two clusters may share a Temporal namespace. */
@@ -113,18 +109,4 @@ export interface CancelRecord {
   requestedBy?: string;
   via: string;
   time: string;
-}
-
-/** Argument of signal `desired`: what an entity's object asks for now. */
-export interface DesiredState<S = unknown> {
-  /** `metadata.generation` of the object: the entity reports which one it has observed. */
-  generation: number;
-  spec: S;
-  /** Who changed the spec, where admission has verified it. */
-  requestedBy?: string;
-}
-
-/** Argument of signal `retire`: the object is being deleted, and the entity ends once it has let go of everything. */
-export interface RetireRequest {
-  requestedBy?: string;
 }

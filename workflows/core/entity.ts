@@ -5,12 +5,11 @@ import {
   condition,
   continueAsNew,
   defineSignal,
-  proxyActivities,
   proxyLocalActivities,
   setHandler,
   workflowInfo,
 } from '@temporalio/workflow';
-import { taskQueues } from './contract.js';
+import { bridgeActivities } from './bridge-activities.js';
 import type { MirrorEnvelope, MirrorOptions } from './contract.js';
 import { ENTITY_SIGNALS } from './contract-entity.js';
 import type {
@@ -73,7 +72,7 @@ export async function openEntity<S, C, U>(
 ): Promise<Entity<S, C, U>> {
   const { entity } = input;
   const base = input.carried?.sequence ?? 0;
-  const bridge = bridgeOf(entity);
+  const bridge = bridgeActivities<EntityBridgeActivities>(entity, 'status');
   const inbox = listen(input);
   const vouched = await vouch(entity, input.desired);
   if (!vouched) throw ApplicationFailure.nonRetryable(`nobody vouches for ${entity.workflowId}`, 'NotSealed');
@@ -152,13 +151,3 @@ async function vouch(entity: EntityIdentity, desired: Desired): Promise<boolean>
   });
   return (await vouchDesired({ entity, desired })).kind === 'vouched';
 }
-
-/** Never given up: status is late while the bridge is away, never lost. */
-const bridgeOf = ({ cluster }: EntityIdentity): EntityBridgeActivities =>
-  proxyActivities<EntityBridgeActivities>({
-    taskQueue: taskQueues(cluster).bridge,
-    startToCloseTimeout: '30s',
-    cancellationType: ActivityCancellationType.WAIT_CANCELLATION_COMPLETED,
-    retry: { initialInterval: '200ms', backoffCoefficient: 2, maximumInterval: '5s' },
-    summary: 'status',
-  });

@@ -1,9 +1,9 @@
 /** What the bridge does for runs of plans, on its own queue. Part of the contract of plans. */
 import type { ActionOutputs } from '../../api/plan/types.js';
-import type { SharedBridgeActivities } from '../core/contract.js';
+import type { MirrorEnvelope, SharedBridgeActivities } from '../core/contract.js';
 import type { RunIdentity } from './contract.js';
 import type { ActionOutcome, ActionTask } from './contract-tasks.js';
-import type { FinishUpdate, MirrorUpdate } from './contract-updates.js';
+import type { FinishUpdate, MirrorUpdate, RunSaid } from './contract-updates.js';
 
 /** The execution of a nested plan, as it was last seen. */
 export type NestedRef = NonNullable<ActionOutputs['planExecutionRef']>;
@@ -36,7 +36,10 @@ export interface Unfinished {
 }
 
 /** Activities that the bridge offers to runs of plans. */
-export interface BridgeActivities extends SharedBridgeActivities<MirrorUpdate, FinishUpdate> {
+export interface BridgeActivities extends SharedBridgeActivities<
+  MirrorEnvelope<RunSaid<MirrorUpdate>>,
+  MirrorEnvelope<RunSaid<FinishUpdate>>
+> {
   /** Reads from the history of a stage, or of its rollback, what it has left half done. */
   unfinished: (ended: { workflowId: string; run?: RunIdentity }) => Promise<Unfinished>;
   /** Brings the execution of a nested plan forward, and says how far it is. Level-triggered: safe to repeat. */

@@ -1,6 +1,6 @@
 /** What runs of plans send on its way into status. Part of the contract of plans. */
 import type { ActionStatus, StageStatus, WorkflowExecutionStatus } from '../../api/plan/types.js';
-import type { CancelRecord } from '../core/contract.js';
+import type { CancelRecord, MirrorEnvelope } from '../core/contract.js';
 import type { RunIdentity } from './contract.js';
 import type { ActionOutcome } from './contract-tasks.js';
 
@@ -79,5 +79,29 @@ export interface FinishUpdate {
     message: string;
     /** Member clusters, as `namespace/name`, and pods in which what the rollback removed may still run. */
     stopUnconfirmed?: string[];
+  };
+}
+
+/** What an envelope of a run carries: an update or an end, without what the envelope says itself. */
+export type RunSaid<U extends MirrorUpdate | FinishUpdate> = Omit<U, 'from' | 'sequence'>;
+
+/**
+ * An envelope of a run of a plan. Its speakers are `run` and `s<index of the stage>`. Releases before had no envelope:
+ * what it says stood in the update itself, and the bridge still takes that.
+ */
+export function envelopeOf<C extends object>(
+  run: RunIdentity,
+  from: MirrorUpdate['from'],
+  sequence: number,
+  content: C,
+): MirrorEnvelope<C & { run: RunIdentity }> {
+  const { namespace, name, uid } = run;
+  return {
+    kind: 'DRPlanExecution',
+    object: { namespace, name, uid },
+    epoch: 1,
+    speaker: from === 'run' ? 'run' : `s${from}`,
+    sequence,
+    update: { run, ...content },
   };
 }

@@ -6,6 +6,8 @@ import { now } from '../core/outcome.js';
 import { rollbackWorkflowId, stageWorkflowId } from './contract.js';
 import type { RunInput, RunResult } from './contract.js';
 import type { BridgeActivities } from './contract-bridge.js';
+import { envelopeOf } from './contract-updates.js';
+import type { FinishUpdate } from './contract-updates.js';
 import { endEarlierStages } from './earlier-stages.js';
 import { openRun } from './open-run.js';
 import type { OpenRun } from './open-run.js';
@@ -80,10 +82,8 @@ async function finish({ context, mirror, outbox, shown }: OpenRun, verdict: Verd
     upsertSearchAttributes([{ key: defineSearchAttributeKey('DrPhase', 'KEYWORD'), value: phase }]);
   }
   while (outbox.hasUnsent() && outbox.isTooLarge()) await mirror.flush({ stages: outbox.take() });
-  await bridgeActivities<BridgeActivities>(run, 'finish').finish({
-    run,
+  const end: Omit<FinishUpdate, 'run' | 'sequence'> = {
     runId: workflowInfo().runId,
-    sequence: mirror.nextSequence(),
     phase,
     reason,
     message,
@@ -93,6 +93,8 @@ async function finish({ context, mirror, outbox, shown }: OpenRun, verdict: Verd
     ...(shown.cancelRequest !== undefined && { cancelRequest: shown.cancelRequest }),
     ...(run.operation === 'Revert' && reportOf(stages)),
     ...(verdict.rolledBack !== undefined && { rolledBack: verdict.rolledBack, undone: verdict.undone }),
-  });
+  };
+  const { finish: tell } = bridgeActivities<BridgeActivities>(run, 'finish');
+  await tell(envelopeOf(run, 'run', mirror.nextSequence(), end));
   return { phase, reason, message, startTime, completionTime };
 }

@@ -3,6 +3,7 @@ import { startMirror } from '../core/mirror.js';
 import type { Mirror, MirrorSetup } from '../core/mirror.js';
 import type { RunIdentity } from './contract.js';
 import type { BridgeActivities } from './contract-bridge.js';
+import { envelopeOf } from './contract-updates.js';
 import type { MirrorUpdate } from './contract-updates.js';
 
 /** What the run, or one of its stages, says about itself. */
@@ -20,6 +21,6 @@ export function startRunMirror({ run, from, ...setup }: RunMirrorSetup): Mirror<
   const { mirror } = bridgeActivities<BridgeActivities>(run, 'status');
   return startMirror<RunContent>({
     ...setup,
-    send: (content, sequence) => mirror({ run, from, sequence, ...content }),
+    send: (content, sequence) => mirror(envelopeOf(run, from, sequence, content)),
   });
 }

@@ -40,15 +40,23 @@ export function createMirrorRow(options: {
       const from = stageOf(said.speaker);
       await vouching.run(run, from === 'run' ? undefined : from);
     },
-    mirror: (said) =>
-      mirror.mirror({
-        ...contentOf<MirrorUpdate>(said),
-        from: stageOf(said.speaker),
-        sequence: said.sequence,
-      }),
-    finish: (said) => mirror.finish({ ...contentOf<FinishUpdate>(said), sequence: said.sequence }),
+    mirror: (said) => mirror.mirror(updateOf(said)),
+    finish: (said) => mirror.finish(endOf(said)),
   };
 }
+
+/** The update in an envelope, as it is laid into status. */
+export const updateOf = (said: MirrorEnvelope): MirrorUpdate => ({
+  ...contentOf<MirrorUpdate>(said),
+  from: stageOf(said.speaker),
+  sequence: said.sequence,
+});
+
+/** The end in an envelope. */
+export const endOf = (said: MirrorEnvelope): FinishUpdate => ({
+  ...contentOf<FinishUpdate>(said),
+  sequence: said.sequence,
+});
 
 /** @throws ApplicationFailure for what no run of a plan says */
 function contentOf<U extends { run: RunIdentity }>({ update }: MirrorEnvelope): U {

@@ -31,7 +31,7 @@ import { createInformer } from '../../../kube/informer.js';
 import type { KubeObject } from '../../../kube/object.js';
 import type { CancelRequest } from '../../../workflows/core/contract.js';
 import type { RunIdentity } from '../../../workflows/plan/contract.js';
-import type { BridgeActivities } from '../../../workflows/plan/contract-bridge.js';
+import type { FinishUpdate, MirrorUpdate } from '../../../workflows/plan/contract-updates.js';
 import { sealedRun } from '../../../workflows/plan/sealed.js';
 
 type ObjectKey = Parameters<KubeClient['get']>[0];
@@ -197,7 +197,7 @@ export interface Replica {
   deps: DrDeps;
   clock: { now: number };
   kind: RunKind<CachedExecution>;
-  mirror: Pick<BridgeActivities, 'mirror' | 'finish'>;
+  mirror: FormerMirror;
   /** Shows the caches what the API server has. */
   sync(): void;
   /** Looks at the execution as the cache has it. */
@@ -302,8 +302,14 @@ export function createReplica(
   };
 }
 
+/** What runs of the release before say: no envelope, and all in the update itself. */
+export interface FormerMirror {
+  mirror(update: MirrorUpdate): Promise<unknown>;
+  finish(update: FinishUpdate): Promise<void>;
+}
+
 /** The activities by which runs write to status, called by the run's own workflow with what the bridge has sealed. */
-export function speaksItself(deps: DrDeps): Pick<BridgeActivities, 'mirror' | 'finish'> {
+export function speaksItself(deps: DrDeps): FormerMirror {
   const asking = { workflowId: '', runId: 'r1' };
   const vouching = createBridgeVouching({ ...deps, caller: () => asking, show: () => Promise.resolve() });
   const row = createMirrorRow({ mirror: createMirror(deps), vouching });
@@ -318,7 +324,7 @@ export function speaksItself(deps: DrDeps): Pick<BridgeActivities, 'mirror' | 'f
     return { ...update, run: { ...run, seal: deps.sealer.seal('run', sealedRun(run)) } };
   };
   return {
-    mirror: (update) => mirror(sealed(update)) as ReturnType<BridgeActivities['mirror']>,
+    mirror: (update) => mirror(sealed(update)),
     finish: async (update) => void (await finish(sealed(update))),
   };
 }
