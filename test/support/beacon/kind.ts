@@ -27,7 +27,27 @@ export const beaconKind: KindDescriptor = {
   description: 'Shows the level of a ConfigMap in a colour.',
   scope: 'Namespaced',
   spec: z.object({ colour: z.string(), watches: z.string(), endsAt: z.string().optional() }),
-  status: z.looseObject({}),
+  status: z.object({
+    phase: z.string().optional(),
+    colour: z.string().optional(),
+    level: z.string().optional(),
+    observedGeneration: z.int().optional(),
+    requestedBy: z.string().optional(),
+    turns: z.int().optional(),
+    runId: z.string().optional(),
+    end: z.string().optional(),
+    epoch: z
+      .object({
+        epoch: z.int(),
+        workflowId: z.string(),
+        firstRunId: z.string(),
+        namespaceId: z.string().optional(),
+        clusterId: z.string().optional(),
+      })
+      .optional(),
+    held: z.object({ reason: z.string(), message: z.string() }).optional(),
+    marks: z.record(z.string(), z.object({ epoch: z.int(), sequence: z.int() })).optional(),
+  }),
   columns: [],
   reviewed: false,
   access: [],
