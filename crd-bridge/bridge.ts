@@ -6,8 +6,6 @@ import type { KindDescriptor } from '../api/core/kind-descriptor.js';
 import { KINDS } from '../api/kinds.js';
 import { runWorker } from '../runtime/run-worker.js';
 import { taskQueues } from '../workflows/core/contract.js';
-import { createCaches } from './core/caches.js';
-import { createEventRecorder } from './core/events.js';
 import { createMirrorEndpoint } from './core/mirror-endpoint.js';
 import { createRowQueue } from './core/row-queue.js';
 import type { Row } from './core/row.js';

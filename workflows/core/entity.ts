@@ -28,25 +28,25 @@ import { startMirror } from './mirror.js';
 export interface Entity<S, C, U> {
   readonly identity: EntityIdentity;
   /** The newest state that the bridge has asked for. */
-  desired(): Desired<S>;
+  desired: () => Desired<S>;
   /** Why the object goes, once it is being deleted. */
-  retiring(): Retirement | undefined;
+  retiring: () => Retirement | undefined;
   /**
    * Waits until something is new: another desired state, a retirement, or something that is watched.
    *
    * @param ms waits no longer than this: a look may be lost
    */
-  news(ms: number): Promise<void>;
+  news: (ms: number) => Promise<void>;
   /** Says that there is something to mirror. */
-  touch(): void;
+  touch: () => void;
   /** Writes metadata and status, and resolves once they are written. */
-  record(update: RecordUpdate<U>): Promise<void>;
+  record: (update: RecordUpdate<U>) => Promise<void>;
   /** Takes the finalizer off: the last step of a retirement. */
-  release(): Promise<void>;
+  release: () => Promise<void>;
   /** Whether the history is long enough to continue as new. */
-  isLong(): boolean;
+  isLong: () => boolean;
   /** Continues as new with what the next run needs. Never returns. */
-  carryOn(state: C): Promise<never>;
+  carryOn: (state: C) => Promise<never>;
 }
 
 /** What an entity is opened with. */
@@ -136,7 +136,7 @@ function listen<S>(input: EntityInput<S>) {
   return {
     desired: () => desired,
     retiring: () => retire,
-    async news(ms: number) {
+    news: async (ms: number) => {
       await condition(() => arrived > seen, ms);
       seen = arrived;
     },
