@@ -53,7 +53,7 @@ export default tseslint.config(
         { selector: 'TSEnumDeclaration', message: 'Use an `as const` object or array and a union type.' },
         {
           selector: "CallExpression[callee.object.name='AbortSignal'][callee.property.name='any']",
-          message: 'Node 20 may collect it before it fires: use boundedSignal or an AbortController.',
+          message: 'Node 20 may collect it before it fires: use withBoundedSignal or an AbortController.',
         },
       ],
       '@typescript-eslint/consistent-type-imports': 'error',

@@ -67,10 +67,13 @@ describe('waits for objects of a kind in a namespace [F10]', () => {
   ])('%s, and each hears of its own object', async (_, options, most) => {
     const { kube, put, key, watches } = setup(options);
     const pool = createWatchPool();
-    const signal = new AbortController().signal;
     const names = Array.from({ length: 100 }, (__, index) => `c${index}`);
     const waits = names.map((name) =>
-      pool.until({ kube, id: 'me' }, key(name), exists, { signal, timeoutMs: 5_000 }),
+      // Each wait is an attempt, and has a signal of its own.
+      pool.until({ kube, id: 'me' }, key(name), exists, {
+        signal: new AbortController().signal,
+        timeoutMs: 5_000,
+      }),
     );
     await settled();
     expect(watches.size).toBe(most);
@@ -83,18 +86,18 @@ describe('waits for objects of a kind in a namespace [F10]', () => {
   it('of two owners never share one', async () => {
     const { kube, key, watches } = setup();
     const pool = createWatchPool();
-    const stop = new AbortController();
-    const waits = Array.from({ length: 20 }, (_, index) =>
+    const stops = Array.from({ length: 20 }, () => new AbortController());
+    const waits = stops.map(({ signal }, index) =>
       pool
         .until({ kube, id: index % 2 === 0 ? 'me' : 'you' }, key(`c${index}`), exists, {
-          signal: stop.signal,
+          signal,
           timeoutMs: 5_000,
         })
         .catch((error: unknown) => error),
     );
     await settled();
     expect(watches.size).toBe(10);
-    stop.abort(new Error('over'));
+    for (const stop of stops) stop.abort(new Error('over'));
     expect(await Promise.all(waits)).toEqual(Array.from({ length: 20 }, () => new Error('over')));
   });
 

@@ -38,8 +38,8 @@ export function createIdentityCheck(): ConfirmIdentity {
 }
 
 /**
- * A client that makes sure of its identity before its first request. What makes no request needs no answer: an HTTP
- * action goes on while the API server is away.
+ * A client that makes sure of its identity before every request; the answer holds for ten minutes. What makes no request
+ * needs no answer: an HTTP action goes on while the API server is away.
  *
  * Requests throw KubeError `ImpersonationLost` when the API server takes it for anybody but that user.
  */

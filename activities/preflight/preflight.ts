@@ -20,7 +20,7 @@ import { KubeError } from '../../kube/error.js';
 import type { KubeObject } from '../../kube/object.js';
 import type { RunIdentity } from '../../workflows/plan/contract.js';
 import type { ActionTask } from '../../workflows/plan/contract-tasks.js';
-import { boundedSignal } from '../core/bounded-signal.js';
+import { withBoundedSignal } from '../core/bounded-signal.js';
 import { HANDLERS } from '../actions/index.js';
 import { problem, untried } from '../core/finding.js';
 import type { Finding } from '../core/finding.js';
@@ -104,8 +104,12 @@ export async function preflight(options: PreflightOptions): Promise<ActionPrefli
           findings: warnOfLiterals(body),
           writes: [],
         };
-        const attempt = attemptOf(run, at, body, options);
-        await tryAction(attempt, result, foresight, { ...options, targets });
+        await withBoundedSignal(options.signal, ACTION_MS, (signal) =>
+          tryAction(attemptOf(run, at, body, { ...options, signal }), result, foresight, {
+            ...options,
+            targets,
+          }),
+        );
         results.push(result);
       }
     }
@@ -154,7 +158,7 @@ function attemptOf(
     manager: fieldManager({ planName: run.plan.name, actionName: action.name, digest: manager }),
     key: idempotencyKey({ uid: run.uid, at, direction: 'forward', round: 0 }),
     round: 0,
-    signal: boundedSignal(signal, ACTION_MS),
+    signal,
     deadline: Date.now() + ACTION_MS,
     kube,
     identity,

@@ -1,6 +1,6 @@
 import { Client } from 'undici';
 import type { Dispatcher } from 'undici';
-import { boundedSignal } from '../../core/bounded-signal.js';
+import { withBoundedSignal } from '../../core/bounded-signal.js';
 import type { EgressPolicy } from '../../core/egress.js';
 import { readText } from './http-body.js';
 import { faultOf, isSilentEnd, SPEAKS_TLS } from './http-faults.js';
@@ -72,19 +72,23 @@ export async function exchange(
 function speaksTls(url: URL, egress: EgressPolicy, signal: AbortSignal): Promise<boolean> {
   const connect = egress.connector({ insecure: true, onConnect: () => undefined });
   const { hostname, port } = url;
-  return new Promise((resolve) => {
-    const stop = boundedSignal(signal, PROBE_MS);
-    if (stop.aborted) {
-      resolve(false);
-      return;
-    }
-    stop.addEventListener('abort', () => resolve(false), { once: true });
-    connect(
-      { hostname, host: url.host, protocol: 'https:', port: port === '' ? '80' : port },
-      (error, socket) => {
-        socket?.destroy();
-        resolve(error === null);
-      },
-    );
-  });
+  return withBoundedSignal(
+    signal,
+    PROBE_MS,
+    (stop) =>
+      new Promise((resolve) => {
+        if (stop.aborted) {
+          resolve(false);
+          return;
+        }
+        stop.addEventListener('abort', () => resolve(false), { once: true });
+        connect(
+          { hostname, host: url.host, protocol: 'https:', port: port === '' ? '80' : port },
+          (error, socket) => {
+            socket?.destroy();
+            resolve(error === null);
+          },
+        );
+      }),
+  );
 }

@@ -85,7 +85,10 @@ async function run(attempt: Attempt): Promise<AttemptResult> {
   const endWaiting = (): void => waiting.abort();
   attempt.signal.addEventListener('abort', endWaiting, { once: true });
   void tellTrouble(attempt.kube, job, { say: (message) => attempt.say(message), signal: waiting.signal });
-  const waited = await waitForJob(attempt.kube, job, attempt.signal).finally(endWaiting);
+  const waited = await waitForJob(attempt.kube, job, attempt.signal).finally(() => {
+    attempt.signal.removeEventListener('abort', endWaiting);
+    endWaiting();
+  });
   switch (waited.kind) {
     case 'ended':
       return conclude(waited.job, waited.end, plan.ttlSeconds, attempt);
