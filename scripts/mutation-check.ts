@@ -50,7 +50,7 @@ const MUTATIONS: readonly Mutation[] = [
     edits: [
       {
         file: 'activities/core/series.ts',
-        from: 'return (progress.clearTo ?? 0) >= info.attempt - 1;',
+        from: 'return (progress.clearTo ?? 0) >= attempt - 1;',
         to: 'return (progress.clearTo ?? 0) >= 0;',
       },
     ],

@@ -4,7 +4,7 @@ import type { AddressInfo } from 'node:net';
 import { Client } from 'undici';
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
 import { createEgressPolicy } from './egress.js';
-import type { EgressOptions } from './egress.js';
+import type { EgressOptions } from './egress-rules.js';
 import type { Resolve } from './addresses.js';
 
 const server = createServer((_request, response) => response.end('here'));

@@ -7,24 +7,10 @@ import { connect as connectSocket, isIP } from 'node:net';
 import type { LookupFunction, Socket } from 'node:net';
 import ipaddr from 'ipaddr.js';
 import { buildConnector } from 'undici';
-import { hostOf, matchesHost, normalHost, portOf, readAddress } from './addresses.js';
-import type { Address, Resolve } from './addresses.js';
-import { createPlaces } from './places.js';
-import type { Place } from './places.js';
-
-/** How the policy is set; hosts are names, `*.example.org`, addresses or CIDRs. */
-export interface EgressOptions {
-  /** When not empty, nothing else is reached, and what is listed by address may be any address. */
-  allow?: readonly string[];
-  /** Never reached, whatever else says. */
-  deny?: readonly string[];
-  /** Whether loopback is reached: only in the embedded default. */
-  allowLoopback?: boolean;
-  /** URLs of API servers of the cluster itself; refused unless listed in `allow` by address. */
-  apiServers?: readonly string[];
-  /** Endpoints of Drover itself: never reached, whatever else says, under no name, address or spelling. */
-  never?: readonly Place[];
-}
+import { hostOf, normalHost, portOf, readAddress } from './addresses.js';
+import type { Resolve } from './addresses.js';
+import { createEgressRules } from './egress-rules.js';
+import type { EgressOptions } from './egress-rules.js';
 
 /** Decides about hosts, and connects to those that are allowed. */
 export interface EgressPolicy {
@@ -59,47 +45,7 @@ export class EgressRefused extends Error {
   override readonly name = 'EgressRefused';
 }
 
-type Cidr = [Address, number];
-
-interface HostList {
-  names: string[];
-  cidrs: Cidr[];
-}
-
 const CONNECT_TIMEOUT_MS = 10_000;
-
-/** Where clouds hand out credentials; those outside the link-local range. */
-const METADATA = ['100.100.100.200', '168.63.129.16', '192.0.0.192', 'fd00:ec2::254', 'fd20:ce::254'].map(
-  (text) => ipaddr.process(text).toNormalizedString(),
-);
-/** Ranges that actions have a reason to reach. */
-const REACHED_RANGES: ReadonlySet<string> = new Set(['unicast', 'private', 'uniqueLocal', 'carrierGradeNat']);
-/** How others are called; what is not named here has a special purpose. */
-const REFUSED_RANGES: Record<string, string> = {
-  unspecified: 'the unspecified address',
-  loopback: 'a loopback address',
-  linkLocal: 'a link-local address, where clouds serve their metadata',
-  deprecatedSiteLocal: 'a site-local address',
-  multicast: 'a multicast address',
-  broadcast: 'the broadcast address',
-  reserved: 'a reserved address',
-  discard: 'a discard address',
-};
-/** etcd, kubelet, controller-manager, scheduler, Temporal: nothing else has a reason to listen there on a private address. */
-const CONTROL_PLANE_PORTS = new Set([2379, 2380, 10250, 10255, 10257, 10259, 7233, 7243]);
-/** Said only where it would help. */
-const LISTING = "; an administrator can list it in the worker's egress allow list";
-const LISTING_ADDRESS = "; an administrator can list the address in the worker's egress allow list";
-/** Whether a refusal says that an administrator's list would lift it. */
-export const isListable = (refusal: string): boolean =>
-  [LISTING, LISTING_ADDRESS].some((words) => refusal.endsWith(words));
-
-const API_SERVER_NAMES = new Set([
-  'kubernetes',
-  'kubernetes.default',
-  'kubernetes.default.svc',
-  'kubernetes.default.svc.cluster.local',
-]);
 
 /**
  * A policy. Without `allow`, public and private addresses are reached; loopback, link-local, metadata and reserved
@@ -109,77 +55,21 @@ const API_SERVER_NAMES = new Set([
  * @throws Error when an entry of a list is neither a host name, an address nor a CIDR
  */
 export function createEgressPolicy(options: EgressOptions = {}, resolve: Resolve = resolveAll): EgressPolicy {
-  const allow = parseList('allow', options.allow ?? []);
-  const deny = parseList('deny', options.deny ?? []);
-  const limited = allow.names.length + allow.cidrs.length > 0;
-  const never = createPlaces(options.never ?? [], resolve);
-  const apiServers = createPlaces(
-    (options.apiServers ?? []).map((server) => {
-      const url = new URL(server);
-      return { host: hostOf(url), port: portOf(url), what: "the cluster's own API" };
-    }),
-    resolve,
-  );
-
-  const listed = (list: HostList, host: string): boolean =>
-    list.names.some((name) => matchesHost(name, host));
-  const covered = (list: HostList, address: Address): boolean =>
-    list.cidrs.some((cidr) => cidr[0].kind() === address.kind() && address.match(cidr));
-
-  /** Why an address that a host has is not reached. */
-  function refuseAddress(host: string, address: Address, port: number): string | undefined {
-    const shown = readAddress(host) === undefined ? `${host} (${address.toString()})` : host;
-    const own = never.at(host, port, address);
-    if (own !== undefined) return offLimits(`${shown}:${port}`, own);
-    if (covered(deny, address)) return `${shown} is on the deny list`;
-    if (covered(allow, address)) return undefined;
-    if (apiServers.at(host, port, address) !== undefined) {
-      return `${shown}:${port} is the cluster's own API${LISTING_ADDRESS}`;
-    }
-    const range = address.range();
-    if (METADATA.includes(address.toNormalizedString())) {
-      return `${shown} serves cloud metadata${LISTING_ADDRESS}`;
-    }
-    if (!REACHED_RANGES.has(range) && !(range === 'loopback' && options.allowLoopback === true)) {
-      const what = REFUSED_RANGES[range] ?? `an address of a special range (${range})`;
-      return `${shown} is ${what}${LISTING_ADDRESS}`;
-    }
-    if (limited && !listed(allow, host)) return `${shown} is not on the allow list${LISTING}`;
-    if (CONTROL_PLANE_PORTS.has(port) && isPrivate(range) && !listed(allow, host)) {
-      return `${shown}:${port} is a port of a control plane${LISTING}`;
-    }
-    return undefined;
-  }
-
-  /** What can be said about a host before its name is resolved. */
-  function refuseHost(host: string, port: number): string | undefined {
-    const address = readAddress(host);
-    if (address !== undefined) return refuseAddress(host, address, port);
-    const own = never.at(host, port);
-    if (own !== undefined) return offLimits(`${host}:${port}`, own);
-    if (listed(deny, host)) return `${host} is on the deny list`;
-    if (API_SERVER_NAMES.has(host) && !listed(allow, host)) {
-      return `${host} is the cluster's own API${LISTING}`;
-    }
-    return limited && allow.cidrs.length === 0 && !listed(allow, host)
-      ? `${host} is not on the allow list${LISTING}`
-      : undefined;
-  }
-
-  async function permitted(host: string, port: number): Promise<{ address: string; family: number }[]> {
-    const refused = refuseHost(host, port);
+  const rules = createEgressRules(options, resolve);
+  const permitted: Permitted = async (host, port) => {
+    const refused = rules.refuseHost(host, port);
     if (refused !== undefined) throw new EgressRefused(refused);
     const found = readAddress(host) === undefined ? resolve(host) : [asSystemsWriteIt(host)];
-    const [addresses] = await Promise.all([found, never.refresh(), apiServers.refresh()]);
+    const [addresses] = await Promise.all([found, rules.refresh()]);
     for (const { address: text } of addresses) {
       const address = readAddress(text);
       // One bad address refuses the name: mixed answers are how DNS is turned against a caller.
-      const why = address === undefined ? `${host} has no valid address` : refuseAddress(host, address, port);
+      const why =
+        address === undefined ? `${host} has no valid address` : rules.refuseAddress(host, address, port);
       if (why !== undefined) throw new EgressRefused(why);
     }
     return addresses;
-  }
-
+  };
   return {
     refuse(url) {
       const host = hostOf(url);
@@ -189,49 +79,66 @@ export function createEgressPolicy(options: EgressOptions = {}, resolve: Resolve
       if (url.username !== '' || url.password !== '') {
         return 'it carries a user name or a password; use headersFrom with a Secret';
       }
-      return refuseHost(host, portOf(url));
+      return rules.refuseHost(host, portOf(url));
     },
-    refuseHost: (host, port) => refuseHost(normalHost(host), port),
-    connector({ insecure, onConnect, tls }) {
-      return (target, callback) => {
-        const host = normalHost(target.hostname);
-        const port = Number(target.port) || (target.protocol === 'https:' ? 443 : 80);
-        permitted(host, port).then(
-          (addresses) => {
-            const connect = buildConnector({
-              timeout: CONNECT_TIMEOUT_MS,
-              ...tls,
-              rejectUnauthorized: !insecure,
-              lookup: pinned(addresses),
-            });
-            connect(target, (...result) => {
-              if (result[0] === null) onConnect();
-              callback(...result);
-            });
-          },
-          (error: unknown) => callback(error instanceof Error ? error : new Error(String(error)), null),
-        );
-      };
-    },
-    async connect(target) {
-      const host = normalHost(target.host);
-      const { port, signal } = target;
-      const lookup = pinned(await permitted(host, port));
-      signal.throwIfAborted();
-      return new Promise<Socket>((resolve, reject) => {
-        const socket = connectSocket({ host, port, lookup, signal, timeout: CONNECT_TIMEOUT_MS });
-        socket.once('error', reject);
-        socket.once('timeout', () => {
-          socket.destroy(new Error(`no connection within ${CONNECT_TIMEOUT_MS / 1000} s`));
-        });
-        socket.once('connect', () => {
-          socket.setTimeout(0);
-          socket.off('error', reject);
-          resolve(socket);
-        });
-      });
-    },
+    refuseHost: (host, port) => rules.refuseHost(normalHost(host), port),
+    connector: (how) => connectorOf(permitted, how),
+    connect: (target) => openSocket(permitted, target),
   };
+}
+
+/**
+ * The addresses of a host, all of them checked.
+ *
+ * @throws EgressRefused
+ */
+type Permitted = (host: string, port: number) => Promise<{ address: string; family: number }[]>;
+
+function connectorOf(
+  permitted: Permitted,
+  { insecure, onConnect, tls }: ConnectorOptions,
+): buildConnector.connector {
+  return (target, callback) => {
+    const host = normalHost(target.hostname);
+    const port = Number(target.port) || (target.protocol === 'https:' ? 443 : 80);
+    permitted(host, port).then(
+      (addresses) => {
+        const connect = buildConnector({
+          timeout: CONNECT_TIMEOUT_MS,
+          ...tls,
+          rejectUnauthorized: !insecure,
+          lookup: pinned(addresses),
+        });
+        connect(target, (...result) => {
+          if (result[0] === null) onConnect();
+          callback(...result);
+        });
+      },
+      (error: unknown) => callback(error instanceof Error ? error : new Error(String(error)), null),
+    );
+  };
+}
+
+async function openSocket(
+  permitted: Permitted,
+  target: Parameters<EgressPolicy['connect']>[0],
+): Promise<Socket> {
+  const host = normalHost(target.host);
+  const { port, signal } = target;
+  const lookup = pinned(await permitted(host, port));
+  signal.throwIfAborted();
+  return new Promise<Socket>((resolve, reject) => {
+    const socket = connectSocket({ host, port, lookup, signal, timeout: CONNECT_TIMEOUT_MS });
+    socket.once('error', reject);
+    socket.once('timeout', () => {
+      socket.destroy(new Error(`no connection within ${CONNECT_TIMEOUT_MS / 1000} s`));
+    });
+    socket.once('connect', () => {
+      socket.setTimeout(0);
+      socket.off('error', reject);
+      resolve(socket);
+    });
+  });
 }
 
 const resolveAll: Resolve = (host) => lookup(host, { all: true });
@@ -252,35 +159,8 @@ function pinned(addresses: { address: string; family: number }[]): LookupFunctio
   };
 }
 
-const offLimits = (shown: string, { what }: Place): string =>
-  `${shown} is ${what}: no action reaches what belongs to Drover itself, whatever the allow list says`;
-
 /** What `0x7f.1` and the like stand for. */
 function asSystemsWriteIt(address: string): { address: string; family: number } {
   const family = isIP(address);
   return family === 0 ? { address: ipaddr.parse(address).toString(), family: 4 } : { address, family };
-}
-
-const isPrivate = (range: string): boolean =>
-  range === 'private' || range === 'uniqueLocal' || range === 'carrierGradeNat' || range === 'loopback';
-
-function parseList(what: string, entries: readonly string[]): HostList {
-  const list: HostList = { names: [], cidrs: [] };
-  for (const written of entries) {
-    const entry = normalHost(written.trim());
-    if (ipaddr.isValidCIDR(entry)) {
-      const [address, bits] = ipaddr.parseCIDR(entry);
-      list.cidrs.push([address, bits]);
-    } else if (ipaddr.isValid(entry)) {
-      const address = ipaddr.process(entry);
-      list.cidrs.push([address, address.kind() === 'ipv4' ? 32 : 128]);
-    } else if (/^(\*\.)?[a-z0-9_]([a-z0-9_.-]*[a-z0-9_])?$/.test(entry)) {
-      list.names.push(entry);
-    } else {
-      throw new Error(
-        `egress ${what} list: ${JSON.stringify(written)} is neither a host name, "*.domain", an address nor a CIDR`,
-      );
-    }
-  }
-  return list;
 }

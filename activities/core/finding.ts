@@ -1,4 +1,4 @@
-import { isListable } from './egress.js';
+import { isListable } from './egress-rules.js';
 import type { Refusal } from './refusal.js';
 
 /** What was found about one object, or about an action as a whole. */

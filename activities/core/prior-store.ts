@@ -25,154 +25,200 @@ import type { Kept, PriorOwner, PriorSecret } from './prior-secret.js';
 import type { AfterDocument, PriorDocument, PriorProblem, PriorState, PriorStore } from './prior.js';
 import { NotYetVouched } from './vouching.js';
 
+/** Where prior state is kept: `kube` acts as the controller in the cluster of the execution. */
+interface Vault {
+  kube: KubeClient;
+  sealer: Sealer;
+}
+
 /** A store in the cluster of the execution. `kube` acts as the controller. */
-export function createPriorStore({ kube, sealer }: { kube: KubeClient; sealer: Sealer }): PriorStore {
-  const keyOf = ({ namespace }: PriorOwner, name: string): ObjectKey => ({
-    apiVersion: 'v1',
-    kind: 'Secret',
-    namespace,
-    name,
-  });
-  const read = (owner: PriorOwner, name: string): Promise<PriorSecret | undefined> =>
-    kube.get<PriorSecret>(keyOf(owner, name));
-  /** Names by each key, newest first. */
-  const namesOf = (owner: PriorOwner): [string, ...string[]] => {
-    const { execution, at } = owner;
-    const base = earlierName(owner);
-    const [newest, ...older] = sealer.digits({ uid: execution.uid, at });
-    return [`${base}-${newest}`, ...older.map((digits) => `${base}-${digits}`)];
-  };
-
-  /** What a worker has recorded under a name, why it cannot be trusted, or undefined. */
-  async function recorded(owner: PriorOwner, name: string): Promise<Kept | PriorProblem | undefined> {
-    const found = await read(owner, name);
-    if (found === undefined) return undefined;
-    const kept = isOwnedBy(found, owner) ? await unpack(owner, found, 'prior', sealer) : undefined;
-    return kept?.verdict.kind === 'sealed' ? kept : forged(keyOf(owner, name));
-  }
-
-  async function afterOf(owner: PriorOwner, found: PriorSecret): Promise<Kept | undefined> {
-    const { name } = found.metadata;
-    if (found.data?.['after.elsewhere'] === undefined) return unpack(owner, found, 'after', sealer);
-    const more = await read(owner, name + AFTER_SUFFIX);
-    return more === undefined || !isOwnedBy(more, owner) ? undefined : unpack(owner, more, 'after', sealer);
-  }
-
-  async function stateOf(
-    owner: PriorOwner,
-    found: PriorSecret,
-    prior: Kept,
-  ): Promise<{ ok: true; state: PriorState } | PriorProblem> {
-    const after = await afterOf(owner, found);
-    // Of an earlier release, which kept none, or under a key that is gone: it says at most which fields go back to what is
-    // recorded, and that is vouched for.
-    const isUnknown = after !== undefined && (after.verdict.kind === 'unknownKey' || !after.hasSeal);
-    const isOld = prior.verdict.kind !== 'sealed';
-    if (after?.verdict.kind !== 'sealed' && after !== undefined && !(isUnknown && isOld))
-      return forged(keyOf(owner, found.metadata.name));
-    return {
-      ok: true,
-      state: {
-        documents: JSON.parse(prior.json) as PriorDocument[],
-        after: after === undefined ? [] : (JSON.parse(after.json) as AfterDocument[]),
-      },
-    };
-  }
-
-  /** Looks for what a run that ended without a word has recorded. */
-  async function search(owner: PriorOwner, keyId: string | undefined): ReturnType<PriorStore['find']> {
-    for (const name of namesOf(owner)) {
-      const found = await read(owner, name);
-      if (found === undefined) continue;
-      const prior = isOwnedBy(found, owner) ? await unpack(owner, found, 'prior', sealer) : undefined;
-      return prior?.verdict.kind === 'sealed' ? stateOf(owner, found, prior) : forged(keyOf(owner, name));
-    }
-    if (keyId !== undefined && !sealer.knows(keyId)) {
-      return missing(
-        keyOf(owner, `${earlierName(owner)}-…`),
-        `is named by key "${keyId}", which is not in the ring`,
-      );
-    }
-    // An earlier release has kept it under a name that anybody can work out.
-    const earlier = await read(owner, earlierName(owner));
-    return earlier === undefined || !isOwnedBy(earlier, owner)
-      ? { ok: true, state: undefined }
-      : forged(keyOf(owner, earlierName(owner)));
-  }
-
+export function createPriorStore(vault: Vault): PriorStore {
   return {
-    async record(owner, documents, { isRepeated }) {
-      const json = canonicalJson(documents);
-      const packed = pack('prior', json);
-      if (packed.bytes > LIMIT_BYTES) return tooLarge(packed.bytes);
-      const [name, ...older] = namesOf(owner);
-      for (const earlier of isRepeated ? older : []) {
-        const known = await recorded(owner, earlier);
-        if (known !== undefined) return 'ok' in known ? known : { ok: true, prior: refTo(earlier, known) };
-      }
-      const data = sealedEntries(owner, 'prior', { ...packed, json }, sealer);
-      try {
-        await kube.create(priorSecret(owner, name, data));
-        return { ok: true, prior: { name, key: packed.field, digest: digestOf(json) } };
-      } catch (error) {
-        if (!isAlreadyExists(error)) throw error;
-      }
-      const known = await recorded(owner, name);
-      if (known === undefined) return missing(keyOf(owner, name), 'is gone already');
-      return 'ok' in known ? known : { ok: true, prior: refTo(name, known) };
-    },
+    record: (owner, documents, { isRepeated }) => record(vault, owner, documents, isRepeated),
+    find: (owner, ref, options) =>
+      ref === undefined ? search(vault, owner, options.keyId) : find(vault, owner, ref, options.byDigest),
+    addAfter: (owner, ref, after) => addAfter(vault, owner, ref, after),
+  };
+}
 
-    async find(owner, ref, { byDigest, keyId }) {
-      if (ref === undefined) return search(owner, keyId);
-      const key = keyOf(owner, ref.name);
-      const base = earlierName(owner);
-      if (ref.name !== base && !ref.name.startsWith(`${base}-`)) return missing(key, "is another action's");
-      const found = await read(owner, ref.name);
-      if (found === undefined) return missing(key, 'is gone');
-      if (!isOwnedBy(found, owner)) return missing(key, 'belongs to something else');
-      const prior = await unpack(owner, found, 'prior', sealer);
-      if (prior === undefined) return missing(key, 'holds no state');
-      const isSame = prior.digest === ref.digest;
-      if (prior.verdict.kind === 'sealed')
-        return isSame ? stateOf(owner, found, prior) : missing(key, 'was changed since');
-      if (byDigest && isSame) return stateOf(owner, found, prior);
-      if (prior.verdict.kind === 'unknownKey' && isSame) {
-        const { keyId: id } = prior.verdict;
-        const message = `Secret ${owner.namespace}/${ref.name} is sealed under key "${id}", which is not in the ring of this worker; put the key back`;
-        throw new NotYetVouched('SealKeyUnknown', message);
-      }
-      return forged(key);
-    },
+const keyOf = ({ namespace }: PriorOwner, name: string): ObjectKey => ({
+  apiVersion: 'v1',
+  kind: 'Secret',
+  namespace,
+  name,
+});
 
-    async addAfter(owner, ref, after) {
-      const key = keyOf(owner, ref.name);
-      const found = await read(owner, ref.name);
-      if (found === undefined || !isOwnedBy(found, owner)) return;
-      const before = await afterOf(owner, found);
-      const known = before?.verdict.kind === 'sealed' ? (JSON.parse(before.json) as AfterDocument[]) : [];
-      const others = known.filter((one) => !after.some((other) => isSameKey(one.key, other.key)));
-      const json = canonicalJson([...others, ...after]);
-      const packed = pack('after', json);
-      const entries = sealedEntries(owner, 'after', { ...packed, json }, sealer);
-      const cleared = { 'after.json': null, 'after.json.gz': null, 'after.seal': null };
-      if (bytesOf(found, 'prior') + packed.bytes <= LIMIT_BYTES) {
-        const data = { ...cleared, 'after.elsewhere': null, ...entries };
-        await kube.patch(key, { data }, { kind: 'merge' });
-        return;
-      }
-      if (packed.bytes > LIMIT_BYTES) return;
-      const more = keyOf(owner, ref.name + AFTER_SUFFIX);
-      try {
-        await kube.create(priorSecret(owner, more.name, entries));
-      } catch (error) {
-        if (!isAlreadyExists(error)) throw error;
-        const other = await kube.get<PriorSecret>(more);
-        if (other === undefined || !isOwnedBy(other, owner)) return;
-        await kube.patch(more, { data: { ...cleared, ...entries } }, { kind: 'merge' });
-      }
-      await kube.patch(key, { data: { ...cleared, 'after.elsewhere': 'MQ==' } }, { kind: 'merge' });
+const read = ({ kube }: Vault, owner: PriorOwner, name: string): Promise<PriorSecret | undefined> =>
+  kube.get<PriorSecret>(keyOf(owner, name));
+
+/** Names by each key, newest first. */
+function namesOf({ sealer }: Vault, owner: PriorOwner): [string, ...string[]] {
+  const { execution, at } = owner;
+  const base = earlierName(owner);
+  const [newest, ...older] = sealer.digits({ uid: execution.uid, at });
+  return [`${base}-${newest}`, ...older.map((digits) => `${base}-${digits}`)];
+}
+
+/** What a worker has recorded under a name, why it cannot be trusted, or undefined. */
+async function recorded(
+  vault: Vault,
+  owner: PriorOwner,
+  name: string,
+): Promise<Kept | PriorProblem | undefined> {
+  const found = await read(vault, owner, name);
+  if (found === undefined) return undefined;
+  const kept = isOwnedBy(found, owner) ? await unpack(owner, found, 'prior', vault.sealer) : undefined;
+  return kept?.verdict.kind === 'sealed' ? kept : forged(keyOf(owner, name));
+}
+
+/** How objects were after the action, as far as that is kept. */
+async function afterOf(vault: Vault, owner: PriorOwner, found: PriorSecret): Promise<Kept | undefined> {
+  const { sealer } = vault;
+  const { name } = found.metadata;
+  if (found.data?.['after.elsewhere'] === undefined) return unpack(owner, found, 'after', sealer);
+  const more = await read(vault, owner, name + AFTER_SUFFIX);
+  return more === undefined || !isOwnedBy(more, owner) ? undefined : unpack(owner, more, 'after', sealer);
+}
+
+async function stateOf(
+  vault: Vault,
+  owner: PriorOwner,
+  found: PriorSecret,
+  prior: Kept,
+): Promise<{ ok: true; state: PriorState } | PriorProblem> {
+  const after = await afterOf(vault, owner, found);
+  // Of an earlier release, which kept none, or under a key that is gone: it says at most which fields go back to what is
+  // recorded, and that is vouched for.
+  const isUnknown = after !== undefined && (after.verdict.kind === 'unknownKey' || !after.hasSeal);
+  const isOld = prior.verdict.kind !== 'sealed';
+  if (after?.verdict.kind !== 'sealed' && after !== undefined && !(isUnknown && isOld))
+    return forged(keyOf(owner, found.metadata.name));
+  return {
+    ok: true,
+    state: {
+      documents: JSON.parse(prior.json) as PriorDocument[],
+      after: after === undefined ? [] : (JSON.parse(after.json) as AfterDocument[]),
     },
   };
+}
+
+/** Looks for what a run that ended without a word has recorded. */
+async function search(
+  vault: Vault,
+  owner: PriorOwner,
+  keyId: string | undefined,
+): ReturnType<PriorStore['find']> {
+  const { sealer } = vault;
+  for (const name of namesOf(vault, owner)) {
+    const found = await read(vault, owner, name);
+    if (found === undefined) continue;
+    const prior = isOwnedBy(found, owner) ? await unpack(owner, found, 'prior', sealer) : undefined;
+    return prior?.verdict.kind === 'sealed'
+      ? stateOf(vault, owner, found, prior)
+      : forged(keyOf(owner, name));
+  }
+  if (keyId !== undefined && !sealer.knows(keyId)) {
+    return missing(
+      keyOf(owner, `${earlierName(owner)}-…`),
+      `is named by key "${keyId}", which is not in the ring`,
+    );
+  }
+  // An earlier release has kept it under a name that anybody can work out.
+  const earlier = await read(vault, owner, earlierName(owner));
+  return earlier === undefined || !isOwnedBy(earlier, owner)
+    ? { ok: true, state: undefined }
+    : forged(keyOf(owner, earlierName(owner)));
+}
+
+/** Records documents, unless an attempt before has done so: then what it has recorded counts. */
+async function record(
+  vault: Vault,
+  owner: PriorOwner,
+  documents: PriorDocument[],
+  isRepeated: boolean,
+): ReturnType<PriorStore['record']> {
+  const { kube, sealer } = vault;
+  const json = canonicalJson(documents);
+  const packed = pack('prior', json);
+  if (packed.bytes > LIMIT_BYTES) return tooLarge(packed.bytes);
+  const [name, ...older] = namesOf(vault, owner);
+  for (const earlier of isRepeated ? older : []) {
+    const known = await recorded(vault, owner, earlier);
+    if (known !== undefined) return 'ok' in known ? known : { ok: true, prior: refTo(earlier, known) };
+  }
+  const data = sealedEntries(owner, 'prior', { ...packed, json }, sealer);
+  try {
+    await kube.create(priorSecret(owner, name, data));
+    return { ok: true, prior: { name, key: packed.field, digest: digestOf(json) } };
+  } catch (error) {
+    if (!isAlreadyExists(error)) throw error;
+  }
+  const known = await recorded(vault, owner, name);
+  if (known === undefined) return missing(keyOf(owner, name), 'is gone already');
+  return 'ok' in known ? known : { ok: true, prior: refTo(name, known) };
+}
+
+/** Finds what a run says that it has recorded. */
+async function find(
+  vault: Vault,
+  owner: PriorOwner,
+  ref: PriorRef,
+  byDigest: boolean,
+): ReturnType<PriorStore['find']> {
+  const key = keyOf(owner, ref.name);
+  const base = earlierName(owner);
+  if (ref.name !== base && !ref.name.startsWith(`${base}-`)) return missing(key, "is another action's");
+  const found = await read(vault, owner, ref.name);
+  if (found === undefined) return missing(key, 'is gone');
+  if (!isOwnedBy(found, owner)) return missing(key, 'belongs to something else');
+  const prior = await unpack(owner, found, 'prior', vault.sealer);
+  if (prior === undefined) return missing(key, 'holds no state');
+  const isSame = prior.digest === ref.digest;
+  if (prior.verdict.kind === 'sealed')
+    return isSame ? stateOf(vault, owner, found, prior) : missing(key, 'was changed since');
+  if (byDigest && isSame) return stateOf(vault, owner, found, prior);
+  if (prior.verdict.kind === 'unknownKey' && isSame) {
+    const { keyId: id } = prior.verdict;
+    const message = `Secret ${owner.namespace}/${ref.name} is sealed under key "${id}", which is not in the ring of this worker; put the key back`;
+    throw new NotYetVouched('SealKeyUnknown', message);
+  }
+  return forged(key);
+}
+
+/** Adds how objects are after the action to what is known of others; where it finds no room, in a Secret of its own. */
+async function addAfter(
+  vault: Vault,
+  owner: PriorOwner,
+  ref: PriorRef,
+  after: AfterDocument[],
+): Promise<void> {
+  const { kube, sealer } = vault;
+  const key = keyOf(owner, ref.name);
+  const found = await read(vault, owner, ref.name);
+  if (found === undefined || !isOwnedBy(found, owner)) return;
+  const before = await afterOf(vault, owner, found);
+  const known = before?.verdict.kind === 'sealed' ? (JSON.parse(before.json) as AfterDocument[]) : [];
+  const others = known.filter((one) => !after.some((other) => isSameKey(one.key, other.key)));
+  const json = canonicalJson([...others, ...after]);
+  const packed = pack('after', json);
+  const entries = sealedEntries(owner, 'after', { ...packed, json }, sealer);
+  const cleared = { 'after.json': null, 'after.json.gz': null, 'after.seal': null };
+  if (bytesOf(found, 'prior') + packed.bytes <= LIMIT_BYTES) {
+    const data = { ...cleared, 'after.elsewhere': null, ...entries };
+    await kube.patch(key, { data }, { kind: 'merge' });
+    return;
+  }
+  if (packed.bytes > LIMIT_BYTES) return;
+  const more = keyOf(owner, ref.name + AFTER_SUFFIX);
+  try {
+    await kube.create(priorSecret(owner, more.name, entries));
+  } catch (error) {
+    if (!isAlreadyExists(error)) throw error;
+    const other = await kube.get<PriorSecret>(more);
+    if (other === undefined || !isOwnedBy(other, owner)) return;
+    await kube.patch(more, { data: { ...cleared, ...entries } }, { kind: 'merge' });
+  }
+  await kube.patch(key, { data: { ...cleared, 'after.elsewhere': 'MQ==' } }, { kind: 'merge' });
 }
 
 const AFTER_SUFFIX = '-after';

@@ -60,192 +60,222 @@ export interface Series {
  * @param notes shows what the action waits for between two attempts
  */
 export function resumeSeries(task: ActionTask, notes: Notes): Series {
-  const { retry = DEFAULT_RETRY } = task;
   const info = activityInfo();
   const kept = info.heartbeatDetails as Progress | undefined;
   const progress: Progress = kept === undefined ? { failures: 0, round: task.round } : { ...kept };
-  // An attempt that was lost, or given up without being counted, may have had its effect.
-  const lost = info.attempt - 1 > progress.failures;
-  const total =
-    task.totalTimeoutMs === undefined ? Infinity : info.scheduledTimestampMs + task.totalTimeoutMs;
-
-  const effectWith = (effect: Effect): Effect => {
-    const all = stronger(progress.effect ?? 'None', effect);
-    return all === 'None' && lost ? 'Unknown' : all;
+  const state: State = {
+    task,
+    retry: task.retry ?? DEFAULT_RETRY,
+    notes,
+    attempt: info.attempt,
+    progress,
+    lost: info.attempt - 1 > progress.failures,
+    until: task.totalTimeoutMs === undefined ? Infinity : info.scheduledTimestampMs + task.totalTimeoutMs,
   };
-  const failed = (
-    ending: { reason: string; message: string; effect: Effect; outputs?: ActionOutputs },
-    retryCount: number,
-  ): ActionOutcome => {
-    const outputs = ending.outputs ?? progress.outputs;
-    return {
-      phase: 'Failed',
-      reason: ending.reason,
-      message: cutMessage(ending.message),
-      ...(outputs !== undefined && { outputs }),
-      effect: effectWith(ending.effect),
-      round: progress.round,
-      retryCount,
-    };
-  };
-  const cancelled = (result: Result<'retry' | 'interrupted'>): ActionOutcome => {
-    // What an earlier attempt has left behind and this one has not seen is found by `settle`.
-    const mayBeLeft = result.outputs === undefined && (lost || (progress.effect ?? 'None') !== 'None');
-    if (mayBeLeft) throw new CancelledFailure(result.message ?? 'cancelled while it ran');
-    return failed(
-      {
-        ...result,
-        reason: 'Cancelled',
-        message: `cancelled while it ran${result.message === undefined ? '' : `: ${result.message}`}`,
-        effect: effectOf(result),
-      },
-      progress.failures,
-    );
-  };
-
-  function totalTimeout(): ActionOutcome {
-    const { failures, last } = progress;
-    const when =
-      failures === 0 ? 'before an attempt ended' : `after ${failures} attempt${failures === 1 ? '' : 's'}`;
-    const because = last === undefined ? '' : ` (last: ${last.message})`;
-    const limit = formatDuration(task.totalTimeoutMs ?? 0);
-    return failed(
-      {
-        reason: 'TotalTimeout',
-        message: `totalTimeout ${limit} is used up ${when}${because}`,
-        effect: 'None',
-      },
-      Math.max(0, failures - 1),
-    );
-  }
-
-  /** Counts a failed attempt, and ends the series when nothing is left of the limit or of the time. */
-  function count(result: Result<'retry'>): ActionOutcome {
-    progress.failures += 1;
-    progress.effect = stronger(progress.effect ?? 'None', effectOf(result));
-    progress.last = { reason: result.reason, message: cutMessage(result.message) };
-    if (result.outputs !== undefined) progress.outputs = result.outputs;
-
-    if (Date.now() >= total) return totalTimeout();
-    const { failures } = progress;
-    if (failures > retry.limit) {
-      const message =
-        failures === 1 ? result.message : `failed after ${failures} attempts (last: ${result.message})`;
-      return failed({ reason: result.reason, message, effect: 'None' }, failures - 1);
-    }
-    const asked = Math.min(result.afterMs ?? 0, retry.maxIntervalMs);
-    const delay = Math.max(policyDelay(retry, failures), asked);
-    if (Date.now() + delay >= total) return totalTimeout();
-
-    if (isClearAfter(result)) {
-      progress.clearTo = info.attempt;
-      progress.round += 1;
-      delete progress.memo;
-    }
-    tellWait(result.message, delay);
-    throw giveUp(result.reason, result.message, delay);
-  }
-
-  /** Between two attempts, nothing else shows what went wrong, and when it goes on. */
-  function tellWait(message: string, delay: number): void {
-    const { failures } = progress;
-    if (delay < TOLD_WAIT_MS || failures > TOLD_FAILURES) return;
-    const next = new Date(Date.now() + delay).toISOString();
-    notes.send({
-      at: task.at,
-      message: cutMessage(
-        `attempt ${failures} of ${retry.limit + 1} failed, the next one comes at ${next}: ${message}`,
-      ),
-      retryCount: failures,
-    });
-  }
-
-  /**
-   * Whether nothing of the round can still come about, so that the next attempt may be a new effect. A refusal, which may
-   * come from something in front of the receiver, says so only when no attempt before it was lost, given up, or Unclear.
-   */
-  function isClearAfter({ round }: Result<'retry'>): boolean {
-    switch (round) {
-      case 'Unclear':
-        return false;
-      case 'Refused':
-        return (progress.clearTo ?? 0) >= info.attempt - 1;
-      case 'Settled':
-        return true;
-    }
-  }
-
-  /** The last heartbeat before a failure reaches the server together with it, so the next attempt finds the count. */
-  function giveUp(reason: string, message: string, afterMs: number): ApplicationFailure {
-    heartbeat({ ...progress });
-    return tryAgain(reason, message, afterMs);
-  }
-
-  function interrupted(result: Result<'interrupted'>, aborted: AbortReason | undefined): ActionOutcome {
-    switch (aborted) {
-      case 'cancelled':
-        // Ends the activity without an outcome, so that the workflow settles it.
-        if (result.unsettled === true) throw new CancelledFailure(result.message ?? 'cancelled while it ran');
-        return cancelled(result);
-      case 'timeout':
-        if (result.isFinal === true && result.unsettled === true) {
-          throw ApplicationFailure.create({
-            type: UNSETTLED,
-            message: cutMessage(result.message ?? 'timed out'),
-            nonRetryable: true,
-            category: 'BENIGN',
-          });
-        }
-        return count({
-          ...result,
-          kind: 'retry',
-          reason: 'Timeout',
-          message: result.message ?? `no end within its timeout of ${formatDuration(task.timeoutMs)}`,
-          round: result.effect === 'None' ? 'Refused' : 'Unclear',
-        });
-      case 'shutdown':
-      case 'paused':
-      case undefined: {
-        if (result.outputs !== undefined) progress.outputs = result.outputs;
-        const reason = aborted === 'paused' ? 'Paused' : 'WorkerShutdown';
-        throw giveUp(
-          reason,
-          'this attempt was given up; another one goes on with the same effect',
-          AT_ONCE_MS,
-        );
-      }
-    }
-  }
-
   return {
     progress,
-    timeLeft: () => total - Date.now(),
+    timeLeft: () => state.until - Date.now(),
     remember(memo) {
       progress.memo = memo;
       heartbeat({ ...progress });
     },
-    totalTimeout,
-    conclude(result, aborted) {
-      const counts = { round: progress.round, retryCount: progress.failures };
-      switch (result.kind) {
-        case 'succeeded':
-          return {
-            phase: 'Succeeded',
-            ...(result.message !== undefined && { message: cutMessage(result.message) }),
-            ...(result.outputs !== undefined && { outputs: result.outputs }),
-            ...counts,
-          };
-        case 'skipped':
-          return { phase: 'Skipped', reason: result.reason, message: cutMessage(result.message), ...counts };
-        case 'failed':
-          return failed(result, progress.failures);
-        case 'retry':
-          return aborted === 'cancelled' ? cancelled(result) : count(result);
-        case 'interrupted':
-          return interrupted(result, aborted);
-      }
-    },
+    totalTimeout: () => totalTimeout(state),
+    conclude: (result, aborted) => conclude(state, result, aborted),
   };
+}
+
+/** A series as one attempt has found it. */
+interface State {
+  task: ActionTask;
+  retry: Readonly<Retry>;
+  notes: Notes;
+  /** Number of this attempt, from 1. */
+  attempt: number;
+  /** Changed in place. */
+  progress: Progress;
+  /** An attempt was lost, or given up without being counted, and may have had its effect. */
+  lost: boolean;
+  /** Milliseconds since the epoch at which `totalTimeout` is used up; Infinity without one. */
+  until: number;
+}
+
+function conclude(state: State, result: AttemptResult, aborted: AbortReason | undefined): ActionOutcome {
+  const { progress } = state;
+  const counts = { round: progress.round, retryCount: progress.failures };
+  switch (result.kind) {
+    case 'succeeded':
+      return {
+        phase: 'Succeeded',
+        ...(result.message !== undefined && { message: cutMessage(result.message) }),
+        ...(result.outputs !== undefined && { outputs: result.outputs }),
+        ...counts,
+      };
+    case 'skipped':
+      return { phase: 'Skipped', reason: result.reason, message: cutMessage(result.message), ...counts };
+    case 'failed':
+      return failed(state, result, progress.failures);
+    case 'retry':
+      return aborted === 'cancelled' ? cancelled(state, result) : count(state, result);
+    case 'interrupted':
+      return interrupted(state, result, aborted);
+  }
+}
+
+function failed(
+  { progress, lost }: State,
+  ending: { reason: string; message: string; effect: Effect; outputs?: ActionOutputs },
+  retryCount: number,
+): ActionOutcome {
+  const outputs = ending.outputs ?? progress.outputs;
+  const effect = stronger(progress.effect ?? 'None', ending.effect);
+  return {
+    phase: 'Failed',
+    reason: ending.reason,
+    message: cutMessage(ending.message),
+    ...(outputs !== undefined && { outputs }),
+    effect: effect === 'None' && lost ? 'Unknown' : effect,
+    round: progress.round,
+    retryCount,
+  };
+}
+
+function cancelled(state: State, result: Result<'retry' | 'interrupted'>): ActionOutcome {
+  const { progress, lost } = state;
+  // What an earlier attempt has left behind and this one has not seen is found by `settle`.
+  const mayBeLeft = result.outputs === undefined && (lost || (progress.effect ?? 'None') !== 'None');
+  if (mayBeLeft) throw new CancelledFailure(result.message ?? 'cancelled while it ran');
+  return failed(
+    state,
+    {
+      ...result,
+      reason: 'Cancelled',
+      message: `cancelled while it ran${result.message === undefined ? '' : `: ${result.message}`}`,
+      effect: effectOf(result),
+    },
+    progress.failures,
+  );
+}
+
+function totalTimeout(state: State): ActionOutcome {
+  const { failures, last } = state.progress;
+  const when =
+    failures === 0 ? 'before an attempt ended' : `after ${failures} attempt${failures === 1 ? '' : 's'}`;
+  const because = last === undefined ? '' : ` (last: ${last.message})`;
+  const limit = formatDuration(state.task.totalTimeoutMs ?? 0);
+  return failed(
+    state,
+    {
+      reason: 'TotalTimeout',
+      message: `totalTimeout ${limit} is used up ${when}${because}`,
+      effect: 'None',
+    },
+    Math.max(0, failures - 1),
+  );
+}
+
+/** Counts a failed attempt, and ends the series when nothing is left of the limit or of the time. */
+function count(state: State, result: Result<'retry'>): ActionOutcome {
+  const { progress, retry, until } = state;
+  progress.failures += 1;
+  progress.effect = stronger(progress.effect ?? 'None', effectOf(result));
+  progress.last = { reason: result.reason, message: cutMessage(result.message) };
+  if (result.outputs !== undefined) progress.outputs = result.outputs;
+
+  if (Date.now() >= until) return totalTimeout(state);
+  const { failures } = progress;
+  if (failures > retry.limit) {
+    const message =
+      failures === 1 ? result.message : `failed after ${failures} attempts (last: ${result.message})`;
+    return failed(state, { reason: result.reason, message, effect: 'None' }, failures - 1);
+  }
+  const asked = Math.min(result.afterMs ?? 0, retry.maxIntervalMs);
+  const delay = Math.max(policyDelay(retry, failures), asked);
+  if (Date.now() + delay >= until) return totalTimeout(state);
+
+  if (isClearAfter(state, result)) {
+    progress.clearTo = state.attempt;
+    progress.round += 1;
+    delete progress.memo;
+  }
+  tellWait(state, result.message, delay);
+  throw giveUp(state, result.reason, result.message, delay);
+}
+
+/** Between two attempts, nothing else shows what went wrong, and when it goes on. */
+function tellWait({ progress, retry, notes, task }: State, message: string, delay: number): void {
+  const { failures } = progress;
+  if (delay < TOLD_WAIT_MS || failures > TOLD_FAILURES) return;
+  const next = new Date(Date.now() + delay).toISOString();
+  notes.send({
+    at: task.at,
+    message: cutMessage(
+      `attempt ${failures} of ${retry.limit + 1} failed, the next one comes at ${next}: ${message}`,
+    ),
+    retryCount: failures,
+  });
+}
+
+/**
+ * Whether nothing of the round can still come about, so that the next attempt may be a new effect. A refusal, which may
+ * come from something in front of the receiver, says so only when no attempt before it was lost, given up, or Unclear.
+ */
+function isClearAfter({ progress, attempt }: State, { round }: Result<'retry'>): boolean {
+  switch (round) {
+    case 'Unclear':
+      return false;
+    case 'Refused':
+      return (progress.clearTo ?? 0) >= attempt - 1;
+    case 'Settled':
+      return true;
+  }
+}
+
+/** The last heartbeat before a failure reaches the server together with it, so the next attempt finds the count. */
+function giveUp({ progress }: State, reason: string, message: string, afterMs: number): ApplicationFailure {
+  heartbeat({ ...progress });
+  return tryAgain(reason, message, afterMs);
+}
+
+function interrupted(
+  state: State,
+  result: Result<'interrupted'>,
+  aborted: AbortReason | undefined,
+): ActionOutcome {
+  const { progress, task } = state;
+  switch (aborted) {
+    case 'cancelled':
+      // Ends the activity without an outcome, so that the workflow settles it.
+      if (result.unsettled === true) throw new CancelledFailure(result.message ?? 'cancelled while it ran');
+      return cancelled(state, result);
+    case 'timeout':
+      if (result.isFinal === true && result.unsettled === true) {
+        throw ApplicationFailure.create({
+          type: UNSETTLED,
+          message: cutMessage(result.message ?? 'timed out'),
+          nonRetryable: true,
+          category: 'BENIGN',
+        });
+      }
+      return count(state, {
+        ...result,
+        kind: 'retry',
+        reason: 'Timeout',
+        message: result.message ?? `no end within its timeout of ${formatDuration(task.timeoutMs)}`,
+        round: result.effect === 'None' ? 'Refused' : 'Unclear',
+      });
+    case 'shutdown':
+    case 'paused':
+    case undefined: {
+      if (result.outputs !== undefined) progress.outputs = result.outputs;
+      const reason = aborted === 'paused' ? 'Paused' : 'WorkerShutdown';
+      throw giveUp(
+        state,
+        reason,
+        'this attempt was given up; another one goes on with the same effect',
+        AT_ONCE_MS,
+      );
+    }
+  }
 }
 
 /** The failure that makes Temporal start another attempt after `afterMs`, or after the wait that the activity was given. */

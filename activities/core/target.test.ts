@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { KubeClient } from '../../kube/client.js';
 import { createEgressPolicy } from './egress.js';
-import type { EgressOptions } from './egress.js';
+import type { EgressOptions } from './egress-rules.js';
 import { createTargets } from './target.js';
 
 const kubeconfig = (server: string): string =>

@@ -3,7 +3,7 @@ import { isObject } from '../../../api/core/json.js';
 import { renderString } from '../../../api/plan/template/render.js';
 import { keyOf } from '../../../kube/client.js';
 import { describeKey } from '../../../kube/object.js';
-import type { KubeObject } from '../../../kube/object.js';
+import type { KubeObject, ObjectKey } from '../../../kube/object.js';
 import { observe } from '../../../kube/observe.js';
 import { APPS, missingKind } from './clusternet.js';
 import { helmChartSpec } from '../../../api/plan/actions/clusternet-body.js';
@@ -111,36 +111,10 @@ async function conclude(
         : undefined;
     return succeeded(performed, [performed.notes, doubt]);
   }
-  const key = keyOf(task.object);
-  const { uid } = effect.reference;
-  const isFresh = former === undefined || former.metadata.uid !== uid;
   const started = Date.now();
-  let last: KubeObject | undefined;
-  let seen = '';
-  let since = started;
-  let found: 'Found' | 'NotFound' | 'gone' | undefined;
+  let seen: ChartSeen;
   try {
-    found = await observe(
-      attempt.kube,
-      { chart: key },
-      ({ chart: [chart] }) => {
-        if (chart?.metadata.uid !== uid) return 'gone';
-        last = chart;
-        if (seen !== chart?.metadata.resourceVersion) {
-          seen = chart?.metadata.resourceVersion ?? '';
-          since = Date.now();
-        }
-        const phase = phaseOf(chart);
-        if (phase !== 'Found' && phase !== 'NotFound') return undefined;
-        const isSettled = isFresh || Date.now() - since >= QUIET_MS;
-        return isSettled ? phase : undefined;
-      },
-      {
-        signal: attempt.signal,
-        timeoutMs: attempt.deadline - started - MARGIN_MS,
-        recheckMs: RECHECK_MS,
-      },
-    );
+    seen = await awaitChart(attempt, keyOf(task.object), { uid: effect.reference.uid, former });
   } catch (error) {
     if (!attempt.signal.aborted) throw error;
     return {
@@ -150,33 +124,76 @@ async function conclude(
       message: 'waited for Clusternet to find the chart',
     };
   }
-  const { outputs } = performed;
-  switch (found) {
+  const shown = describeKey(keyOf(task.object));
+  const { outputs, notes } = performed;
+  switch (seen.found) {
     case 'Found':
-      return succeeded(performed, [performed.notes, 'Clusternet has found the chart']);
+      return succeeded(performed, [notes, 'Clusternet has found the chart']);
     case 'gone':
       return {
         kind: 'failed',
         reason: 'Replaced',
-        message: `${describeKey(key)} was deleted by someone else while it was waited for`,
+        message: `${shown} was deleted by someone else while it was waited for`,
         outputs,
         effect: 'Done',
       };
     case 'NotFound':
-    case undefined:
+    case undefined: {
+      const waited = formatDuration(Date.now() - started);
+      const message = `${shown} is written, but after ${waited} Clusternet has not found the chart${reasonOf(seen.last)}`;
       return {
         kind: 'retry',
-        reason: found === undefined ? 'NotReady' : 'ChartNotFound',
-        message:
-          joined([
-            `${describeKey(key)} is written, but after ${formatDuration(Date.now() - started)} Clusternet has not found the chart${reasonOf(last)}`,
-            performed.notes,
-          ]) ?? '',
+        reason: seen.found === undefined ? 'NotReady' : 'ChartNotFound',
+        message: joined([message, notes]) ?? '',
         outputs,
         round: 'Unclear',
         effect: 'Done',
       };
+    }
   }
+}
+
+/** What Clusternet says of a chart. */
+interface ChartSeen {
+  /** `gone`: the chart is not there, or another one; undefined: nothing yet. */
+  found: 'Found' | 'NotFound' | 'gone' | undefined;
+  /** The chart as it was last seen. */
+  last: KubeObject | undefined;
+}
+
+/** Waits until Clusternet has looked for a chart. What it had said of the former one counts only after a while. */
+async function awaitChart(
+  attempt: Attempt,
+  key: ObjectKey,
+  { uid, former }: { uid: string | undefined; former: KubeObject | undefined },
+): Promise<ChartSeen> {
+  const isFresh = former === undefined || former.metadata.uid !== uid;
+  const started = Date.now();
+  let last: KubeObject | undefined;
+  let version = '';
+  let since = started;
+  const found = await observe(
+    attempt.kube,
+    { chart: key },
+    ({ chart: [chart] }) => {
+      if (chart?.metadata.uid !== uid) return 'gone';
+      last = chart;
+      if (version !== chart?.metadata.resourceVersion) {
+        version = chart?.metadata.resourceVersion ?? '';
+        since = Date.now();
+      }
+      const phase = phaseOf(chart);
+      if (phase !== 'Found' && phase !== 'NotFound') return undefined;
+      const isSettled = isFresh || Date.now() - since >= QUIET_MS;
+      return isSettled ? phase : undefined;
+    },
+    {
+      signal: attempt.signal,
+      timeoutMs: attempt.deadline - started - MARGIN_MS,
+      recheckMs: RECHECK_MS,
+    },
+  );
+  return { found, last };
 }
 
 const statusOf = (chart: KubeObject | null | undefined): Record<string, unknown> =>

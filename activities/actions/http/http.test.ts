@@ -11,7 +11,7 @@ import type { HTTPAction } from '../../../api/plan/types.js';
 import type { KubeClient } from '../../../kube/client.js';
 import { selfSigned } from '../../core/testing/self-signed.js';
 import { createEgressPolicy } from '../../core/egress.js';
-import type { EgressOptions } from '../../core/egress.js';
+import type { EgressOptions } from '../../core/egress-rules.js';
 import type { Attempt, AttemptResult } from '../../core/handler.js';
 import { createHttpHandler, retryAfter } from './http.js';
 import { NO_PRIOR_STORE } from '../../core/prior-store.js';

@@ -9,7 +9,7 @@ import type { NotifyAction } from '../../../api/plan/types.js';
 import type { KubeClient } from '../../../kube/client.js';
 import { selfSigned } from '../../core/testing/self-signed.js';
 import { createEgressPolicy } from '../../core/egress.js';
-import type { EgressOptions } from '../../core/egress.js';
+import type { EgressOptions } from '../../core/egress-rules.js';
 import type { Attempt, AttemptResult } from '../../core/handler.js';
 import { createNotifyHandler } from './notify.js';
 import { signLark } from './notify-message.js';
