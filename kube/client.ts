@@ -1,4 +1,6 @@
 import type { KubeConfig } from '@kubernetes/client-node';
+import { callOf, collectionOf, deleteBody, selectionQuery, writeQuery } from './call-options.js';
+import type { CallOptions, WriteOptions, DeleteOptions, ListOptions } from './call-options.js';
 import { createDiscovery } from './discovery.js';
 import type { Discovery, ResolveOptions, ResourceType } from './discovery.js';
 import { isNotFound, KubeError } from './error.js';
@@ -8,6 +10,14 @@ import { createTransport, endpointOf } from './transport.js';
 import type { Endpoint, RawRequest, Transport } from './transport.js';
 import { readWatch } from './watch.js';
 import type { WatchEvent } from './watch.js';
+
+export type {
+  CallOptions,
+  FieldValidation,
+  WriteOptions,
+  DeleteOptions,
+  ListOptions,
+} from './call-options.js';
 
 /** How a patch is read by the server. */
 export type PatchKind = 'merge' | 'json' | 'apply' | 'strategic';
@@ -20,50 +30,6 @@ const PATCH_TYPES: Record<PatchKind, string> = {
 };
 
 const METADATA_LIST = 'application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1';
-
-/** Options that every call takes. */
-export interface CallOptions {
-  signal?: AbortSignal;
-  timeoutMs?: number;
-}
-
-/** What the server does about fields that a kind does not have: refuse them, or drop them with a warning. */
-export type FieldValidation = 'Strict' | 'Warn';
-
-/** Options of calls that write. */
-export interface WriteOptions extends CallOptions {
-  subresource?: 'status' | 'scale';
-  fieldManager?: string;
-  /** Absent: the server's own default, which is Warn. Servers before 1.25 ignore it. */
-  fieldValidation?: FieldValidation | undefined;
-  /** Ask the server to do everything but store. */
-  dryRun?: boolean;
-}
-
-/** Options of a delete. */
-export interface DeleteOptions extends CallOptions {
-  /** Deletes only the object with this uid. */
-  uid?: string;
-  resourceVersion?: string;
-  propagationPolicy?: 'Background' | 'Foreground' | 'Orphan';
-  gracePeriodSeconds?: number;
-  dryRun?: boolean;
-}
-
-/** What a list is asked for. */
-export interface ListOptions extends CallOptions {
-  namespace?: string;
-  labelSelector?: string;
-  fieldSelector?: string;
-  limit?: number;
-  continue?: string;
-  resourceVersion?: string;
-  resourceVersionMatch?: 'NotOlderThan' | 'Exact';
-  /** Asks for `metadata` alone: the items have neither spec nor status. */
-  metadataOnly?: boolean;
-  /** Longest answer that is read, in bytes; a longer one throws `AnswerTooLarge` (default: any). */
-  maxBytes?: number;
-}
 
 /** A page of objects. */
 export interface KubeList<T> {
@@ -194,75 +160,84 @@ function build(
   discovery: Discovery,
   identity: Record<string, string | string[]>,
 ): KubeClient {
-  const json = <T>(raw: RawRequest): Promise<T> =>
-    transport.json<T>({ ...raw, headers: { ...identity, ...raw.headers } });
-
-  async function path(
-    key: { apiVersion: string; kind: string; namespace?: string; name?: string },
-    subresource?: string,
-  ): Promise<string> {
-    const type = await discovery.resolve(key.apiVersion, key.kind);
-    const root = type.apiVersion.includes('/') ? `/apis/${type.apiVersion}` : `/api/${type.apiVersion}`;
-    const scope =
-      type.namespaced && key.namespace !== undefined
-        ? `/namespaces/${encodeURIComponent(key.namespace)}`
-        : '';
-    const name = key.name === undefined ? '' : `/${encodeURIComponent(key.name)}`;
-    return `${root}${scope}/${type.plural}${name}${subresource === undefined ? '' : `/${subresource}`}`;
-  }
-
-  /** Sends a request to where a kind is served. */
-  async function reach<T>(
-    key: Parameters<typeof path>[0],
-    request: Omit<RawRequest, 'path'>,
-    subresource?: string,
-  ): Promise<T> {
-    const where = await path(key, subresource);
-    try {
-      return await json<T>({ ...request, path: where });
-    } catch (error) {
-      // What is known of the kind may be out of date: if the kind is gone, this throws KindNotFound.
-      if (error instanceof KubeError && error.reason === 'UnknownPath') {
-        await discovery.resolve(key.apiVersion, key.kind, { anew: true });
-      }
-      throw error;
-    }
-  }
-
-  // Built field by field: a whole object given as the type must not turn a list into a get.
-  const collection = (
-    { apiVersion, kind }: { apiVersion: string; kind: string },
-    options: ListOptions | undefined,
-  ): { apiVersion: string; kind: string; namespace?: string } => ({
-    apiVersion,
-    kind,
-    ...(options?.namespace !== undefined && { namespace: options.namespace }),
-  });
-  const call = (options: CallOptions | undefined): Pick<RawRequest, 'signal' | 'timeoutMs'> => ({
-    ...(options?.signal !== undefined && { signal: options.signal }),
-    ...(options?.timeoutMs !== undefined && { timeoutMs: options.timeoutMs }),
-  });
-  const write = (options: WriteOptions | undefined): Record<string, string | undefined> => ({
-    fieldManager: options?.fieldManager ?? 'drover',
-    fieldValidation: options?.fieldValidation,
-    dryRun: options?.dryRun === true ? 'All' : undefined,
-  });
-  const selection = (options: ListOptions | undefined): Record<string, string | number | undefined> => ({
-    labelSelector: options?.labelSelector,
-    fieldSelector: options?.fieldSelector,
-    limit: options?.limit,
-    continue: options?.continue,
-    resourceVersion: options?.resourceVersion,
-    resourceVersionMatch: options?.resourceVersionMatch,
-  });
-
+  const reach = createReach(transport, discovery, identity);
   return {
     server: transport.server,
     now: () => transport.now(),
     resolve: (apiVersion, kind, options) => discovery.resolve(apiVersion, kind, options),
+    ...readsOf(reach),
+    ...writesOf(reach),
+    as: (impersonation) => build(transport, discovery, { ...identity, ...headersOf(impersonation) }),
+    behind(path, { name, as }) {
+      const there = below(transport, path, { name, headers: { ...identity, ...headersOf(as) } });
+      return build(there, createDiscovery(there), {});
+    },
+  };
+}
+
+/** Where something is in the API. */
+interface Place {
+  apiVersion: string;
+  kind: string;
+  namespace?: string;
+  name?: string;
+}
+
+/** Requests under one identity. */
+interface Reach {
+  identity: Record<string, string | string[]>;
+  transport: Transport;
+  pathOf: (place: Place, subresource?: string) => Promise<string>;
+  json: <T>(raw: RawRequest) => Promise<T>;
+  /** Sends a request to where a kind is served. */
+  at: <T>(place: Place, request: Omit<RawRequest, 'path'>, subresource?: string) => Promise<T>;
+}
+
+function createReach(transport: Transport, discovery: Discovery, identity: Reach['identity']): Reach {
+  const json: Reach['json'] = (raw) => transport.json({ ...raw, headers: { ...identity, ...raw.headers } });
+
+  async function pathOf(place: Place, subresource?: string): Promise<string> {
+    const type = await discovery.resolve(place.apiVersion, place.kind);
+    const root = type.apiVersion.includes('/') ? `/apis/${type.apiVersion}` : `/api/${type.apiVersion}`;
+    const scope =
+      type.namespaced && place.namespace !== undefined
+        ? `/namespaces/${encodeURIComponent(place.namespace)}`
+        : '';
+    const name = place.name === undefined ? '' : `/${encodeURIComponent(place.name)}`;
+    return `${root}${scope}/${type.plural}${name}${subresource === undefined ? '' : `/${subresource}`}`;
+  }
+
+  return {
+    identity,
+    transport,
+    pathOf,
+    json,
+    async at<T>(place: Place, request: Omit<RawRequest, 'path'>, subresource?: string): Promise<T> {
+      const path = await pathOf(place, subresource);
+      try {
+        return await json<T>({ ...request, path });
+      } catch (error) {
+        // What is known of the kind may be out of date: if the kind is gone, this throws KindNotFound.
+        if (error instanceof KubeError && error.reason === 'UnknownPath') {
+          await discovery.resolve(place.apiVersion, place.kind, { anew: true });
+        }
+        throw error;
+      }
+    },
+  };
+}
+
+function readsOf({
+  identity,
+  transport,
+  pathOf,
+  json,
+  at,
+}: Reach): Pick<KubeClient, 'get' | 'list' | 'watch' | 'raw' | 'text'> {
+  return {
     async get(key, options) {
       try {
-        return await reach(key, { method: 'GET', ...call(options) });
+        return await at(key, { method: 'GET', ...callOf(options) });
       } catch (error) {
         if (isNotFound(error)) return undefined;
         throw error;
@@ -273,64 +248,14 @@ function build(
         Omit<KubeList<T>, 'items'> & { items: T[] | null }
       >({
         method: 'GET',
-        path: await path(collection(type, options)),
-        query: selection(options),
+        path: await pathOf(collectionOf(type, options)),
+        query: selectionQuery(options),
         headers: { ...identity, ...(options?.metadataOnly === true && { accept: METADATA_LIST }) },
         ...(options?.maxBytes !== undefined && { maxBytes: options.maxBytes }),
-        ...call(options),
+        ...callOf(options),
       });
       // A metadata list without items has null here.
       return { ...page, items: page.items ?? [], bytes };
-    },
-    async create(object, options) {
-      const { name: _, ...key } = keyOf(object);
-      return reach(key, { method: 'POST', query: write(options), body: object, ...call(options) });
-    },
-    async replace(object, options) {
-      return reach(
-        keyOf(object),
-        { method: 'PUT', query: write(options), body: object, ...call(options) },
-        options?.subresource,
-      );
-    },
-    async patch(key, patch, options) {
-      return reach(
-        key,
-        {
-          method: 'PATCH',
-          query: { ...write(options), ...(options.force === true && { force: true }) },
-          body: patch,
-          contentType: PATCH_TYPES[options.kind],
-          ...call(options),
-        },
-        options.subresource,
-      );
-    },
-    async delete(key, options) {
-      const preconditions = {
-        ...(options?.uid !== undefined && { uid: options.uid }),
-        ...(options?.resourceVersion !== undefined && { resourceVersion: options.resourceVersion }),
-      };
-      try {
-        await reach(key, {
-          method: 'DELETE',
-          body: {
-            apiVersion: 'v1',
-            kind: 'DeleteOptions',
-            ...(Object.keys(preconditions).length > 0 && { preconditions }),
-            ...(options?.propagationPolicy !== undefined && { propagationPolicy: options.propagationPolicy }),
-            ...(options?.gracePeriodSeconds !== undefined && {
-              gracePeriodSeconds: options.gracePeriodSeconds,
-            }),
-            ...(options?.dryRun === true && { dryRun: ['All'] }),
-          },
-          ...call(options),
-        });
-        return true;
-      } catch (error) {
-        if (isNotFound(error)) return false;
-        throw error;
-      }
     },
     async *watch<T>(
       type: { apiVersion: string; kind: string },
@@ -338,9 +263,9 @@ function build(
     ): AsyncGenerator<WatchEvent<T>> {
       const body = await transport.stream({
         method: 'GET',
-        path: await path(collection(type, options)),
+        path: await pathOf(collectionOf(type, options)),
         query: {
-          ...selection(options),
+          ...selectionQuery(options),
           watch: true,
           allowWatchBookmarks: true,
           timeoutSeconds: options.timeoutSeconds ?? 290,
@@ -364,10 +289,43 @@ function build(
       }
       return Buffer.concat(chunks).subarray(0, limitBytes).toString('utf8');
     },
-    as: (impersonation) => build(transport, discovery, { ...identity, ...headersOf(impersonation) }),
-    behind(path, { name, as }) {
-      const there = below(transport, path, { name, headers: { ...identity, ...headersOf(as) } });
-      return build(there, createDiscovery(there), {});
+  };
+}
+
+function writesOf({ at }: Reach): Pick<KubeClient, 'create' | 'replace' | 'patch' | 'delete'> {
+  return {
+    async create(object, options) {
+      const { name: _, ...place } = keyOf(object);
+      return at(place, { method: 'POST', query: writeQuery(options), body: object, ...callOf(options) });
+    },
+    async replace(object, options) {
+      return at(
+        keyOf(object),
+        { method: 'PUT', query: writeQuery(options), body: object, ...callOf(options) },
+        options?.subresource,
+      );
+    },
+    async patch(key, patch, options) {
+      return at(
+        key,
+        {
+          method: 'PATCH',
+          query: { ...writeQuery(options), ...(options.force === true && { force: true }) },
+          body: patch,
+          contentType: PATCH_TYPES[options.kind],
+          ...callOf(options),
+        },
+        options.subresource,
+      );
+    },
+    async delete(key, options) {
+      try {
+        await at(key, { method: 'DELETE', body: deleteBody(options), ...callOf(options) });
+        return true;
+      } catch (error) {
+        if (isNotFound(error)) return false;
+        throw error;
+      }
     },
   };
 }

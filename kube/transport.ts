@@ -134,149 +134,172 @@ async function connectionsOf(config: KubeConfig): Promise<Dispatcher | undefined
 
 /** A transport to an API server. Requests are plain JSON: typed clients drop or rename fields that they do not know. */
 export function createTransport(endpoint: Endpoint): Transport {
-  const { server } = endpoint;
-  const shown =
-    endpoint.name === undefined
-      ? `Kubernetes API ${server}`
-      : `Kubernetes API of ${endpoint.name} (${server})`;
-
-  const clock = createServerClock();
-
-  /** Since when the server has refused to say whether it is ready, with nothing in between that may be a restart. */
-  let silence: { since: number; last: number } | undefined;
-
-  /** Sends one request and returns its answer, whatever the status. */
-  async function exchange(raw: RawRequest, renew: boolean): Promise<Dispatcher.ResponseData> {
-    const { headers, dispatcher } = await endpoint.authenticate(renew);
-    const timeout = raw.timeoutMs ?? 30_000;
-    try {
-      const response = await request(server + raw.path, {
-        method: raw.method,
-        ...(raw.query !== undefined && {
-          query: Object.fromEntries(Object.entries(raw.query).filter(([, value]) => value !== undefined)),
-        }),
-        headers: {
-          accept: 'application/json',
-          'user-agent': 'drover',
-          ...headers,
-          ...(raw.body !== undefined && { 'content-type': raw.contentType ?? 'application/json' }),
-          ...raw.headers,
-        },
-        ...(raw.body !== undefined && { body: jsonBody(raw.body) }),
-        ...(dispatcher !== undefined && { dispatcher }),
-        ...(raw.signal !== undefined && { signal: raw.signal }),
-        headersTimeout: timeout,
-        bodyTimeout: timeout,
-      });
-      (raw.clock ?? clock).learn(response.headers.date);
-      return response;
-    } catch (error) {
-      if (raw.signal?.aborted === true) throw raw.signal.reason ?? error;
-      silence = undefined;
-      const explained = endpoint.explain?.(error);
-      if (explained !== undefined) throw explained;
-      throw new KubeError(`${shown} cannot be reached: ${describe(error)}`, {
-        code: 0,
-        reason: 'Unreachable',
-        cause: error,
-      });
-    }
-  }
-
-  /**
-   * An API server that has just started listens before it has read its roles and definitions: for some seconds it
-   * refuses what is allowed and does not know the paths of what is installed. A 403 or an unknown path counts only from
-   * a server that is ready.
-   */
-  async function send(
-    raw: RawRequest,
-    state: { renewed?: true; confirmed?: true } = {},
-  ): Promise<Dispatcher.ResponseData> {
-    const response = await exchange(raw, state.renewed === true);
-    if (response.statusCode === 401 && state.renewed === undefined) {
-      await response.body.dump();
-      return send(raw, { ...state, renewed: true });
-    }
-    if (response.statusCode < 300) return response;
-    const error = await toError(response, raw);
-    const isDoubtful = error.code === 403 || error.reason === UNKNOWN_PATH;
-    if (!isDoubtful || state.confirmed !== undefined) throw error;
-    if (await isStarting(raw)) {
-      throw new KubeError(`${shown} is still starting: ${error.message}`, {
-        code: 503,
-        reason: 'ServerStarting',
-        cause: error,
-      });
-    }
-    return send(raw, { ...state, confirmed: true });
-  }
-
-  /**
-   * A server that has only just started refuses this question, too: a refusal is taken as final only after it has gone
-   * on for a while. A broken connection or a long gap may be a restart, after which it is doubted again.
-   */
-  async function isStarting({ signal }: RawRequest): Promise<boolean> {
-    const { statusCode, body } = await exchange(
-      {
-        method: 'GET',
-        path: '/readyz',
-        timeoutMs: READINESS_TIMEOUT_MS,
-        ...(signal !== undefined && { signal }),
-      },
-      false,
-    );
-    await body.dump();
-    const isSilent = statusCode === 401 || statusCode === 403;
-    if (!isSilent) silence = undefined;
-    if (statusCode < 300) return false;
-    if (!isSilent) return true;
-    const now = Date.now();
-    const isKnown = (since: number, last: number): boolean => last - since >= SILENCE_DOUBTED_MS;
-    if (silence !== undefined) {
-      const { since, last } = silence;
-      const longest = isKnown(since, last) ? SILENCE_KNOWN_MS : SILENCE_DOUBTED_MS;
-      if (now - last > longest) silence = undefined;
-    }
-    silence = { since: silence?.since ?? now, last: now };
-    return !isKnown(silence.since, now);
-  }
-
-  async function sized<T>(raw: RawRequest): Promise<{ value: T; bytes: number }> {
-    const { body } = await send(raw);
-    try {
-      const chunks: Buffer[] = [];
-      let bytes = 0;
-      for await (const chunk of body) {
-        chunks.push(chunk as Buffer);
-        bytes += (chunk as Buffer).length;
-        if (bytes > (raw.maxBytes ?? Number.POSITIVE_INFINITY)) {
-          throw new KubeError(
-            `${shown} answered ${raw.method} ${raw.path} with more than ${raw.maxBytes} bytes`,
-            { code: 0, reason: 'AnswerTooLarge' },
-          );
-        }
-      }
-      return { value: JSON.parse(Buffer.concat(chunks).toString('utf8')) as T, bytes };
-    } catch (error) {
-      if (error instanceof KubeError) throw error;
-      if (raw.signal?.aborted === true) throw raw.signal.reason ?? error;
-      throw new KubeError(`${shown} broke off its answer to ${raw.method} ${raw.path}: ${describe(error)}`, {
-        code: 0,
-        reason: 'Unreachable',
-        cause: error,
-      });
-    }
-  }
-
+  const { server, name } = endpoint;
+  const shown = name === undefined ? `Kubernetes API ${server}` : `Kubernetes API of ${name} (${server})`;
+  const wire: Wire = { endpoint, shown, clock: createServerClock(), silence: createSilence() };
   return {
     server,
-    json: async <T>(raw: RawRequest): Promise<T> => (await sized<T>(raw)).value,
-    sized,
+    json: async <T>(raw: RawRequest): Promise<T> => (await sized<T>(wire, raw)).value,
+    sized: (raw) => sized(wire, raw),
     async stream(raw) {
-      return (await send(raw)).body;
+      return (await send(wire, raw)).body;
     },
-    now: () => clock.now(),
+    now: () => wire.clock.now(),
   };
+}
+
+/** What the requests to one API server share. */
+interface Wire {
+  endpoint: Endpoint;
+  /** The API server in messages. */
+  shown: string;
+  clock: ServerClock;
+  silence: Silence;
+}
+
+/** How long an API server has refused to say whether it is ready. */
+interface Silence {
+  /** It has answered, or the connection has broken: that may be a restart. */
+  end(): void;
+  /** It has refused once more. Returns whether that has gone on for so long that it is treated as one that never says. */
+  goesOn(): boolean;
+}
+
+function createSilence(): Silence {
+  let known: { since: number; last: number } | undefined;
+  const isFinal = ({ since, last }: { since: number; last: number }): boolean =>
+    last - since >= SILENCE_DOUBTED_MS;
+  return {
+    end: () => {
+      known = undefined;
+    },
+    goesOn: () => {
+      const now = Date.now();
+      // A long gap may be a restart, after which it is doubted again.
+      const longest = known !== undefined && isFinal(known) ? SILENCE_KNOWN_MS : SILENCE_DOUBTED_MS;
+      const isSame = known !== undefined && now - known.last <= longest;
+      known = { since: isSame && known !== undefined ? known.since : now, last: now };
+      return isFinal(known);
+    },
+  };
+}
+
+/** Sends one request and returns its answer, whatever the status. */
+async function exchange(wire: Wire, raw: RawRequest, renew: boolean): Promise<Dispatcher.ResponseData> {
+  const { endpoint, shown, silence } = wire;
+  const { headers, dispatcher } = await endpoint.authenticate(renew);
+  const timeout = raw.timeoutMs ?? 30_000;
+  try {
+    const response = await request(endpoint.server + raw.path, {
+      method: raw.method,
+      ...(raw.query !== undefined && {
+        query: Object.fromEntries(Object.entries(raw.query).filter(([, value]) => value !== undefined)),
+      }),
+      headers: {
+        accept: 'application/json',
+        'user-agent': 'drover',
+        ...headers,
+        ...(raw.body !== undefined && { 'content-type': raw.contentType ?? 'application/json' }),
+        ...raw.headers,
+      },
+      ...(raw.body !== undefined && { body: jsonBody(raw.body) }),
+      ...(dispatcher !== undefined && { dispatcher }),
+      ...(raw.signal !== undefined && { signal: raw.signal }),
+      headersTimeout: timeout,
+      bodyTimeout: timeout,
+    });
+    (raw.clock ?? wire.clock).learn(response.headers.date);
+    return response;
+  } catch (error) {
+    if (raw.signal?.aborted === true) throw raw.signal.reason ?? error;
+    silence.end();
+    const explained = endpoint.explain?.(error);
+    if (explained !== undefined) throw explained;
+    throw new KubeError(`${shown} cannot be reached: ${describe(error)}`, {
+      code: 0,
+      reason: 'Unreachable',
+      cause: error,
+    });
+  }
+}
+
+/**
+ * An API server that has just started listens before it has read its roles and definitions: for some seconds it
+ * refuses what is allowed and does not know the paths of what is installed. A 403 or an unknown path counts only from
+ * a server that is ready.
+ */
+async function send(
+  wire: Wire,
+  raw: RawRequest,
+  state: { renewed?: true; confirmed?: true } = {},
+): Promise<Dispatcher.ResponseData> {
+  const response = await exchange(wire, raw, state.renewed === true);
+  if (response.statusCode === 401 && state.renewed === undefined) {
+    await response.body.dump();
+    return send(wire, raw, { ...state, renewed: true });
+  }
+  if (response.statusCode < 300) return response;
+  const error = await toError(response, raw);
+  const isDoubtful = error.code === 403 || error.reason === UNKNOWN_PATH;
+  if (!isDoubtful || state.confirmed !== undefined) throw error;
+  if (await isStarting(wire, raw)) {
+    throw new KubeError(`${wire.shown} is still starting: ${error.message}`, {
+      code: 503,
+      reason: 'ServerStarting',
+      cause: error,
+    });
+  }
+  return send(wire, raw, { ...state, confirmed: true });
+}
+
+/**
+ * A server that has only just started refuses this question, too: a refusal is taken as final only after it has gone
+ * on for a while. A broken connection or a long gap may be a restart, after which it is doubted again.
+ */
+async function isStarting(wire: Wire, { signal }: RawRequest): Promise<boolean> {
+  const { statusCode, body } = await exchange(
+    wire,
+    {
+      method: 'GET',
+      path: '/readyz',
+      timeoutMs: READINESS_TIMEOUT_MS,
+      ...(signal !== undefined && { signal }),
+    },
+    false,
+  );
+  await body.dump();
+  const isSilent = statusCode === 401 || statusCode === 403;
+  if (isSilent) return !wire.silence.goesOn();
+  wire.silence.end();
+  return statusCode >= 300;
+}
+
+async function sized<T>(wire: Wire, raw: RawRequest): Promise<{ value: T; bytes: number }> {
+  const { shown } = wire;
+  const { body } = await send(wire, raw);
+  try {
+    const chunks: Buffer[] = [];
+    let bytes = 0;
+    for await (const chunk of body) {
+      chunks.push(chunk as Buffer);
+      bytes += (chunk as Buffer).length;
+      if (bytes > (raw.maxBytes ?? Number.POSITIVE_INFINITY)) {
+        throw new KubeError(
+          `${shown} answered ${raw.method} ${raw.path} with more than ${raw.maxBytes} bytes`,
+          { code: 0, reason: 'AnswerTooLarge' },
+        );
+      }
+    }
+    return { value: JSON.parse(Buffer.concat(chunks).toString('utf8')) as T, bytes };
+  } catch (error) {
+    if (error instanceof KubeError) throw error;
+    if (raw.signal?.aborted === true) throw raw.signal.reason ?? error;
+    throw new KubeError(`${shown} broke off its answer to ${raw.method} ${raw.path}: ${describe(error)}`, {
+      code: 0,
+      reason: 'Unreachable',
+      cause: error,
+    });
+  }
 }
 
 /** The innermost message of a network error: undici wraps them. */
