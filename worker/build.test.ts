@@ -17,7 +17,7 @@ it('is named after the version and the workflow code, unless it is told its name
   expect(buildOf(told)).toEqual({ deploymentName: 'workers', buildId: 'blue', pinsRuns: true });
 });
 
-it('pins runs only where it is asked to', () => {
+it('pins runs only where it is asked to [S6.22]', () => {
   const build = buildOf({ cluster: 'c', bundle: '', buildId: 'b', pinsRuns: false });
   const version = { deploymentName: 'drover-c', buildId: 'b' };
   expect(deploymentOptions(build)).toEqual({

@@ -373,7 +373,7 @@ describe('an object with a run', () => {
     expect((await reconcile()).calls).toEqual(['describe', 'alive']);
   });
 
-  it('is ended once, without being asked, where that is what is wanted, and then concluded', async () => {
+  it('is ended once, without being asked, where that is what is wanted, and then concluded [S5.59]', async () => {
     const { world, reconcile } = setup(recorded);
     world.run = running;
     await reconcile();

@@ -83,7 +83,7 @@ const stateOf = async (workflowId: string): Promise<string> =>
   (await stack.temporal.workflow.getHandle(workflowId).describe()).status.name;
 
 describe('an upgrade of the worker under running runs', () => {
-  it('goes unseen where the change is guarded, and ends by --terminate where it is not', async () => {
+  it('goes unseen where the change is guarded, and ends by --terminate where it is not [S5.51] [S5.59] [S6.21]', async () => {
     const [torn, whole] = [unique('torn'), unique('whole')];
     await stack.workflow(`${torn}-call`, {
       actions: [

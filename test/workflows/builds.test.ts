@@ -52,7 +52,7 @@ const buildsOf = async ({ handle: { workflowId } }: ScriptedRun): Promise<unknow
   Promise.all([workflowId, `${workflowId}/s0`].map(async (id) => (await runs.describe(id))?.build));
 
 describe('a run', () => {
-  it('stays with the build that began it, while a newer one begins others; without workers of it, it says so and can be moved', async () => {
+  it('stays with the build that began it, while a newer one begins others; without workers of it, it says so and can be moved [S6.22]', async () => {
     const [begun, stranded] = [
       await one.run({ stages: paused(4_000) }),
       await one.run({ stages: paused(9_000) }),

@@ -172,7 +172,7 @@ describe.concurrent('cancel', () => {
     ]);
   });
 
-  it('a settlement settles what a stage had begun whose run was terminated with it', async () => {
+  it('a settlement settles what a stage had begun whose run was terminated with it [S5.42] [S5.59]', async () => {
     const lost = action('lost', {
       retry: { limit: 5, intervalMs: 60_000, backoffMultiplier: 1, maxIntervalMs: 60_000 },
     });

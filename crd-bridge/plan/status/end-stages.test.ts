@@ -70,7 +70,7 @@ function temporal(workflows: Record<string, Partial<RunDescription>>, unfinished
 const ACTION = {} as Unfinished['actions'][number];
 
 describe('stages of a run that was ended from outside', () => {
-  it('may cancel themselves for two minutes, and are ended then', async () => {
+  it('may cancel themselves for two minutes, and are ended then [S5.59]', async () => {
     const { world, look } = temporal({ 'id/s0': { state: 'Running' } });
     expect(await look(119)).toEqual({ kind: 'acting', message: 'stages that still act: id/s0' });
     expect(world.terminated).toEqual([]);
@@ -108,7 +108,7 @@ describe('stages of a run that was ended from outside', () => {
     });
   });
 
-  it('are settled once, and the run is not over before that', async () => {
+  it('are settled once, and the run is not over before that [S5.59]', async () => {
     const { world, look } = temporal({ 'id/s0': { state: 'Terminated' } }, { actions: [ACTION] });
     expect(await look(0)).toMatchObject({ kind: 'acting' });
     expect(world.started).toMatchObject([{ cluster: 'c', workflowId: 'id/s0' }]);
@@ -122,7 +122,7 @@ describe('stages of a run that was ended from outside', () => {
     expect(world.started).toHaveLength(1);
   });
 
-  it('that no worker settles within 30 s are not waited for, and that is said', async () => {
+  it('that no worker settles within 30 s are not waited for, and that is said [S5.59]', async () => {
     const { world, look } = temporal({ 'id/s0': { state: 'Terminated' } }, { plans: [ACTION] });
     const waiting = { what: 'workflow' as const, since: new Date(CLOSED) };
     world.settlement = { kind: 'open', isAnswered: false, waiting };

@@ -29,7 +29,7 @@ describe('a run whose task waits [S5.50]', () => {
     });
   });
 
-  it('that is pinned to a build which nobody runs names the build, and how to move the run', async () => {
+  it('that is pinned to a build which nobody runs names the build, and how to move the run [S5.50] [S6.22]', async () => {
     const build = { deploymentName: 'drover-c', buildId: '1.2.3-abc', isPinned: true };
     const said = async (isPinned: boolean): Promise<string> => {
       const look = await lookAtRun({ ...waiting(30), build: { ...build, isPinned } }, no, NOW);
