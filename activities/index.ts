@@ -1,99 +1,11 @@
-import type { Logger } from 'pino';
-import { ACTIVITY_TYPES } from '../api/plan/actions/table.js';
-import { activityOf, traitsOf } from '../api/plan/actions/traits.js';
-import { leanOutputs } from '../api/plan/undo/lean-outputs.js';
-import type { Sealer } from '../api/core/seal.js';
-import type { KubeClient } from '../kube/client.js';
-import type {
-  ActionActivities,
-  ActionOutcome,
-  ActionTask,
-  WorkerActivities,
-} from '../workflows/plan/contract-tasks.js';
-import { HANDLERS } from './actions/index.js';
-import { captureAction, runAction, settleAction, targetsAction } from './core/attempt.js';
-import { cleanUpAction } from './core/clean-up.js';
-import { decideStep } from './core/decide.js';
-import type { EgressPolicy } from './core/egress.js';
-import { evaluateStage } from './core/evaluate.js';
-import type { Handler } from './core/handler.js';
-import { createHeartbeats, steadyHeartbeats } from './core/heartbeats.js';
-import { createIdentityCheck } from './core/identity.js';
-import type { Notes } from './core/notes.js';
-import { createPolicies } from './core/policies.js';
-import type { AttemptDeps } from './core/prepare.js';
-import { createSnapshotStore } from './core/snapshots.js';
-import { createTargets } from './core/target.js';
-import { vouchFor } from './core/vouch.js';
-import { createPriorStore } from './core/prior-store.js';
-import { createVouching } from './core/vouching.js';
+/** The activities of a worker: one line a system. */
+import type { WorkerActivities } from '../workflows/plan/contract-tasks.js';
+import { createActionActivities } from './actions/activities.js';
+import type { ActivityDeps } from './core/deps.js';
+import { createEntityActivities } from './core/entities.js';
 
-/** What activities are made with. */
-export interface ActivityDeps {
-  /** The cluster, as the controller. */
-  kube: KubeClient;
-  /** Where actions may go: HTTP, and other clusters. */
-  egress: EgressPolicy;
-  log: Logger;
-  /** Verifies what comes by way of Temporal, and vouches for what is kept. */
-  sealer: Sealer;
-  /** Shows what actions wait for while they do. */
-  notes: Notes;
-  /** Until then runs that were begun by a release without seals go on. */
-  acceptUnsealedUntil?: Date | undefined;
-  /**
-   * Whether a plan without `serviceAccountName` acts with the controller's own identity (S1.5). False:
-   * its actions fail with `NoServiceAccount`.
-   */
-  controllerIdentity: boolean;
-}
-
-/** There may be a thousand waits, and a sign of life costs some 3 CPU milliseconds. */
-const WAIT_HEARTBEAT_MS = 10_000;
-
-/** The activities of a worker: one for each action type, and what belongs to all of them. */
-export function createActivities(deps: ActivityDeps): WorkerActivities {
-  const handlers = new Map<string, Handler>(ACTIVITY_TYPES.map((type) => [type, HANDLERS[type](deps)]));
-  const frame: AttemptDeps = {
-    kube: deps.kube,
-    snapshots: createSnapshotStore(deps.kube),
-    targets: createTargets(deps.egress),
-    log: deps.log,
-    controllerIdentity: deps.controllerIdentity,
-    confirmIdentity: createIdentityCheck(),
-    policies: createPolicies(deps.kube),
-    heartbeats: createHeartbeats(),
-    notes: deps.notes,
-    vouching: createVouching(deps),
-    priors: createPriorStore(deps),
-  };
-  const handlerOf = ({ type }: ActionTask): Handler => {
-    const handler = handlers.get(type);
-    // A forged task may name any type.
-    if (handler === undefined) throw new Error(`no activity carries out ${String(type)}`);
-    return handler;
-  };
-  // The task alone decides what is done; the activity's name is for the Web UI.
-  const actBy = (one: AttemptDeps) => async (task: ActionTask) =>
-    lean(task, await runAction(task, handlerOf(task), one));
-  const [act, wait] = [actBy(frame), actBy({ ...frame, heartbeats: steadyHeartbeats(WAIT_HEARTBEAT_MS) })];
-  const actions = Object.fromEntries(
-    ACTIVITY_TYPES.map((type) => [activityOf(type), traitsOf(type).isWait === true ? wait : act]),
-  ) as unknown as ActionActivities;
-  return {
-    ...actions,
-    decide: (task) => decideStep(task, frame),
-    targets: (task) => targetsAction(task, handlerOf(task), frame),
-    capture: (task) => captureAction(task, handlerOf(task), frame),
-    cleanUp: (task) => cleanUpAction(task, handlerOf(task), frame),
-    settle: async (task) => lean(task, await settleAction(task, handlerOf(task), frame)),
-    evaluate: (task) => evaluateStage(task, frame),
-    vouch: (task) => vouchFor(task, frame.vouching),
-  };
-}
-
-/** An outcome in lean form, where the workflow accepts that. */
-const lean = (task: ActionTask, outcome: ActionOutcome): ActionOutcome =>
-  task.lean !== true || outcome.phase === 'Skipped' || outcome.outputs === undefined
-    ? outcome
-    : { ...outcome, ...leanOutputs(outcome.outputs) };
+/** Makes the activities of all systems. */
+export const createActivities = (deps: ActivityDeps): WorkerActivities => ({
+  ...createEntityActivities(deps.sealer),
+  ...createActionActivities(deps),
+});

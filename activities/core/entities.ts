@@ -1,16 +1,14 @@
+import { activityInfo } from '@temporalio/activity';
 import { ApplicationFailure } from '@temporalio/common';
 import type { Sealer } from '../../api/core/seal.js';
 import type { EntityActivities } from '../../workflows/core/contract-entity.js';
 import { sealedDesired, sealedEntity } from '../../workflows/core/sealed-entity.js';
 
 /** The activities that workflows of entities of all kinds need. */
-export function createEntityActivities(
-  { verify }: Pick<Sealer, 'verify'>,
-  caller: () => { workflowId: string },
-): EntityActivities {
+export function createEntityActivities({ verify }: Pick<Sealer, 'verify'>): EntityActivities {
   return {
     async vouchDesired({ entity, desired }) {
-      const own = caller().workflowId;
+      const own = activityInfo().workflowExecution?.workflowId ?? '';
       if (own !== entity.workflowId)
         return { kind: 'refused', message: `"${own}" is not the workflow that looks after ${entity.name}` };
       const seals = [

@@ -1,6 +1,5 @@
 /** The life of an entity, by a small kind of its own, on the real API server and the real Temporal. */
 import { fileURLToPath } from 'node:url';
-import { activityInfo } from '@temporalio/activity';
 import { bundleWorkflowCode, NativeConnection, Worker } from '@temporalio/worker';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { createEntityActivities } from '../../activities/core/entities.js';
@@ -70,10 +69,7 @@ beforeAll(async () => {
     workflowBundle,
     activities: {
       ...own,
-      ...createEntityActivities(sealer, () => {
-        const { workflowId } = activityInfo().workflowExecution ?? { workflowId: '' };
-        return { workflowId };
-      }),
+      ...createEntityActivities(sealer),
     },
   });
   working = worker.run();

@@ -22,6 +22,9 @@ export type Kind = keyof ObjectOf;
 /** All of them. */
 export const KINDS: readonly Kind[] = DR_KINDS.map(({ kind }) => kind);
 
+/** Whether the command line has commands of its own for a kind. */
+export const isOwnKind = (kind: string): kind is Kind => (KINDS as readonly string[]).includes(kind);
+
 /** What a person calls one of a kind, and several. */
 export const wordOf = (kind: Kind): string => drKind(kind).word;
 export const wordsOf = (kind: Kind): string => drKind(kind).words;

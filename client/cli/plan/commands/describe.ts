@@ -1,8 +1,10 @@
 import type { Command } from 'commander';
+import type { KindDescriptor } from '../../../../api/core/kind-descriptor.js';
 import type { DRPolicy } from '../../../../api/plan/schema/policy.js';
 import { isTerminalExecution } from '../../../../api/core/phase.js';
 import type { DRPlan, DRPlanExecution, DRWorkflow } from '../../../../api/plan/types.js';
 import type { KubeClient } from '../../../../kube/client.js';
+import { anyKindOf, describeAny, getAny } from '../../core/any-kind.js';
 import type { Cluster } from '../../core/cluster.js';
 import type { CommandContext } from '../../core/context.js';
 import { EXIT } from '../../core/exit-codes.js';
@@ -42,6 +44,9 @@ async function describe(
   text: string,
   format: OutputFormat | undefined,
 ): Promise<number> {
+  const other = anyKindOf(text.split('/', 1)[0] ?? '');
+  if (other !== undefined && text.includes('/'))
+    return describeOther(context, other, { name: text.slice(text.indexOf('/') + 1), format });
   const { kind, name } = nameOf(text, KINDS);
   const cluster = await context.openCluster();
   const { kube, namespace } = cluster;
@@ -60,6 +65,22 @@ async function describe(
   for (const [index, object] of objects.entries()) {
     if (index > 0) terminal.out('');
     for (const line of await describeObject(context, cluster, object)) terminal.out(line);
+  }
+  return EXIT.ok;
+}
+
+async function describeOther(
+  context: CommandContext,
+  kind: KindDescriptor,
+  { name, format }: { name: string; format: OutputFormat | undefined },
+): Promise<number> {
+  const { kube, namespace } = await context.openCluster();
+  const object = await getAny(kube, kind, { namespace, name, say: context.say });
+  const { terminal } = context;
+  if (format !== undefined) printValue(terminal, withoutManagedFields(object), format);
+  else {
+    const options = { style: terminal.outStyle, now: context.now() };
+    for (const line of describeAny(kind, object, options)) terminal.out(line);
   }
   return EXIT.ok;
 }

@@ -1,5 +1,7 @@
 import type { Command } from 'commander';
+import type { KindDescriptor } from '../../../../api/core/kind-descriptor.js';
 import { usageError } from '../../core/cli-error.js';
+import { anyKindOf, anyKinds, listAny, rowsOfAny } from '../../core/any-kind.js';
 import type { CommandContext } from '../../core/context.js';
 import { EXIT } from '../../core/exit-codes.js';
 import { asList, type OutputFormat, printValue, withoutManagedFields } from '../../core/output.js';
@@ -39,6 +41,8 @@ export function addGet(program: Command, perform: Perform): void {
 }
 
 async function get(context: CommandContext, word: string | undefined, options: GetOptions): Promise<number> {
+  const other = word === undefined ? undefined : anyKindOf(word);
+  if (other !== undefined) return getOther(context, other, options);
   const kinds = kindsOf(word, options);
   const cluster = await context.openCluster();
   const namespace = options.allNamespaces === true ? undefined : cluster.namespace;
@@ -73,6 +77,25 @@ async function get(context: CommandContext, word: string | undefined, options: G
   return EXIT.ok;
 }
 
+/** A kind for which there are no words here: by its printer columns. */
+async function getOther(context: CommandContext, kind: KindDescriptor, options: GetOptions): Promise<number> {
+  const cluster = await context.openCluster();
+  const namespace = options.allNamespaces === true ? undefined : cluster.namespace;
+  const objects = await listAny(cluster.kube, kind, namespace);
+  const { terminal } = context;
+  if (options.output !== undefined) {
+    printValue(terminal, asList(objects.map(withoutManagedFields)), options.output);
+  } else if (objects.length === 0) {
+    const where = namespace === undefined ? 'any namespace' : `namespace ${namespace}`;
+    terminal.note(kind.scope === 'Namespaced' ? `no ${kind.words} in ${where}` : `no ${kind.words}`);
+  } else {
+    const withNamespace = namespace === undefined && kind.scope === 'Namespaced';
+    const { header, rows } = rowsOfAny(kind, objects, { now: context.now(), withNamespace });
+    for (const line of table(header, rows)) terminal.out(line);
+  }
+  return EXIT.ok;
+}
+
 function kindsOf(word: string | undefined, options: GetOptions): Kind[] {
   if (word === undefined) {
     return options.plan === undefined ? ['DRPlan', 'DRPlanExecution', 'DRWorkflow'] : ['DRPlanExecution'];
@@ -80,7 +103,7 @@ function kindsOf(word: string | undefined, options: GetOptions): Kind[] {
   const kind = kindOf(word);
   if (kind === undefined) {
     throw usageError(
-      `"${word}" is none of ${KINDS.map(wordsOf).join(', ')}`,
+      `"${word}" is none of ${[...KINDS.map(wordsOf), ...anyKinds().map(({ words }) => words)].join(', ')}`,
       'to look at one object: describe NAME',
     );
   }
