@@ -3,4 +3,7 @@ import type { KindDescriptor } from './core/kind-descriptor.js';
 import { DR_KINDS } from './plan/kinds.js';
 
 /** In the order of the reference. */
-export const KINDS: readonly KindDescriptor[] = [...DR_KINDS];
+export const KINDS: readonly KindDescriptor[] = [
+  // One line a system.
+  ...DR_KINDS,
+];

@@ -4,4 +4,7 @@ import type { Services } from './core/services.js';
 import { planRows } from './plan/rows.js';
 
 /** Makes the rows of all systems. */
-export const createRows = (services: Services): Row[] => [...planRows(services)];
+export const createRows = (services: Services): Row[] => [
+  // One line a system.
+  ...planRows(services),
+];
