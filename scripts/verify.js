@@ -110,8 +110,11 @@ const STEPS = [
  * checks use one processor; the integration tests use all there are.
  */
 const PHASES = [
-  [['lint'], ['format', 'types', 'build', 'generated', 'dead-code', 'faults-build']],
-  [['unit'], ['faults']],
+  [
+    ['format', 'types'],
+    ['build', 'generated', 'faults-build'],
+  ],
+  [['lint', 'dead-code', 'unit'], ['faults']],
   [['integration']],
   [['smoke']],
 ];
