@@ -19,7 +19,7 @@ import { join, relative } from 'node:path';
 
 const MINUTE = 60_000;
 /** Memory of a stack with the tests that run on it, in bytes. */
-const STACK_BYTES = 2 * 1024 ** 3;
+const STACK_BYTES = 3 * 1024 ** 3;
 /** Tests wait more than they calculate, so there is one more stack than there are processors. */
 const STACKS =
   process.env.DROVER_TEST_STACKS ??

@@ -14,6 +14,9 @@ export interface Settings {
   worker?: Record<string, string>;
 }
 
+// The API server, etcd and Temporal collect garbage more rarely: less CPU for more memory, and tests are short of CPU.
+process.env.GOGC ??= '300';
+
 const PROGRAMS = ['bridge', 'worker'] as const;
 
 /** In a data dir: this program was started with other settings than the defaults. */
