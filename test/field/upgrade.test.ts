@@ -57,12 +57,13 @@ async function upgrade(buildId: string, edit: (code: string) => string): Promise
 const guarded = (code: string): string =>
   change(
     code,
-    /(async function drStage\(input\) \{)/,
-    `$1 if ((0,_temporalio_workflow__WEBPACK_IMPORTED_MODULE_0__.patched)('upgraded')) await (0,_temporalio_workflow__WEBPACK_IMPORTED_MODULE_0__.sleep)(20);`,
+    /(async function drStage\(input\) \{)([^]*?)(_temporalio_workflow__WEBPACK_IMPORTED_MODULE_\d+__)/,
+    "$1 if ((0,$3.patched)('upgraded')) await (0,$3.sleep)(20);$2$3",
   );
 
 /** Another activity for HTTP actions, without a guard: histories that have begun one do not fit any more. */
-const unguarded = (code: string): string => change(code, /HTTP: (['"])http\1/, "HTTP: 'notify'");
+const unguarded = (code: string): string =>
+  change(code, /isAcronym \? type\.toLowerCase\(\)/, "isAcronym ? 'notify'");
 
 const drover = (...args: string[]): Promise<{ code: number | null; out: string; err: string }> => {
   const child = spawn(
