@@ -7,6 +7,7 @@ import { ANNOTATIONS, API_VERSION } from '../../api/core/group.js';
 import type { Action, DRPlanExecution } from '../../api/plan/types.js';
 import { startReplica } from '../bridge/replica.js';
 import type { Replica } from '../bridge/replica.js';
+import { drover } from '../support/drover.js';
 import { heal, kill, mend } from '../support/parts.js';
 import { startRecorder } from '../support/recorder.js';
 import type { Recorder } from '../support/recorder.js';
@@ -216,7 +217,9 @@ describe('a run whose code does not fit any more', () => {
     await expect(stack.execute(plan)).rejects.toThrow(
       /has not ended yet; wait for it, or, where it cannot go on, end it/,
     );
-    const { workflowId = '' } = failing.status?.temporal ?? {};
-    await stack.temporal.workflow.getHandle(workflowId).terminate('test');
+    const name = failing.metadata.name;
+    const { code, err } = await drover('cancel', name, '--terminate', '--yes', '-n', stack.namespace);
+    expect(code, err).toBe(0);
+    expect((await stack.getPlan(plan)).status?.currentExecution).toBeUndefined();
   });
 });

@@ -2,7 +2,6 @@
  * A worker is upgraded in the middle of runs: a change of workflow code that is guarded goes unseen, and one that is not is
  * seen, said and got out of.
  */
-import { spawn } from 'node:child_process';
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -10,10 +9,10 @@ import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import type { Action, DRPlanExecution } from '../../api/plan/types.js';
 import { startReplica } from '../bridge/replica.js';
 import type { Replica } from '../bridge/replica.js';
+import { drover } from '../support/drover.js';
 import { heal, kill, mend } from '../support/parts.js';
 import { startRecorder } from '../support/recorder.js';
 import type { Recorder } from '../support/recorder.js';
-import { servers } from '../support/servers.js';
 import { actionAt, condition, http, openStack, unique } from '../support/stack.js';
 import type { Stack } from '../support/stack.js';
 
@@ -65,18 +64,6 @@ const guarded = (code: string): string =>
 const unguarded = (code: string): string =>
   change(code, /isAcronym \? type\.toLowerCase\(\)/, "isAcronym ? 'notify'");
 
-const drover = (...args: string[]): Promise<{ code: number | null; out: string; err: string }> => {
-  const child = spawn(
-    process.execPath,
-    ['bin/drover.js', ...args, '-n', stack.namespace, '--data-dir', servers.dataDir],
-    { stdio: ['ignore', 'pipe', 'pipe'], env: { ...process.env, NO_COLOR: '1', KUBECONFIG: '/nowhere' } },
-  );
-  const said = { out: '', err: '' };
-  child.stdout.on('data', (chunk: Buffer) => (said.out += chunk.toString()));
-  child.stderr.on('data', (chunk: Buffer) => (said.err += chunk.toString()));
-  return new Promise((resolve) => child.once('close', (code) => resolve({ code, ...said })));
-};
-
 const wait: Action = { name: 'wait', type: 'Wait', wait: { duration: '5s' } };
 const progressing = (execution: DRPlanExecution) => condition(execution, 'Progressing');
 const workflowIdOf = (execution: DRPlanExecution): string => execution.status?.temporal?.workflowId ?? '';
@@ -125,6 +112,8 @@ describe('an upgrade of the worker under running runs', () => {
       failing.metadata.name,
       '--terminate',
       '--yes',
+      '-n',
+      stack.namespace,
       '-o',
       'json',
     );

@@ -1,14 +1,26 @@
 /** Several builds of workers beside each other: each run is carried on by the build that began it. */
 import { execFile } from 'node:child_process';
+import { mkdtemp } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { promisify } from 'node:util';
+import { Connection } from '@temporalio/client';
 import { pino } from 'pino';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { clusterId } from '../../api/plan/naming.js';
 import { createRuns } from '../../client/runs/runs.js';
 import type { Runs } from '../../client/runs/runs.js';
 import { lookAtRun } from '../../crd-bridge/plan/status/standstill.js';
+import { createKubeClient } from '../../kube/client.js';
+import { readClusterUid } from '../../kube/cluster-id.js';
+import { loadKubeConfig } from '../../kube/config.js';
+import { dataPaths } from '../../local/paths.js';
+import { startDetached, stopProcess } from '../../local/processes.js';
 import { becomeCurrent } from '../../worker/current-build.js';
+import { recordServer } from '../support/leftovers.js';
 import { action, stages, startScriptedWorker, workflow } from '../support/scripted.js';
 import type { ScriptedRun, ScriptedWorker } from '../support/scripted.js';
+import { startSecondTemporal } from '../support/second-temporal.js';
 import { servers } from '../support/servers.js';
 import { poll } from '../support/stack.js';
 
@@ -50,6 +62,45 @@ const paused = (ms: number) => {
 };
 const buildsOf = async ({ handle: { workflowId } }: ScriptedRun): Promise<unknown[]> =>
   Promise.all([workflowId, `${workflowId}/s0`].map(async (id) => (await runs.describe(id))?.build));
+
+it('the worker names its build, and with DROVER_PIN_RUNS lets a new one begin runs', async () => {
+  // Of its own: on that of the stack no other worker would be given tasks any more.
+  const temporal = await startSecondTemporal();
+  const connection = await Connection.connect({ address: temporal.address });
+  const folder = await mkdtemp(join(tmpdir(), 'drover-build-'));
+  const worker = await startDetached({
+    name: 'worker',
+    command: process.execPath,
+    args: ['dist/worker/main.js'],
+    env: {
+      DROVER_KUBECONFIG: servers.kubeconfig,
+      DROVER_SEAL_RING: dataPaths(servers.dataDir).sealRing,
+      TEMPORAL_ADDRESS: temporal.address,
+      TEMPORAL_NAMESPACE: namespace,
+      DROVER_PIN_RUNS: 'true',
+    },
+    log: join(folder, 'log'),
+  });
+  await recordServer(folder, 'worker', worker);
+  try {
+    const kube = createKubeClient(loadKubeConfig({ file: servers.kubeconfig }));
+    const deploymentName = `drover-${clusterId(await readClusterUid(kube))}`;
+    const current = await poll(
+      () =>
+        connection.workflowService.describeWorkerDeployment({ namespace, deploymentName }).then(
+          ({ workerDeploymentInfo }) =>
+            workerDeploymentInfo?.routingConfig?.currentDeploymentVersion?.buildId ?? '',
+          () => '',
+        ),
+      (buildId) => buildId !== '',
+    );
+    expect(current).toMatch(/^\d+\.\d+\.\d+-[0-9a-f]{12}$/);
+  } finally {
+    await stopProcess(worker, 0);
+    await connection.close();
+    await temporal.stop();
+  }
+});
 
 describe('a run', () => {
   it('stays with the build that began it, while a newer one begins others; without workers of it, it says so and can be moved [S6.22]', async () => {

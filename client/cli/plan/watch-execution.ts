@@ -26,6 +26,7 @@ const FINAL_LINES = 100;
  * Shows a run until it ends: a picture that is redrawn on a terminal, else a line for every transition. Ctrl-C leaves
  * the run alone and says how to look again.
  *
+ * @param options.isEnding the run is being ended: nobody has to be told how to cancel it
  * @returns the exit code: 0, 1, 2 for Succeeded, Failed, Cancelled; 130 when interrupted
  */
 export async function watchExecution(
@@ -33,6 +34,7 @@ export async function watchExecution(
   kube: KubeClient,
   key: { namespace: string; name: string; uid?: string },
   format: OutputFormat | undefined,
+  { isEnding = false }: { isEnding?: boolean } = {},
 ): Promise<number> {
   const interrupt = onInterrupt();
   const view = createView(context, format);
@@ -64,8 +66,9 @@ export async function watchExecution(
     interrupt.dispose();
   }
   if (interrupt.interrupted() || last === undefined) {
-    context.terminal.note(`detached; the run goes on. To look again: ${context.say(`watch ${key.name}`)}`);
-    context.terminal.note(`to cancel it: ${context.say(`cancel ${key.name}`)}`);
+    const goesOn = isEnding ? 'it is ended all the same' : 'the run goes on';
+    context.terminal.note(`detached; ${goesOn}. To look again: ${context.say(`watch ${key.name}`)}`);
+    if (!isEnding) context.terminal.note(`to cancel it: ${context.say(`cancel ${key.name}`)}`);
     return EXIT.interrupted;
   }
   view.end(last);

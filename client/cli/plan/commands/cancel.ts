@@ -155,7 +155,7 @@ async function awaitTermination(
   const { name, namespace = '', uid } = metadata;
   context.terminal.note(`asked for the end of ${namespace}/${name}; what it had begun is being settled`);
   const key = { namespace, name, ...(uid !== undefined && { uid }) };
-  const code = await watchExecution(context, kube, key, output);
+  const code = await watchExecution(context, kube, key, output, { isEnding: true });
   // Failed is what it was to become.
   return code === EXIT.interrupted ? code : EXIT.ok;
 }
