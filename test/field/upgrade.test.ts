@@ -76,7 +76,7 @@ describe('an upgrade of the worker under running runs', () => {
     await stack.workflow(`${torn}-call`, {
       actions: [
         http('done', `${recorder.url}/${torn}/done`),
-        http('hang', `${recorder.url}/${torn}/hang?delay=90000`),
+        http('hang', `${recorder.url}/${torn}/hang?delay=900000`, { timeout: '20m' }),
       ],
     });
     await stack.workflow(`${torn}-wait`, { actions: [wait, http('late', `${recorder.url}/${torn}/late`)] });
