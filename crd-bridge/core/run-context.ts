@@ -1,0 +1,86 @@
+import type { Cacheable } from '../../kube/informer.js';
+import type { RunControllerOptions } from './run-controller-options.js';
+import { isElsewhere } from './temporal-identity.js';
+import type { TemporalIdentity } from './temporal-identity.js';
+import type { RunView } from './kind.js';
+
+/** What is remembered of an object between reconciles. Losing it costs a call, never a wrong step. */
+export interface Memory {
+  /** When to describe the run next. */
+  lookAt: number;
+  /** Kinds of cancel that were sent already. */
+  cancelled: Set<string>;
+  /** Deliveries that were accepted already. The run heeds each once, so sending one again is harmless. */
+  delivered: Set<string>;
+  /** Set when the run has closed but parts of it still act: their updates must not put off the next look. */
+  isSettling?: true;
+  /** When the run has accepted the cancel of a deletion. */
+  deleteAcceptedAt?: number;
+  /** Since when a start by another replica may be under way. */
+  startingSince?: number;
+  /** Since when it waits for a place in the start room. */
+  waitingSince?: number;
+  /** Whether the status shows already that it waits. */
+  waitingSaid?: true;
+  /** When the current series of failures began. */
+  failingSince?: number;
+}
+
+/** What the steps of a run controller share. */
+export interface RunContext<T extends Cacheable> extends RunControllerOptions<T> {
+  now: () => number;
+  memoryOf: (object: T) => Memory;
+  /** Forgets what is remembered of an object; its status stays as it is. */
+  forget: (uid: string) => void;
+}
+
+/** Time between two looks at an object that is being deleted, in milliseconds. */
+export const POLL_WHILE_DELETING_MS = 2_000;
+/** Time between two looks at an object whose start may be under way elsewhere. */
+export const POLL_WHILE_STARTING_MS = 1_000;
+/** Longer than a start takes from its lock on: a call to Temporal gives up after 10 s. */
+const START_SETTLES_MS = 15_000;
+
+/** Call this only after Temporal has reported that there is no run. */
+export async function mayBeStarting<T extends Cacheable>(
+  { kind, memoryOf, now }: RunContext<T>,
+  object: T,
+): Promise<boolean> {
+  const memory = memoryOf(object);
+  if (!(await kind.isStarting(object))) {
+    delete memory.startingSince;
+    return false;
+  }
+  memory.startingSince ??= now();
+  return now() - memory.startingSince < START_SETTLES_MS;
+}
+
+/** If the run was started in another Temporal, it proves nothing that the connected one does not know it. */
+export async function isMismatched<T extends Cacheable>(
+  { kind }: RunContext<T>,
+  object: T,
+  { run }: RunView,
+  connected: TemporalIdentity,
+): Promise<boolean> {
+  if (!isElsewhere(run, connected)) return false;
+  await kind.mismatch(object, connected);
+  return true;
+}
+
+/** Once: whoever resets the run afterwards wants it to go on. */
+export async function terminateRun<T extends Cacheable>(
+  { log, memoryOf, runs }: RunContext<T>,
+  object: T,
+  workflowId: string,
+  { reason }: { reason: string },
+): Promise<void> {
+  const memory = memoryOf(object);
+  if (memory.cancelled.has('terminate')) return;
+  const sent = await runs.terminate(workflowId, reason);
+  memory.cancelled.add('terminate');
+  memory.lookAt = 0;
+  log.warn({ object: nameOf(object), workflowId, sent, reason }, 'run terminated');
+}
+
+/** Name of an object, as logs say it. */
+export const nameOf = ({ metadata }: Cacheable): string => `${metadata.namespace ?? ''}/${metadata.name}`;
