@@ -44,6 +44,9 @@ describe('the command line', () => {
       '"pods" is none of workflows, plans, executions, policies',
     );
     await expect(setUp().run('cancel', 'plan/web')).rejects.toThrow('does not name an execution');
+    await expect(setUp().run('cancel', 'web', '--terminate', '--force')).rejects.toThrow(
+      /--terminate.*--force/,
+    );
   });
 
   it('gives a command its context wherever the options stand', async () => {
