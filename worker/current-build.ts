@@ -40,7 +40,8 @@ export async function becomeCurrent(
     if (own === undefined) return false;
     const current = known?.routingConfig?.currentDeploymentVersion?.buildId ?? undefined;
     if (current === buildId) return true;
-    if (own.lastCurrentTime) {
+    // Which of these a server tells depends on its release.
+    if (own.lastCurrentTime ?? own.firstActivationTime ?? own.lastDeactivationTime) {
       log.info(
         { ...build, current },
         'another build begins runs now; this one carries on those that it has begun',
