@@ -86,6 +86,13 @@ export interface ActionDescriptor<Block = unknown> {
   readonly deletion?: 'derived' | 'kept' | 'first';
   /** Outputs that actions of this type have and others never, each optional. */
   readonly outputs?: Readonly<Record<string, z.ZodType>>;
+  /**
+   * Which of them names the first object that it writes. Where a status has to be made smaller, it goes if `created` says
+   * the same.
+   */
+  readonly reference?: string;
+  /** Field of an output, both by name, that a status goes without before all else where it has to be made smaller. */
+  readonly bulk?: readonly [output: string, field: string];
   /** Most bytes that its outputs take in a status. Default: 700. */
   readonly outputBytes?: number;
   /** Fields of the block that name an object or a namespace: they are looked at again once parameters are filled in. */

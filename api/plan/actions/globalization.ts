@@ -38,6 +38,7 @@ export const globalization = {
   operations: OPERATIONS,
   creates: true,
   deletion: 'derived',
+  reference: 'globalizationRef',
   outputs: {
     globalizationRef: objectReferenceSchema.optional().describe('The Globalization that was written.'),
   },

@@ -41,6 +41,7 @@ export const helmChart = {
   creates: true,
   waitsReady: true,
   deletion: 'derived',
+  reference: 'helmChartRef',
   outputs: {
     helmChartRef: objectReferenceSchema.optional().describe('The HelmChart that was written.'),
   },

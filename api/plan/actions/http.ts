@@ -69,6 +69,7 @@ export const http = {
   preflight: 'look',
   traits: { noInverse: 'an HTTP action' },
   outputs: { httpResponse: httpResponseSchema.optional() },
+  bulk: ['httpResponse', 'body'],
   // Of an answer 1,000 characters are kept (S3.19).
   outputBytes: 4 * 1024,
   check: checkHttp,

@@ -56,6 +56,7 @@ export const kubernetesResource = {
   operations: OPERATIONS,
   creates: true,
   targetable: true,
+  reference: 'resourceRef',
   outputs: {
     resourceRef: objectReferenceSchema.optional().describe('The object that was written, when there is one.'),
     resourceRefs: z

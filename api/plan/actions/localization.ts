@@ -80,6 +80,7 @@ export const localization = {
   operations: OPERATIONS,
   creates: true,
   deletion: 'derived',
+  reference: 'localizationRef',
   outputs: {
     localizationRef: objectReferenceSchema.optional().describe('The Localization that was written.'),
   },

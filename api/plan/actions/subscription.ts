@@ -63,6 +63,7 @@ export const subscription = {
   waitsReady: true,
   perCluster: true,
   deletion: 'derived',
+  reference: 'subscriptionRef',
   outputs: {
     subscriptionRef: objectReferenceSchema.optional().describe('The Subscription that was written.'),
     subscriptionRefs: z

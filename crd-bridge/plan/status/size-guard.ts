@@ -1,4 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
+import { isObject } from '../../../api/core/json.js';
+import type { ActionDescriptor } from '../../../api/plan/actions/descriptor.js';
+import { ACTIONS, findDescriptor } from '../../../api/plan/actions/table.js';
 import { priorSecretName } from '../../../api/plan/naming.js';
 import type {
   ActionOutputs,
@@ -30,7 +33,7 @@ interface Reduction {
 
 /** In this order. Phases, effects and ranks always stay: a revert needs them. */
 const REDUCTIONS: readonly Reduction[] = [
-  { note: 'response bodies', limit: STATUS_LIMIT_BYTES, action: withoutBody },
+  { note: 'response bodies', limit: STATUS_LIMIT_BYTES, action: withoutBulk },
   { note: 'the ends of long messages', limit: STATUS_LIMIT_BYTES, item: withShortMessage },
   { limit: STATUS_LIMIT_BYTES, item: without('duration', 'progress'), action: withoutRepeats },
   { note: 'all messages', limit: STATUS_LIMIT_BYTES, item: without('message') },
@@ -65,8 +68,8 @@ export function expandStages({ metadata, status }: DRPlanExecution): StageStatus
   return mapActions(status?.stageStatuses ?? [], (action, at) => {
     if (action.outputs === undefined) return action;
     const { priorRef, created } = action.outputs;
-    const outputs: ActionOutputs = { ...action.outputs };
-    const key = REF_BY_TYPE[action.type ?? ''];
+    const outputs: ActionOutputs & Record<string, unknown> = { ...action.outputs };
+    const key = findDescriptor(action.type)?.reference;
     if (created !== undefined && key !== undefined) {
       outputs.resourceRefs ??= created;
       const [only, ...others] = created;
@@ -85,18 +88,7 @@ export function expandStages({ metadata, status }: DRPlanExecution): StageStatus
  * marks on the objects and by the recorded prior state, as after an attempt without an answer.
  */
 export const hasLostOutputs = (action: ActionStatus): boolean =>
-  action.outputs === undefined && REF_BY_TYPE[action.type ?? ''] !== undefined;
-
-/** Output field that holds an action's first object, by action type. */
-const REF_BY_TYPE: Partial<
-  Record<string, 'resourceRef' | 'localizationRef' | 'globalizationRef' | 'helmChartRef' | 'subscriptionRef'>
-> = {
-  KubernetesResource: 'resourceRef',
-  Localization: 'localizationRef',
-  Globalization: 'globalizationRef',
-  HelmChart: 'helmChartRef',
-  Subscription: 'subscriptionRef',
-};
+  action.outputs === undefined && findDescriptor(action.type)?.operations !== undefined;
 
 const sizeOf = (status: DRPlanExecutionStatus): number => Buffer.byteLength(JSON.stringify(status));
 
@@ -163,10 +155,20 @@ function without(...fields: string[]): <T extends object>(item: T) => T {
       : item;
 }
 
-function withoutBody(action: ActionStatus): ActionStatus {
-  if (action.outputs?.httpResponse?.body === undefined) return action;
-  const { body: _, ...httpResponse } = action.outputs.httpResponse;
-  return { ...action, outputs: { ...action.outputs, httpResponse } };
+/** What takes most room in the outputs of some types. */
+const BULKS = Object.values<ActionDescriptor>(ACTIONS).flatMap(({ bulk }) =>
+  bulk === undefined ? [] : [bulk],
+);
+
+function withoutBulk(action: ActionStatus): ActionStatus {
+  const outputs: Record<string, unknown> = { ...action.outputs };
+  const found = BULKS.filter(([name, field]) => {
+    const output = outputs[name];
+    return isObject(output) && output[field] !== undefined;
+  });
+  if (found.length === 0) return action;
+  for (const [name, field] of found) outputs[name] = without(field)(outputs[name] as object);
+  return { ...action, outputs };
 }
 
 function withShortMessage(item: Item): Item {
@@ -183,11 +185,11 @@ function withoutRepeats(full: ActionStatus): ActionStatus {
   const action = full.retryCount === 0 ? without('retryCount')(full) : full;
   if (action.outputs === undefined) return action;
   const { priorRef, created } = action.outputs;
-  const outputs: ActionOutputs = { ...action.outputs };
+  const outputs: ActionOutputs & Record<string, unknown> = { ...action.outputs };
   // Keeps only the digits of the name that cannot be derived; an earlier release wrote none.
   const [digits = ''] = /-[0-9a-f]{16}$/.exec(priorRef?.name ?? '') ?? [];
   if (priorRef !== undefined) outputs.priorRef = { ...priorRef, name: digits };
-  const key = REF_BY_TYPE[action.type ?? ''];
+  const key = findDescriptor(action.type)?.reference;
   if (created !== undefined && key !== undefined) {
     if (isDeepStrictEqual(outputs.resourceRefs, created)) delete outputs.resourceRefs;
     if (created.length === 1 && isDeepStrictEqual(outputs[key], created[0])) delete outputs[key];
