@@ -4,6 +4,7 @@ import type { TestSpecification } from 'vitest/node';
 
 /** Files that take longest, so that none of them is what everybody waits for in the end. */
 const LONGEST = [
+  'test/house/house.test.ts',
   'test/clusternet/traps.test.ts',
   'test/e2e/crash.test.ts',
   'test/bridge/apart.test.ts',

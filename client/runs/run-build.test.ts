@@ -1,4 +1,3 @@
-import type { WorkflowExecutionDescription } from '@temporalio/client';
 import { expect, it } from 'vitest';
 import { buildOf } from './run-build.js';
 
@@ -6,7 +5,7 @@ const version = { deploymentName: 'd', buildId: 'one' };
 const of = (versioningInfo: object | null, more: object = {}) =>
   buildOf({
     workflowExecutionInfo: { versioningInfo, ...more },
-  } as WorkflowExecutionDescription['raw']);
+  });
 
 it('is the one that the workflow is pinned or was moved to, or that has carried it on', () => {
   expect(of({ behavior: 1, deploymentVersion: version })).toEqual({ ...version, isPinned: true });
