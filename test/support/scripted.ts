@@ -80,7 +80,7 @@ const DEFAULTS = {
   maxConcurrentStages: 1,
   stages: [],
   undo: [],
-  mirror: { debounceMs: 50, intervalMs: 100 },
+  mirror: { debounceMs: 50, intervalMs: 100, envelope: true },
   bounds: { undoStepMs: 60_000, settleMs: 60_000, pauseReminderMs: 500 },
   searchAttributes: false,
 } satisfies Partial<RunInput>;
@@ -183,14 +183,15 @@ export async function startScriptedWorker(
       return (await step(look as unknown as ActionTask)) as unknown as NestedState;
     },
     mirror: (said) => {
-      const update = updateOf(said);
+      const update = 'kind' in said ? updateOf(said) : said;
       const { recording } = of(update.run.uid);
       recording.mirrors.push(update);
       return Promise.resolve(recording.pace);
     },
     unfinished: ({ workflowId }) => createRuns(client).unfinished(workflowId),
     finish: (said) => {
-      of(said.object.uid).recording.finish = endOf(said);
+      const end = 'kind' in said ? endOf(said) : said;
+      of(end.run.uid).recording.finish = end;
       return Promise.resolve();
     },
   };

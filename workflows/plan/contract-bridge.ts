@@ -37,8 +37,8 @@ export interface Unfinished {
 
 /** Activities that the bridge offers to runs of plans. */
 export interface BridgeActivities extends SharedBridgeActivities<
-  MirrorEnvelope<RunSaid<MirrorUpdate>>,
-  MirrorEnvelope<RunSaid<FinishUpdate>>
+  MirrorEnvelope<RunSaid<MirrorUpdate>> | MirrorUpdate,
+  MirrorEnvelope<RunSaid<FinishUpdate>> | FinishUpdate
 > {
   /** Reads from the history of a stage, or of its rollback, what it has left half done. */
   unfinished: (ended: { workflowId: string; run?: RunIdentity }) => Promise<Unfinished>;

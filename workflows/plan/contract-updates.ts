@@ -86,8 +86,8 @@ export interface FinishUpdate {
 export type RunSaid<U extends MirrorUpdate | FinishUpdate> = Omit<U, 'from' | 'sequence'>;
 
 /**
- * An envelope of a run of a plan. Its speakers are `run` and `s<index of the stage>`. Releases before had no envelope:
- * what it says stood in the update itself, and the bridge still takes that.
+ * An envelope of a run of a plan. Its speakers are `run` and `s<index of the stage>`. Runs that a release without envelopes
+ * has begun send the update itself, with who says it, so that workers and bridge may be replaced in either order.
  */
 export function envelopeOf<C extends object>(
   run: RunIdentity,

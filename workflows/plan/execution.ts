@@ -95,6 +95,9 @@ async function finish({ context, mirror, outbox, shown }: OpenRun, verdict: Verd
     ...(verdict.rolledBack !== undefined && { rolledBack: verdict.rolledBack, undone: verdict.undone }),
   };
   const { finish: tell } = bridgeActivities<BridgeActivities>(run, 'finish');
-  await tell(envelopeOf(run, 'run', mirror.nextSequence(), end));
+  const sequence = mirror.nextSequence();
+  await tell(
+    input.mirror.envelope === true ? envelopeOf(run, 'run', sequence, end) : { run, sequence, ...end },
+  );
   return { phase, reason, message, startTime, completionTime };
 }

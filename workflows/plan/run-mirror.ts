@@ -21,6 +21,10 @@ export function startRunMirror({ run, from, ...setup }: RunMirrorSetup): Mirror<
   const { mirror } = bridgeActivities<BridgeActivities>(run, 'status');
   return startMirror<RunContent>({
     ...setup,
-    send: (content, sequence) => mirror(envelopeOf(run, from, sequence, content)),
+    // A bridge of an earlier release has begun it, and may still be the one that writes.
+    send: (content, sequence) =>
+      setup.options.envelope === true
+        ? mirror(envelopeOf(run, from, sequence, content))
+        : mirror({ run, from, sequence, ...content }),
   });
 }

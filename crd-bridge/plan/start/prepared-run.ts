@@ -65,7 +65,7 @@ export function prepareRun(
             run,
             startDeadline: startDeadline(execution).toISOString(),
             ...work.input,
-            mirror: { ...settings.mirror, intervalMs, pace: deps.pace() },
+            mirror: { ...settings.mirror, intervalMs, envelope: true, pace: deps.pace() },
             bounds: settings.bounds,
             searchAttributes,
           },
