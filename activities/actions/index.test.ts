@@ -6,7 +6,7 @@ import type { Handler } from '../core/handler.js';
 import { HANDLERS } from './index.js';
 import type { Handlers } from './index.js';
 
-type With<Descriptor> = typeof ACTIONS & { Toy: Descriptor };
+type With<Descriptor> = typeof ACTIONS & { Untold: Descriptor };
 const plain = {} as Handler;
 
 it('has a handler for each type that can do what its descriptor says', () => {
@@ -36,10 +36,10 @@ it('does not compile where a type has no handler, or one that cannot do what it 
   // @ts-expect-error no handler
   const none: Handlers<With<{ preflight: 'nothing' }>> = HANDLERS;
   // @ts-expect-error nothing tells a preflight what it would write
-  const mute: Handlers<With<{ preflight: 'writes' }>> = { ...HANDLERS, Toy: () => plain };
+  const mute: Handlers<With<{ preflight: 'writes' }>> = { ...HANDLERS, Untold: () => plain };
   // @ts-expect-error nothing tells a preflight what there is to see
-  const blind: Handlers<With<{ preflight: 'look' }>> = { ...HANDLERS, Toy: () => plain };
-  const done: Handlers<With<{ preflight: 'nothing' }>> = { ...HANDLERS, Toy: () => plain };
+  const blind: Handlers<With<{ preflight: 'look' }>> = { ...HANDLERS, Untold: () => plain };
+  const done: Handlers<With<{ preflight: 'nothing' }>> = { ...HANDLERS, Untold: () => plain };
   const step: Handlers<With<{ preflight: 'nothing'; traits: { isStep: true } }>> = HANDLERS;
   expect([none, mute, blind, done, step]).toHaveLength(5);
 });

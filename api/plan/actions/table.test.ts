@@ -25,12 +25,12 @@ describe('the table of action types', () => {
 
   it('has what workflow code reads of it', () => {
     for (const type of ACTION_TYPES) expect(traitsOf(type)).toEqual(descriptorOf(type).traits ?? {});
-    expect(traitsOf('Toy')).toEqual({});
+    expect(traitsOf('Untold')).toEqual({});
     expect(ACTIVITY_TYPES).toEqual(ACTION_TYPES.filter((type) => !isStepType(type)));
   });
 
   it('does not know what is no type, whatever it is called', () => {
-    for (const name of ['Toy', 'http', '', 'constructor', '__proto__', undefined]) {
+    for (const name of ['Untold', 'http', '', 'constructor', '__proto__', undefined]) {
       expect(findDescriptor(name)).toBeUndefined();
     }
   });
@@ -47,8 +47,8 @@ describe('the table of action types', () => {
     // @ts-expect-error what a preflight does is not said
     const forgotten: ActionDescriptor<Toy> = unsaid;
     // @ts-expect-error workflow code is not told that it waits
-    const untold: Particular<typeof ACTIONS & { Toy: { traits: { isWait: true } } }> = PARTICULAR;
-    const told: Particular<typeof ACTIONS & { Toy: typeof toy }> = PARTICULAR;
+    const untold: Particular<typeof ACTIONS & { Untold: { traits: { isWait: true } } }> = PARTICULAR;
+    const told: Particular<typeof ACTIONS & { Untold: typeof toy }> = PARTICULAR;
     expect([forgotten, untold, told]).toHaveLength(3);
   });
 });
