@@ -6,7 +6,13 @@ import type { StepFields } from '../schema/actions/step-fields.js';
 import { isHostOf, renderHeaderValue, userInfoProblem, withoutUserInfo } from '../template/render.js';
 import { SECRET_NAME } from '../template/secret-names.js';
 import { error, member, show, warning } from '../validate/fields.js';
-import { checkHeaderName, checkHeaderNames, checkUrl, refusedUrl } from '../validate/requests.js';
+import {
+  checkHeaderName,
+  checkHeaderNames,
+  checkUrl,
+  checkVerification,
+  refusedUrl,
+} from '../validate/requests.js';
 import { isTemplated, trySample } from '../validate/sample.js';
 import type { ActionDescriptor } from './descriptor.js';
 
@@ -104,15 +110,7 @@ function checkHttp(block: HTTPAction, _: StepFields, path: string): Problem[] {
       ),
     );
   }
-  if (block.insecureSkipVerify === true) {
-    problems.push(
-      warning(
-        `${path}.insecureSkipVerify`,
-        'InsecureTransport',
-        'the certificate of the server goes unchecked, so anyone on the way can answer in its place',
-      ),
-    );
-  }
+  problems.push(...checkVerification(block, path));
   return [...problems, ...checkSuccessCodes(block, path), ...checkHeaders(block, path)];
 }
 

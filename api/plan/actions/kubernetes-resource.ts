@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { objectReferenceSchema, oneOfOrPlaceholder } from '../schema/common.js';
+import { objectReferenceSchema, operationField } from '../schema/common.js';
 import { isObject } from '../../core/json.js';
 import { objectsIn } from '../../core/manifest.js';
 import { KEEP_THE_REST, namedLists } from '../../core/named-lists.js';
@@ -17,12 +17,7 @@ const OPERATIONS = ['Create', 'Apply', 'Patch', 'Replace', 'Delete'] as const;
 
 const resourceActionSchema = z
   .object({
-    operation: z
-      .string()
-      .max(256)
-      .optional()
-      .meta(oneOfOrPlaceholder(OPERATIONS))
-      .describe('Create (default), Apply, Patch, Replace or Delete. May be a placeholder.'),
+    operation: operationField(OPERATIONS),
     manifest: z.string().min(1).describe('One or several Kubernetes objects in YAML.'),
     force: z
       .boolean()

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { objectReferenceSchema, oneOfOrPlaceholder, PRESERVE } from '../schema/common.js';
+import { objectReferenceSchema, operationField, PRESERVE } from '../schema/common.js';
 import { feedSchema } from '../schema/actions/feed.js';
 import type { Problem } from '../../core/problem.js';
 import type { StepFields } from '../schema/actions/step-fields.js';
@@ -11,12 +11,7 @@ const OPERATIONS = ['Create', 'Apply', 'Patch', 'Delete'] as const;
 
 const localizationActionSchema = z
   .object({
-    operation: z
-      .string()
-      .max(256)
-      .optional()
-      .meta(oneOfOrPlaceholder(OPERATIONS))
-      .describe('Create (default), Apply, Patch or Delete. May be a placeholder.'),
+    operation: operationField(OPERATIONS),
     name: z.string().min(1).max(1024).describe('Name of the Localization.'),
     namespace: z
       .string()

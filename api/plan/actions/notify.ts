@@ -6,7 +6,7 @@ import { findPlaceholders } from '../template/placeholders.js';
 import { renderString } from '../template/render.js';
 import { SECRET_NAME } from '../template/secret-names.js';
 import { error, show, warning } from '../validate/fields.js';
-import { checkHeaderNames, checkUrl, refusedUrl } from '../validate/requests.js';
+import { checkHeaderNames, checkUrl, checkVerification, refusedUrl } from '../validate/requests.js';
 import { isTemplated, trySample } from '../validate/sample.js';
 import type { ActionDescriptor } from './descriptor.js';
 
@@ -126,15 +126,7 @@ function checkNotify(block: NotifyAction, _: StepFields, path: string): Problem[
           ),
         ],
   );
-  if (block.insecureSkipVerify === true) {
-    problems.push(
-      warning(
-        `${path}.insecureSkipVerify`,
-        'InsecureTransport',
-        'the certificate of the server goes unchecked, so anyone on the way can answer in its place',
-      ),
-    );
-  }
+  problems.push(...checkVerification(block, path));
   for (const field of ['subject', 'template'] as const) {
     problems.push(...checkText(block[field], `${path}.${field}`));
   }

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { objectReferenceSchema, oneOfOrPlaceholder, PRESERVE } from '../schema/common.js';
+import { objectReferenceSchema, operationField, PRESERVE } from '../schema/common.js';
 import { feedSchema } from '../schema/actions/feed.js';
 import { isObject } from '../../core/json.js';
 import type { Problem } from '../../core/problem.js';
@@ -26,12 +26,7 @@ const subscriberSchema = z
 
 const subscriptionActionSchema = z
   .object({
-    operation: z
-      .string()
-      .max(256)
-      .optional()
-      .meta(oneOfOrPlaceholder(OPERATIONS))
-      .describe('Create (default), Apply, Patch, Delete or Replace. May be a placeholder.'),
+    operation: operationField(OPERATIONS),
     name: z.string().min(1).max(1024).describe('Name of the Subscription.'),
     namespace: z
       .string()

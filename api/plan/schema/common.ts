@@ -34,6 +34,18 @@ export const oneOfOrPlaceholder = (values: readonly string[], options: { anyCase
   ],
 });
 
+/** The `operation` of what an action writes: one of these, the first where it is absent, or a placeholder. */
+export const operationField = (operations: readonly string[]) => {
+  const [first = '', ...others] = operations;
+  const last = others.pop() ?? '';
+  return z
+    .string()
+    .max(256)
+    .optional()
+    .meta(oneOfOrPlaceholder(operations))
+    .describe(`${[`${first} (default)`, ...others].join(', ')} or ${last}. May be a placeholder.`);
+};
+
 /** A pattern for a word in upper and lower case, as every dialect of regular expressions knows it. */
 const inAnyCase = (word: string): string =>
   [...word].map((letter) => `[${letter.toUpperCase()}${letter.toLowerCase()}]`).join('');

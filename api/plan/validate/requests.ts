@@ -30,6 +30,21 @@ export function checkUrl(url: string, path: string): Problem[] {
   ];
 }
 
+/** Warns of a request that takes any certificate. */
+export const checkVerification = (
+  { insecureSkipVerify }: { insecureSkipVerify?: boolean | undefined },
+  path: string,
+): Problem[] =>
+  insecureSkipVerify === true
+    ? [
+        warning(
+          `${path}.insecureSkipVerify`,
+          'InsecureTransport',
+          'the certificate of the server goes unchecked, so anyone on the way can answer in its place',
+        ),
+      ]
+    : [];
+
 /** Checks names of headers: allowed characters, none twice. */
 export function checkHeaderNames(
   headers: readonly { name: string }[],
