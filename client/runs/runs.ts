@@ -1,10 +1,10 @@
 /**
  * A typed handle on runs: all that Drover asks of Temporal about them goes through here.
  */
-import { isGrpcServiceError, QueryNotRegisteredError, WorkflowNotFoundError } from '@temporalio/client';
+import { QueryNotRegisteredError, WorkflowNotFoundError } from '@temporalio/client';
 import type { ApprovalAnswer } from '../../api/plan/actions/approval-answers.js';
 import type { Client, WorkflowExecutionDescription } from '@temporalio/client';
-import { defineSearchAttributeKey, WorkflowExecutionAlreadyStartedError } from '@temporalio/common';
+import { defineSearchAttributeKey } from '@temporalio/common';
 import { LRUCache } from 'lru-cache';
 import { failingTask, oldest, waitingTask } from './pending-tasks.js';
 import type { FailingTask, WaitingTask } from './pending-tasks.js';
@@ -13,6 +13,8 @@ import type { RunBuild } from './run-build.js';
 import { readRunInput } from './run-input.js';
 import { createSettlements } from './settlements.js';
 import type { Settlements } from './settlements.js';
+import { callsOf, isServiceError, orNone, startOnce, unlessGone } from './calls.js';
+import type { SignalResult, StartResult } from './calls.js';
 import { readStage } from './stage-history.js';
 import type { StageStory } from './stage-history.js';
 import { readTemporalIdentity } from './temporal-identity.js';
@@ -54,13 +56,6 @@ export type RunAttributes = Partial<Record<(typeof SEARCH_ATTRIBUTES)[number], s
 /** What the history of a stage tells of its actions. */
 export type ToldByHistory = Pick<StageStory, 'begun' | 'ended'>;
 
-/** How a run that was asked for came about. */
-export type StartResult =
-  /** It runs, started now or by an earlier call. */
-  | { kind: 'running'; runId: string }
-  /** A run of that id was there and has ended. */
-  | { kind: 'closed' };
-
 /** What Temporal says about a run. */
 export interface RunDescription {
   workflowId: string;
@@ -77,9 +72,6 @@ export interface RunDescription {
   /** The build of workers that carries the run on. */
   build?: RunBuild;
 }
-
-/** How a request to a run ended. */
-export type SignalResult = 'accepted' | 'notRunning';
 
 /** Starts, watches and stops runs. Every method throws the client library's errors for a Temporal that is unreachable. */
 export interface Runs {
@@ -160,15 +152,13 @@ export interface Runs {
 
 /** Characters that are kept of what closed stages tell. */
 const KEPT_CHARACTERS = 5_000_000;
-const CALL_TIMEOUT_MS = 10_000;
 const QUERY_TIMEOUT_MS = 5_000;
 /** Enough to tell a missing worker. */
 const STAGES_LOOKED_AT = 5;
 
 /** A handle over a client; the caller owns and closes its connection. */
 export function createRuns(client: Client): Runs {
-  const call = <T>(work: () => Promise<T>, timeoutMs = CALL_TIMEOUT_MS): Promise<T> =>
-    client.withDeadline(Date.now() + timeoutMs, work);
+  const call = callsOf(client);
 
   /** What closed stages have begun, by run: it is asked for several times, and a history may be long. */
   const toldBy = new LRUCache<string, ToldByHistory>({
@@ -196,35 +186,24 @@ export function createRuns(client: Client): Runs {
   }
 
   return {
-    async start({ workflowId, input, memo, attributes, summary }) {
-      try {
-        const handle = await call(() =>
-          client.workflow.start(WORKFLOW_TYPES.execution, {
-            workflowId,
-            taskQueue: taskQueues(input.run.cluster).worker,
-            args: [input],
-            workflowIdReusePolicy: 'REJECT_DUPLICATE',
-            workflowIdConflictPolicy: 'USE_EXISTING',
-            memo: { ...memo },
-            ...(summary !== undefined && { staticSummary: summary }),
-            ...(attributes !== undefined && {
-              typedSearchAttributes: SEARCH_ATTRIBUTES.flatMap((name) => {
-                const value = attributes[name];
-                return value === undefined ? [] : [{ key: defineSearchAttributeKey(name, 'KEYWORD'), value }];
-              }),
-            }),
+    start: ({ workflowId, input, memo, attributes, summary }) =>
+      startOnce(client, call, WORKFLOW_TYPES.execution, {
+        workflowId,
+        taskQueue: taskQueues(input.run.cluster).worker,
+        args: [input],
+        memo: { ...memo },
+        ...(summary !== undefined && { staticSummary: summary }),
+        ...(attributes !== undefined && {
+          typedSearchAttributes: SEARCH_ATTRIBUTES.flatMap((name) => {
+            const value = attributes[name];
+            return value === undefined ? [] : [{ key: defineSearchAttributeKey(name, 'KEYWORD'), value }];
           }),
-        );
-        return { kind: 'running', runId: handle.firstExecutionRunId };
-      } catch (error) {
-        if (error instanceof WorkflowExecutionAlreadyStartedError) return { kind: 'closed' };
-        throw error;
-      }
-    },
+        }),
+      }),
     async describe(workflowId, options) {
       const look = (id: string): Promise<WorkflowExecutionDescription> =>
         call(() => client.workflow.getHandle(id).describe());
-      try {
+      return orNone(async () => {
         const found = await look(workflowId);
         const stages =
           options?.withStages === true
@@ -238,10 +217,7 @@ export function createRuns(client: Client): Runs {
           seen.map(({ workflowId: id, raw }) => call(() => failingTask(client, id, raw))),
         );
         return toDescription(found, { waiting: oldest(waits), failing: failures.find(Boolean) });
-      } catch (error) {
-        if (error instanceof WorkflowNotFoundError) return undefined;
-        throw error;
-      }
+      });
     },
     signalCancel: (workflowId, request) => tell(workflowId, SIGNALS.cancel, request),
     requestCancel: (workflowId) =>
@@ -263,7 +239,7 @@ export function createRuns(client: Client): Runs {
       } catch (error) {
         if (error instanceof WorkflowNotFoundError || error instanceof QueryNotRegisteredError)
           return undefined;
-        if (isGrpcServiceError(error) || isGrpcServiceError((error as Error).cause)) return undefined;
+        if (isServiceError(error)) return undefined;
         throw error;
       }
     },
@@ -297,26 +273,6 @@ export function createRuns(client: Client): Runs {
       }
     },
   };
-}
-
-/** Undefined where Temporal knows no such workflow. */
-async function orNone<T>(work: () => Promise<T>): Promise<T | undefined> {
-  try {
-    return await work();
-  } catch (error) {
-    if (error instanceof WorkflowNotFoundError) return undefined;
-    throw error;
-  }
-}
-
-async function unlessGone(work: () => Promise<unknown>): Promise<SignalResult> {
-  try {
-    await work();
-    return 'accepted';
-  } catch (error) {
-    if (error instanceof WorkflowNotFoundError) return 'notRunning';
-    throw error;
-  }
 }
 
 function toDescription(

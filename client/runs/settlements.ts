@@ -1,11 +1,12 @@
 /** What is done about stages that were ended from outside with their run. */
-import { isGrpcServiceError, WorkflowNotFoundError } from '@temporalio/client';
+import { WorkflowNotFoundError } from '@temporalio/client';
 import type { Client } from '@temporalio/client';
-import { WorkflowExecutionAlreadyStartedError } from '@temporalio/common';
 import { taskQueues } from '../../workflows/core/contract.js';
 import { QUERIES, settlementWorkflowId, WORKFLOW_TYPES } from '../../workflows/plan/contract.js';
 import type { SettlementInput } from '../../workflows/plan/contract.js';
 import type { Settled } from '../../workflows/plan/contract-updates.js';
+import { isServiceError, startOnce } from './calls.js';
+import type { Call } from './calls.js';
 import { failingTask, waitingTask } from './pending-tasks.js';
 import type { WaitingTask } from './pending-tasks.js';
 
@@ -40,10 +41,7 @@ const ANSWER_MS = 2_000;
  *
  * @param call bounds the time of a call
  */
-export function createSettlements(
-  client: Client,
-  call: <T>(work: () => Promise<T>, timeoutMs?: number) => Promise<T>,
-): Settlements {
+export function createSettlements(client: Client, call: Call): Settlements {
   /** Undefined where nobody answers. */
   async function ask(workflowId: string): Promise<{ waitsFor?: string } | undefined> {
     try {
@@ -53,27 +51,19 @@ export function createSettlements(
       );
       return typeof waitsFor === 'string' ? { waitsFor } : {};
     } catch (error) {
-      if (isGrpcServiceError(error) || isGrpcServiceError((error as Error).cause)) return undefined;
+      if (isServiceError(error)) return undefined;
       throw error;
     }
   }
 
   return {
     async start(input) {
-      try {
-        await call(() =>
-          client.workflow.start(WORKFLOW_TYPES.stageSettlement, {
-            workflowId: settlementWorkflowId(input.workflowId),
-            taskQueue: taskQueues(input.cluster).worker,
-            args: [input],
-            workflowIdReusePolicy: 'REJECT_DUPLICATE',
-            workflowIdConflictPolicy: 'USE_EXISTING',
-            staticSummary: 'settles what an ended stage had begun',
-          }),
-        );
-      } catch (error) {
-        if (!(error instanceof WorkflowExecutionAlreadyStartedError)) throw error;
-      }
+      await startOnce(client, call, WORKFLOW_TYPES.stageSettlement, {
+        workflowId: settlementWorkflowId(input.workflowId),
+        taskQueue: taskQueues(input.cluster).worker,
+        args: [input],
+        staticSummary: 'settles what an ended stage had begun',
+      });
     },
     async look(stageId) {
       const workflowId = settlementWorkflowId(stageId);

@@ -1,8 +1,7 @@
 /** A handle on workflows of all kinds: what a controller asks of Temporal whatever its workflows do. */
-import { WorkflowNotFoundError } from '@temporalio/client';
 import type { Client } from '@temporalio/client';
-import { WorkflowExecutionAlreadyStartedError } from '@temporalio/common';
-import type { SignalResult, StartResult } from './runs.js';
+import { callsOf, orNone, startOnce, unlessGone } from './calls.js';
+import type { SignalResult, StartResult } from './calls.js';
 
 /** What is kept beside a workflow in Temporal, so that it can be told whose it is without its history. */
 export interface ObjectMemo {
@@ -49,34 +48,20 @@ export interface Workflows {
   result(workflowId: string): Promise<unknown>;
 }
 
-const CALL_TIMEOUT_MS = 10_000;
-
 /** A handle over a client; the caller owns and closes its connection. */
 export function createWorkflows(client: Client): Workflows {
-  const call = <T>(work: () => Promise<T>): Promise<T> =>
-    client.withDeadline(Date.now() + CALL_TIMEOUT_MS, work);
+  const call = callsOf(client);
   return {
-    async start({ type, workflowId, taskQueue, input, memo, summary }) {
-      try {
-        const handle = await call(() =>
-          client.workflow.start(type, {
-            workflowId,
-            taskQueue,
-            args: [input],
-            workflowIdReusePolicy: 'REJECT_DUPLICATE',
-            workflowIdConflictPolicy: 'USE_EXISTING',
-            memo: { ...memo },
-            ...(summary !== undefined && { staticSummary: summary }),
-          }),
-        );
-        return { kind: 'running', runId: handle.firstExecutionRunId };
-      } catch (error) {
-        if (error instanceof WorkflowExecutionAlreadyStartedError) return { kind: 'closed' };
-        throw error;
-      }
-    },
-    async describe(workflowId, runId) {
-      try {
+    start: ({ type, workflowId, taskQueue, input, memo, summary }) =>
+      startOnce(client, call, type, {
+        workflowId,
+        taskQueue,
+        args: [input],
+        memo: { ...memo },
+        ...(summary !== undefined && { staticSummary: summary }),
+      }),
+    describe: (workflowId, runId) =>
+      orNone(async () => {
         const found = await call(() => client.workflow.getHandle(workflowId, runId).describe());
         const { status, startTime, closeTime, raw } = found;
         return {
@@ -86,20 +71,9 @@ export function createWorkflows(client: Client): Workflows {
           startTime,
           ...(closeTime !== undefined && { closeTime }),
         };
-      } catch (error) {
-        if (error instanceof WorkflowNotFoundError) return undefined;
-        throw error;
-      }
-    },
-    async signal(workflowId, name, argument) {
-      try {
-        await call(() => client.workflow.getHandle(workflowId).signal(name, argument));
-        return 'accepted';
-      } catch (error) {
-        if (error instanceof WorkflowNotFoundError) return 'notRunning';
-        throw error;
-      }
-    },
+      }),
+    signal: (workflowId, name, argument) =>
+      unlessGone(() => call(() => client.workflow.getHandle(workflowId).signal(name, argument))),
     result: (workflowId) => call(() => client.workflow.getHandle(workflowId).result()),
   };
 }

@@ -2,7 +2,8 @@
  * A kind whose objects become runs. The bridge knows the steps (admit, start, record, follow, cancel, delete) and their
  * order; a kind knows what each means for its objects.
  */
-import type { RunDescription, SignalResult, StartResult } from '../../client/runs/runs.js';
+import type { SignalResult, StartResult } from '../../client/runs/calls.js';
+import type { RunDescription } from '../../client/runs/runs.js';
 import type { Cacheable } from '../../kube/informer.js';
 import type { CancelRequest } from '../../workflows/core/contract.js';
 import type { TemporalIdentity } from './temporal-identity.js';

@@ -2,14 +2,15 @@ import { ANNOTATIONS, API_VERSION } from '../../../api/core/group.js';
 import { isTerminalExecution } from '../../../api/core/phase.js';
 import { runWorkflowId } from '../../../api/plan/naming.js';
 import type { DRPlanExecution } from '../../../api/plan/types.js';
-import type { SignalResult } from '../../../client/runs/runs.js';
+import type { SignalResult } from '../../../client/runs/calls.js';
 import type { PlanLock } from '../lock/plan-lock.js';
 import { letGo } from '../status/finalizer.js';
 import { refusedStatus } from '../status/projection.js';
 import type { CachedExecution, DrDeps } from '../types.js';
 import { ABANDONED } from './gates.js';
 import type { Refusal } from './gates.js';
-import { identityOf, refOf } from './identity.js';
+import { refOf } from '../../core/object-ref.js';
+import { identityOf } from './identity.js';
 
 /** Reasons of executions that are not ours: their metadata is evidence and stays as it is. */
 const FOREIGN: ReadonlySet<string> = new Set(['RestoredCopy', ABANDONED]);

@@ -1,0 +1,68 @@
+/** How handles on workflows put their calls to Temporal. */
+import { isGrpcServiceError, WorkflowNotFoundError } from '@temporalio/client';
+import type { Client, WorkflowStartOptions } from '@temporalio/client';
+import { WorkflowExecutionAlreadyStartedError } from '@temporalio/common';
+
+/** How a workflow that was asked for came about. */
+export type StartResult =
+  /** It runs, started now or by an earlier call. */
+  | { kind: 'running'; runId: string }
+  /** One of that id was there and has ended. */
+  | { kind: 'closed' };
+
+/** How a request to a workflow ended. */
+export type SignalResult = 'accepted' | 'notRunning';
+
+/** Bounds the time of a call, in milliseconds (default 10 s). */
+export type Call = <T>(work: () => Promise<T>, timeoutMs?: number) => Promise<T>;
+
+const CALL_TIMEOUT_MS = 10_000;
+
+/** Calls of a client. */
+export const callsOf =
+  (client: Client): Call =>
+  (work, timeoutMs = CALL_TIMEOUT_MS) =>
+    client.withDeadline(Date.now() + timeoutMs, work);
+
+/** Starts a workflow; idempotent by its id: one that is there already, or was there, is not started again. */
+export async function startOnce(
+  client: Client,
+  call: Call,
+  type: string,
+  options: WorkflowStartOptions,
+): Promise<StartResult> {
+  try {
+    const handle = await call(() =>
+      client.workflow.start(type, {
+        ...options,
+        workflowIdReusePolicy: 'REJECT_DUPLICATE',
+        workflowIdConflictPolicy: 'USE_EXISTING',
+      }),
+    );
+    return { kind: 'running', runId: handle.firstExecutionRunId };
+  } catch (error) {
+    if (error instanceof WorkflowExecutionAlreadyStartedError) return { kind: 'closed' };
+    throw error;
+  }
+}
+
+/** Whether an error is the server's own, bare or as the cause of what the client library throws. */
+export const isServiceError = (error: unknown): boolean =>
+  isGrpcServiceError(error) || isGrpcServiceError((error as Error).cause);
+
+/** Undefined where Temporal knows no such workflow. */
+export async function orNone<T>(work: () => Promise<T>): Promise<T | undefined> {
+  try {
+    return await work();
+  } catch (error) {
+    if (error instanceof WorkflowNotFoundError) return undefined;
+    throw error;
+  }
+}
+
+/** Whether a workflow was there to take a request. */
+export const unlessGone = async (work: () => Promise<unknown>): Promise<SignalResult> =>
+  (await orNone(async () => {
+    await work();
+    return 'accepted' as const;
+  })) ?? 'notRunning';
