@@ -7,6 +7,7 @@ import { KINDS } from '../../../api/kinds.js';
 import type { KubeClient } from '../../../kube/client.js';
 import type { KubeObject } from '../../../kube/object.js';
 import { CliError } from './cli-error.js';
+import { listAll } from './list-all.js';
 import { fieldLines, timeWithAge } from './render/fields.js';
 import type { Style } from './render/style.js';
 import { oneLine } from './render/text.js';
@@ -26,18 +27,11 @@ export async function listAny(
   { group, version, kind, scope }: KindDescriptor,
   namespace: string | undefined,
 ): Promise<KubeObject[]> {
-  const apiVersion = `${group}/${version}`;
-  const within = namespace !== undefined && scope === 'Namespaced' ? { namespace } : {};
-  const items: KubeObject[] = [];
-  let next: string | undefined;
-  do {
-    const page = await kube.list<KubeObject>(
-      { apiVersion, kind },
-      { limit: 500, ...within, ...(next !== undefined && { continue: next }) },
-    );
-    items.push(...page.items.map((item) => ({ ...item, apiVersion, kind })));
-    next = page.metadata.continue || undefined;
-  } while (next !== undefined);
+  const items = await listAll<KubeObject>(
+    kube,
+    { apiVersion: `${group}/${version}`, kind },
+    scope === 'Namespaced' ? namespace : undefined,
+  );
   const placeOf = ({ metadata }: KubeObject): string => `${metadata.namespace ?? ''}/${metadata.name}`;
   return items.sort((a, b) => placeOf(a).localeCompare(placeOf(b)));
 }

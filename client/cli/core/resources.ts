@@ -6,6 +6,7 @@ import type { DRPlan, DRPlanExecution, DRWorkflow } from '../../../api/plan/type
 import type { KubeClient } from '../../../kube/client.js';
 import type { ObjectKey } from '../../../kube/object.js';
 import { CliError } from './cli-error.js';
+import { listAll } from './list-all.js';
 import { nearNames } from '../../../api/core/near.js';
 
 /** Types of the kinds, by name. */
@@ -48,29 +49,12 @@ export const keyFor = (kind: Kind, namespace: string, name: string): ObjectKey =
 });
 
 /** All objects of a kind, in a namespace or (undefined) in all. */
-export async function listObjects<K extends Kind>(
+export const listObjects = <K extends Kind>(
   kube: KubeClient,
   kind: K,
   namespace: string | undefined,
-): Promise<ObjectOf[K][]> {
-  const PAGE = 500;
-  const items: ObjectOf[K][] = [];
-  let next: string | undefined;
-  do {
-    const page = await kube.list<ObjectOf[K]>(
-      { apiVersion: API_VERSION, kind },
-      {
-        limit: PAGE,
-        ...(namespace !== undefined && isNamespaced(kind) && { namespace }),
-        ...(next !== undefined && { continue: next }),
-      },
-    );
-    // Lists leave out what each item is.
-    items.push(...page.items.map((item) => ({ apiVersion: API_VERSION, kind, ...item })));
-    next = page.metadata.continue || undefined;
-  } while (next !== undefined);
-  return items;
-}
+): Promise<ObjectOf[K][]> =>
+  listAll<ObjectOf[K]>(kube, { apiVersion: API_VERSION, kind }, isNamespaced(kind) ? namespace : undefined);
 
 /**
  * An object by name.

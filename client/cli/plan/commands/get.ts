@@ -60,9 +60,11 @@ async function get(context: CommandContext, word: string | undefined, options: G
   }
   const shown = groups.filter((group) => group.objects.length > 0);
   if (shown.length === 0) {
-    const words = kinds.map(wordsOf).join(', ');
-    const where = namespace === undefined ? 'any namespace' : `namespace ${namespace}`;
-    terminal.note(kinds.some(isNamespaced) ? `no ${words} in ${where}` : `no ${words}`);
+    noteNone(context, {
+      words: kinds.map(wordsOf).join(', '),
+      isPlaced: kinds.some(isNamespaced),
+      namespace,
+    });
     return EXIT.ok;
   }
   shown.forEach(({ kind, objects }, index) => {
@@ -77,6 +79,15 @@ async function get(context: CommandContext, word: string | undefined, options: G
   return EXIT.ok;
 }
 
+/** @param none.isPlaced whether what is looked for is in namespaces */
+function noteNone(
+  { terminal }: CommandContext,
+  none: { words: string; isPlaced: boolean; namespace: string | undefined },
+): void {
+  const where = none.namespace === undefined ? 'any namespace' : `namespace ${none.namespace}`;
+  terminal.note(none.isPlaced ? `no ${none.words} in ${where}` : `no ${none.words}`);
+}
+
 /** A kind for which there are no words here: by its printer columns. */
 async function getOther(context: CommandContext, kind: KindDescriptor, options: GetOptions): Promise<number> {
   const cluster = await context.openCluster();
@@ -86,8 +97,7 @@ async function getOther(context: CommandContext, kind: KindDescriptor, options: 
   if (options.output !== undefined) {
     printValue(terminal, asList(objects.map(withoutManagedFields)), options.output);
   } else if (objects.length === 0) {
-    const where = namespace === undefined ? 'any namespace' : `namespace ${namespace}`;
-    terminal.note(kind.scope === 'Namespaced' ? `no ${kind.words} in ${where}` : `no ${kind.words}`);
+    noteNone(context, { words: kind.words, isPlaced: kind.scope === 'Namespaced', namespace });
   } else {
     const withNamespace = namespace === undefined && kind.scope === 'Namespaced';
     const { header, rows } = rowsOfAny(kind, objects, { now: context.now(), withNamespace });
