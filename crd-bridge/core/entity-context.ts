@@ -1,9 +1,9 @@
 import type { Sealer } from '../../api/core/seal.js';
 import type { Workflows } from '../../client/runs/workflows.js';
 import type { Cacheable, Informer } from '../../kube/informer.js';
+import { refOf } from './object-ref.js';
 import type { EntityKind } from './entity.js';
 import type { Services } from './services.js';
-import type { ObjectRef } from './status-writer.js';
 
 /** What an entity controller is made of. */
 export interface EntityControllerOptions<T extends Cacheable> extends Pick<
@@ -48,16 +48,6 @@ export const POLL_WHILE_DELETING_MS = 2_000;
 /** Generation of an object's spec. */
 export const generationOf = (object: Cacheable): number =>
   (object.metadata as { generation?: number }).generation ?? 1;
-/** What a write needs of an object. */
-export const refOf = ({ metadata: { namespace, name, uid } }: Cacheable): ObjectRef => ({
-  namespace,
-  name,
-  uid,
-});
-/** Name of an object, as logs say it. */
-export const nameOf = (object: Cacheable): string =>
-  `${object.metadata.namespace ?? ''}/${object.metadata.name}`;
-
 /** Takes the kind's finalizer off. */
 export async function dropFinalizer<T extends Cacheable>(
   { cache, kind, writer }: EntityContext<T>,

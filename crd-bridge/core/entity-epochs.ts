@@ -1,7 +1,8 @@
 import type { Cacheable } from '../../kube/informer.js';
 import type { Desired, EntityIdentity, EntityInput } from '../../workflows/core/contract-entity.js';
 import { sealedDesired, sealedEntity } from '../../workflows/core/sealed-entity.js';
-import { generationOf, nameOf, refOf } from './entity-context.js';
+import { generationOf } from './entity-context.js';
+import { keyOf, refOf } from './object-ref.js';
 import type { EntityContext } from './entity-context.js';
 import type { RecordedEpoch } from './entity.js';
 
@@ -62,9 +63,8 @@ export function createEpochs<T extends Cacheable>(context: EntityContext<T>): Ep
     const admission = await kind.admit(object);
     if (admission.kind === 'wait') return admission.ms;
     if (admission.kind === 'refused') return undefined;
-    const { deletionTimestamp } = object.metadata as { deletionTimestamp?: string };
-    const isDeleting = deletionTimestamp !== undefined;
-    if (!isDeleting) {
+    const { deleting } = kind.view(object);
+    if (!deleting) {
       const held = await writer.metadata(cache, refOf(object), ({ metadata }) =>
         (metadata.finalizers ?? []).includes(kind.finalizer)
           ? undefined
@@ -76,7 +76,7 @@ export function createEpochs<T extends Cacheable>(context: EntityContext<T>): Ep
     const input: EntityInput = {
       entity,
       desired: desiredBy(object, entity),
-      ...(isDeleting && { retire: { reason: `the ${kind.words.one} was deleted` } }),
+      ...(deleting && { retire: { reason: `the ${kind.words.one} was deleted` } }),
     };
     const { namespace, name, uid } = entity;
     const started = await workflows.start({
@@ -92,7 +92,7 @@ export function createEpochs<T extends Cacheable>(context: EntityContext<T>): Ep
       started.kind === 'running' ? started.runId : (await workflows.describe(entity.workflowId))?.firstRunId;
     if (firstRunId === undefined) throw new Error(`workflow ${entity.workflowId} was there and is gone`);
     await record(object, epoch, firstRunId);
-    log.info({ object: nameOf(object), workflowId: entity.workflowId, at: kube.now() }, 'epoch begun');
+    log.info({ object: keyOf(object), workflowId: entity.workflowId, at: kube.now() }, 'epoch begun');
     return 0;
   }
 

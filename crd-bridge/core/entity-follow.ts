@@ -3,7 +3,8 @@ import type { WorkflowDescription } from '../../client/runs/workflows.js';
 import type { Cacheable } from '../../kube/informer.js';
 import { ENTITY_SIGNALS } from '../../workflows/core/contract-entity.js';
 import type { EntityEnd } from '../../workflows/core/contract-entity.js';
-import { dropFinalizer, generationOf, nameOf, POLL_WHILE_DELETING_MS, refOf } from './entity-context.js';
+import { dropFinalizer, generationOf, POLL_WHILE_DELETING_MS } from './entity-context.js';
+import { keyOf, refOf } from './object-ref.js';
 import type { EntityContext } from './entity-context.js';
 import type { Epochs } from './entity-epochs.js';
 import type { EntityView, RecordedEpoch } from './entity.js';
@@ -62,14 +63,14 @@ async function tell<T extends Cacheable>(
     });
     memory.retireSent = true;
     memory.lookAt = sent === 'accepted' ? now() + POLL_WHILE_DELETING_MS : 0;
-    log.info({ object: nameOf(object), workflowId, sent }, 'retirement sent');
+    log.info({ object: keyOf(object), workflowId, sent }, 'retirement sent');
     return;
   }
   if ((view.observed ?? 0) >= generation || memory.signalled === generation) return;
   const sent = await workflows.signal(workflowId, ENTITY_SIGNALS.desired, epochs.desired(object, epoch));
   memory.signalled = generation;
   if (sent === 'notRunning') memory.lookAt = 0;
-  log.info({ object: nameOf(object), workflowId, generation, sent }, 'new spec sent');
+  log.info({ object: keyOf(object), workflowId, generation, sent }, 'new spec sent');
 }
 
 /** The epoch was ended from outside, or is lost: another one takes over, later each time that one ends at once. */
@@ -94,7 +95,7 @@ async function next<T extends Cacheable>(
   const newest = kind.view(live).recorded?.epoch ?? 0;
   if (newest > epoch) return 0;
   log.warn(
-    { object: nameOf(object), workflowId, epoch: epoch + 1 },
+    { object: keyOf(object), workflowId, epoch: epoch + 1 },
     found === undefined
       ? 'Temporal no longer knows the workflow; the next epoch takes over'
       : 'the workflow was ended from outside; the next epoch takes over',
@@ -134,7 +135,7 @@ async function conclude<T extends Cacheable>(
   if (end.kind === 'ended')
     await writer.status(cache, refOf(object), (current) => kind.withEnd(current, end));
   await dropFinalizer(context, object);
-  log.info({ object: nameOf(object), end: end.kind }, 'entity ended');
+  log.info({ object: keyOf(object), end: end.kind }, 'entity ended');
   return undefined;
 }
 

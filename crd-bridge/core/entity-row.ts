@@ -5,9 +5,10 @@ import { createEntityController } from './entity-controller.js';
 import { createEntityMirror } from './entity-mirror.js';
 import type { EntityProjection } from './entity-mirror.js';
 import type { EntityKind } from './entity.js';
-import { createOrphanSweep } from './orphans.js';
+import { orphansOf } from './orphans.js';
 import { createRowQueue } from './row-queue.js';
-import { keyOf, objectOf, wakeOn } from './row.js';
+import { keyOf } from './object-ref.js';
+import { objectOf, wakeOn } from './row.js';
 import type { Row, Wake } from './row.js';
 import type { Services } from './services.js';
 
@@ -24,9 +25,8 @@ export interface EntityRowOptions<T extends Cacheable> extends Pick<Row, 'activi
 
 /** Makes a row of such a kind, with its controller and the search for orphans. */
 export function entityRow<T extends Cacheable>(services: Services, options: EntityRowOptions<T>): Row {
-  const { config, kube, log, runs, sealer, workflows } = services;
+  const { config, runs, sealer, workflows } = services;
   const { cache, kind, review, activities } = options;
-  const { apiVersion } = cache;
   const controller = createEntityController({
     ...services,
     kind,
@@ -46,25 +46,14 @@ export function entityRow<T extends Cacheable>(services: Services, options: Enti
         if (object !== undefined) await controller.look(object);
         return undefined;
       },
-      wakes: options.looks ?? [],
-      due: () => [],
     },
     services,
   );
-  const orphans = createOrphanSweep({
-    runs: {
-      listOpen: (of) => runs.listOpen(of),
-      signalCancel: (workflowId, { reason = '' }) =>
-        workflows.signal(workflowId, ENTITY_SIGNALS.retire, { reason }),
-    },
-    workflowType: kind.workflowType,
+  const orphans = orphansOf(services, {
+    cache,
     idPrefix: kind.idPrefix,
-    isKnown: ({ namespace, name, uid }) => cache.get(namespace, name)?.metadata.uid === uid,
-    exists: async ({ namespace, name, uid }) =>
-      (await kube.get<T>({ apiVersion, kind: cache.kind, namespace, name }))?.metadata.uid === uid,
-    intervalMs: config['orphan-interval'],
-    confirmMs: config['orphan-confirm'],
-    log,
+    workflowType: kind.workflowType,
+    stop: (workflowId, { reason = '' }) => workflows.signal(workflowId, ENTITY_SIGNALS.retire, { reason }),
   });
   const own = wakeOn(cache, ({ kind: change, object }) => {
     if (change === 'set') return [keyOf(object)];

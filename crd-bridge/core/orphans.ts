@@ -1,6 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { RunMemo, Runs } from '../../client/runs/runs.js';
+import type { Cacheable, Informer } from '../../kube/informer.js';
 import type { Log } from './log.js';
+import type { Services } from './services.js';
 
 /** What the sweep is made of. */
 export interface OrphanSweepOptions {
@@ -107,4 +109,36 @@ export function createOrphanSweep(options: OrphanSweepOptions): OrphanSweep {
       }
     },
   };
+}
+
+/**
+ * The search for orphans of the kind of a row.
+ *
+ * @param options.stop asks a workflow whose object is gone to end (default: cancels its run)
+ */
+export function orphansOf(
+  { config, kube, log, runs }: Pick<Services, 'config' | 'kube' | 'log' | 'runs'>,
+  options: Pick<OrphanSweepOptions, 'idPrefix' | 'workflowType'> & {
+    cache: Pick<Informer, 'apiVersion' | 'get' | 'kind'>;
+    stop?: OrphanSweepOptions['runs']['signalCancel'];
+  },
+): OrphanSweep {
+  const { cache, idPrefix, workflowType, stop } = options;
+  const { apiVersion, kind } = cache;
+  return createOrphanSweep({
+    runs: {
+      listOpen: (of) => runs.listOpen(of),
+      signalCancel: stop ?? ((id, why) => runs.signalCancel(id, why)),
+    },
+    workflowType,
+    idPrefix,
+    isKnown: ({ namespace, name, uid }) => cache.get(namespace, name)?.metadata.uid === uid,
+    exists: async ({ namespace, name, uid }) => {
+      const object = await kube.get<Cacheable>({ apiVersion, kind, namespace, name });
+      return object?.metadata.uid === uid;
+    },
+    intervalMs: config['orphan-interval'],
+    confirmMs: config['orphan-confirm'],
+    log,
+  });
 }

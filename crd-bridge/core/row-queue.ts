@@ -9,7 +9,7 @@ const BACKOFF = { minMs: 100, maxMs: 60_000 };
 /** The queue of one row: objects of a kind are brought forward side by side, each of them in order. */
 export function createRowQueue(
   kind: string,
-  work: Work,
+  work: Pick<Work, 'rank' | 'reconcile'>,
   { config, log, metrics, mutex }: Pick<Services, 'config' | 'log' | 'metrics' | 'mutex'>,
 ): WorkQueue {
   const queue = createQueue({

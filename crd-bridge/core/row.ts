@@ -73,10 +73,6 @@ export interface Row {
   review?(): KindReview;
 }
 
-/** Key of an object in queue and table. */
-export const keyOf = (object: Cacheable): string =>
-  `${object.metadata.namespace ?? ''}/${object.metadata.name}`;
-
 /**
  * Which changes of the objects of one kind bring up which keys of a row. The function is called for every object there
  * is, and for every change from then on.

@@ -1,5 +1,6 @@
 import type { Cacheable } from '../../kube/informer.js';
 import type { RunControllerOptions } from './run-controller-options.js';
+import { keyOf } from './object-ref.js';
 import { isElsewhere } from './temporal-identity.js';
 import type { TemporalIdentity } from './temporal-identity.js';
 import type { RunView } from './kind.js';
@@ -79,8 +80,5 @@ export async function terminateRun<T extends Cacheable>(
   const sent = await runs.terminate(workflowId, reason);
   memory.cancelled.add('terminate');
   memory.lookAt = 0;
-  log.warn({ object: nameOf(object), workflowId, sent, reason }, 'run terminated');
+  log.warn({ object: keyOf(object), workflowId, sent, reason }, 'run terminated');
 }
-
-/** Name of an object, as logs say it. */
-export const nameOf = ({ metadata }: Cacheable): string => `${metadata.namespace ?? ''}/${metadata.name}`;

@@ -1,6 +1,7 @@
 import type { Cacheable } from '../../kube/informer.js';
 import type { RunView } from './kind.js';
-import { isMismatched, nameOf, terminateRun } from './run-context.js';
+import { isMismatched, terminateRun } from './run-context.js';
+import { keyOf } from './object-ref.js';
 import type { RunContext } from './run-context.js';
 
 /** Follows a run that was started: tells it what there is to tell, and describes it once it has been silent for long. */
@@ -52,13 +53,13 @@ async function deliver<T extends Cacheable>(
   else if (cancel !== undefined && !cancelKnown && !memory.cancelled.has('cancel')) {
     const sent = await runs.signalCancel(run.workflowId, cancel);
     memory.cancelled.add('cancel');
-    log.info({ object: nameOf(object), workflowId: run.workflowId, sent }, 'cancel sent');
+    log.info({ object: keyOf(object), workflowId: run.workflowId, sent }, 'cancel sent');
     if (sent === 'notRunning') memory.lookAt = 0;
   }
   for (const { id, about, send } of deliveries) {
     if (memory.delivered.has(id)) continue;
     const sent = await send(run.workflowId);
     memory.delivered.add(id);
-    log.info({ object: nameOf(object), ...about, sent }, 'message delivered to the run');
+    log.info({ object: keyOf(object), ...about, sent }, 'message delivered to the run');
   }
 }

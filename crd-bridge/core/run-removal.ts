@@ -4,11 +4,11 @@ import type { ReleaseCause, RunView } from './kind.js';
 import {
   isMismatched,
   mayBeStarting,
-  nameOf,
   POLL_WHILE_DELETING_MS,
   POLL_WHILE_STARTING_MS,
   terminateRun,
 } from './run-context.js';
+import { keyOf } from './object-ref.js';
 import type { RunContext } from './run-context.js';
 
 /** Lets an object that is being deleted go, once its run has ended: it is cancelled, waited for, and never forgotten. */
@@ -25,7 +25,7 @@ export async function removeRun<T extends Cacheable>(
   const letGo = async (cause: ReleaseCause): Promise<undefined> => {
     await kind.beforeRelease(object, cause);
     await kind.release(object);
-    log.info({ object: nameOf(object), cause }, 'deletion released');
+    log.info({ object: keyOf(object), cause }, 'deletion released');
     return undefined;
   };
   if (view.ended) {
@@ -47,7 +47,7 @@ export async function removeRun<T extends Cacheable>(
         reason: `the ${kind.words.one} was deleted`,
       });
       if (sent === 'accepted') memory.deleteAcceptedAt = now();
-      log.info({ object: nameOf(object), workflowId, sent }, 'cancel sent for a deletion');
+      log.info({ object: keyOf(object), workflowId, sent }, 'cancel sent for a deletion');
     }
   } catch (error) {
     await kind.blocked(

@@ -1,9 +1,10 @@
 import type { Cacheable, Informer } from '../../kube/informer.js';
 import type { RunKind } from './kind.js';
 import type { MirrorRow } from './mirror-endpoint.js';
-import { createOrphanSweep } from './orphans.js';
+import { orphansOf } from './orphans.js';
 import type { QueueRank } from './queue.js';
-import { keyOf, objectOf, wakeOn } from './row.js';
+import { keyOf } from './object-ref.js';
+import { objectOf, wakeOn } from './row.js';
 import type { Row, Wake } from './row.js';
 import { createRunController } from './run-controller.js';
 import type { Services } from './services.js';
@@ -27,9 +28,8 @@ const START_HOLD_MS = 60_000;
 
 /** Makes a row of such a kind, with its controller, its start room and the search for orphans. */
 export function runRow<T extends Cacheable>(services: Services, options: RunRowOptions<T>): Row {
-  const { config, runs, log, gate, kube } = services;
+  const { config, runs, log, gate } = services;
   const { cache, kind, rank, review } = options;
-  const { apiVersion } = cache;
   let wake: (key: string) => void = () => undefined;
   const room = createStartRoom({
     places: config['start-window'],
@@ -56,19 +56,7 @@ export function runRow<T extends Cacheable>(services: Services, options: RunRowO
     },
     mayBegin: () => gate.closed() === undefined,
   });
-  const orphans = createOrphanSweep({
-    runs,
-    workflowType: kind.workflowType,
-    idPrefix: kind.idPrefix,
-    isKnown: ({ namespace, name, uid }) => cache.get(namespace, name)?.metadata.uid === uid,
-    exists: async ({ namespace, name, uid }) => {
-      const object = await kube.get<T>({ apiVersion, kind: cache.kind, namespace, name });
-      return object?.metadata.uid === uid;
-    },
-    intervalMs: config['orphan-interval'],
-    confirmMs: config['orphan-confirm'],
-    log,
-  });
+  const orphans = orphansOf(services, { cache, idPrefix: kind.idPrefix, workflowType: kind.workflowType });
 
   /** Objects that are over cost nothing here, however many are kept. */
   const needsNothing = (object: T): boolean => {

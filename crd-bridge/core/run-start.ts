@@ -1,7 +1,8 @@
 /** The start of a run: its turn, its admission, its record. */
 import type { Cacheable } from '../../kube/informer.js';
 import type { RunView } from './kind.js';
-import { mayBeStarting, nameOf, POLL_WHILE_STARTING_MS } from './run-context.js';
+import { mayBeStarting, POLL_WHILE_STARTING_MS } from './run-context.js';
+import { keyOf } from './object-ref.js';
 import type { RunContext } from './run-context.js';
 
 /** After this long, the status shows what keeps a start waiting (S5.7). */
@@ -27,7 +28,7 @@ export async function startRun<T extends Cacheable>(
     goesOn = true;
   }
   const uid = object.metadata.uid ?? '';
-  if (!goesOn && !room.enter(uid, nameOf(object))) return awaitTurn(context, object);
+  if (!goesOn && !room.enter(uid, keyOf(object))) return awaitTurn(context, object);
   const memory = memoryOf(object);
   delete memory.waitingSince;
   delete memory.waitingSaid;
@@ -94,7 +95,7 @@ async function begin<T extends Cacheable>(
       const runId = started.kind === 'running' ? started.runId : (await runs.describe(workflowId))?.runId;
       if (runId === undefined) throw new Error(`run ${workflowId} was there and is gone`);
       await prepared.record({ workflowId, runId });
-      log.info({ object: nameOf(object), workflowId, runId }, 'run started');
+      log.info({ object: keyOf(object), workflowId, runId }, 'run started');
       const memory = memoryOf(object);
       memory.lookAt = started.kind === 'running' ? now() + times.firstLookMs : 0;
       return memory.lookAt - now();

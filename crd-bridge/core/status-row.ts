@@ -1,5 +1,6 @@
 import type { Cacheable, Informer } from '../../kube/informer.js';
-import { keyOf, objectOf, wakeOn } from './row.js';
+import { keyOf } from './object-ref.js';
+import { objectOf, wakeOn } from './row.js';
 import type { Row, Wake } from './row.js';
 import type { Services } from './services.js';
 

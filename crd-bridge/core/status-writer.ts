@@ -3,14 +3,7 @@ import type { KubeClient } from '../../kube/client.js';
 import type { Cacheable, Informer } from '../../kube/informer.js';
 import { diffFields } from './json-diff.js';
 import type { PatchOperation } from './json-diff.js';
-
-/** The object that a write is meant for. */
-export interface ObjectRef {
-  namespace: string | undefined;
-  name: string;
-  /** Nothing is written to another object of the same name. */
-  uid: string | undefined;
-}
+import type { ObjectRef } from './object-ref.js';
 
 /** How a projection makes a status out of an object. Pure: it is called again after a conflict. */
 export type Projection<T> = (object: T) => object | undefined;

@@ -10,7 +10,7 @@ import { checkPolicy } from '../../../api/plan/validate/policy.js';
 import type { Change } from '../../../kube/informer.js';
 import { findCondition, setCondition } from '../../core/conditions.js';
 import { noServiceAccount } from '../start/account.js';
-import { refOf } from '../start/identity.js';
+import { refOf } from '../../core/object-ref.js';
 import { inspectHolder, releaseHolder } from '../lock/lock-holder.js';
 import { EXECUTED_CONDITION, wasExecuted } from '../lock/plan-state.js';
 import type { DrDeps, DrSettings } from '../types.js';

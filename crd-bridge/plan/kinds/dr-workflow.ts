@@ -5,7 +5,7 @@ import type { Condition, DRPlan, DRWorkflow, DRWorkflowStatus } from '../../../a
 import { UNDECLARED, validateWorkflow } from '../../../api/plan/validate/index.js';
 import type { Change } from '../../../kube/informer.js';
 import { setCondition } from '../../core/conditions.js';
-import { refOf } from '../start/identity.js';
+import { refOf } from '../../core/object-ref.js';
 import type { DrDeps } from '../types.js';
 import { references, usesOf } from './plan-references.js';
 

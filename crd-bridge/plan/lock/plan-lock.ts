@@ -1,6 +1,6 @@
 import type { DRPlan, DRPlanExecution, DRPlanStatus } from '../../../api/plan/types.js';
 import { findPlan } from '../start/find-plan.js';
-import { refOf } from '../start/identity.js';
+import { refOf } from '../../core/object-ref.js';
 import { inspectHolder, releaseHolder } from './lock-holder.js';
 import { checkPlanPhase, planBusy } from '../start/plan-gate.js';
 import { abandonOnPlan, freeLock, holds, takeLock } from './plan-state.js';

@@ -15,7 +15,7 @@ import type { Sealer } from '../../../api/core/seal.js';
 import { writeAdmissionStamp } from '../start/admission-stamp.js';
 import { findPlan } from '../start/find-plan.js';
 import type { Refusal } from '../start/gates.js';
-import { refOf } from '../start/identity.js';
+import { refOf } from '../../core/object-ref.js';
 import type { CachedExecution, DrDeps } from '../types.js';
 import type { BridgeVouching } from '../start/vouching.js';
 import { mayRun } from './permission.js';

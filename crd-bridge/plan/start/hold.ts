@@ -6,7 +6,7 @@ import type { Admission } from '../../core/kind.js';
 import { waitingStatus } from '../status/projection.js';
 import type { CachedExecution, DrDeps } from '../types.js';
 import { checkAbandoned, checkRestored } from './gates.js';
-import { refOf } from './identity.js';
+import { refOf } from '../../core/object-ref.js';
 
 type HoldDeps = Pick<DrDeps, 'caches' | 'writer'>;
 

@@ -16,17 +16,6 @@ export function identityOf(execution: DRPlanExecution): ExecutionIdentity {
   };
 }
 
-/** What a write to an object is aimed at. */
-export const refOf = ({
-  metadata,
-}: {
-  metadata: { name: string; namespace?: string; uid?: string };
-}): { name: string; namespace: string | undefined; uid: string | undefined } => ({
-  name: metadata.name,
-  namespace: metadata.namespace,
-  uid: metadata.uid,
-});
-
 /** A Temporal, for a person. */
 export const nameOfTemporal = (temporal: (TemporalIdentity & { namespace?: string }) | undefined): string =>
   `Temporal namespace ${temporal?.namespaceId ?? ''}${temporal?.namespace === undefined ? '' : ` (${temporal.namespace})`}${temporal?.clusterId === undefined ? '' : ` of cluster ${temporal.clusterId}`}`;

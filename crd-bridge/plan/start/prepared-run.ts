@@ -4,7 +4,7 @@ import { isTerminalExecution } from '../../../api/core/phase.js';
 import type { RunIdentity, SnapshotRef } from '../../../workflows/plan/contract.js';
 import type { Admission } from '../../core/kind.js';
 import { startDeadline } from './gates.js';
-import { refOf } from './identity.js';
+import { refOf } from '../../core/object-ref.js';
 import { startedStatus } from '../status/projection.js';
 import { memoOf, vouchedMemo } from './run-memo.js';
 import { sealInput } from './seal-input.js';

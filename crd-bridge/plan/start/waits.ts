@@ -8,7 +8,8 @@ import { waitingStatus } from '../status/projection.js';
 import type { CachedExecution, DrDeps } from '../types.js';
 import { judgeAdmissionStamp } from './admission-stamp.js';
 import { holdFor } from './hold.js';
-import { nameOfTemporal, refOf } from './identity.js';
+import { refOf } from '../../core/object-ref.js';
+import { nameOfTemporal } from './identity.js';
 import { refuse, Refused } from './refused.js';
 
 /** Time between two checks whether the bridge is connected to the right Temporal again. */

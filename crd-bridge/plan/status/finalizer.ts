@@ -9,7 +9,7 @@ import { isTerminalExecution } from '../../../api/core/phase.js';
 import type { DRPlanExecution } from '../../../api/plan/types.js';
 import type { MetadataFields } from '../../core/status-writer.js';
 import type { Refusal } from '../start/gates.js';
-import { refOf } from '../start/identity.js';
+import { refOf } from '../../core/object-ref.js';
 import { checkStays, checkTarget, openRevertsOf } from '../start/revert-target.js';
 import type { CachedExecution, DrDeps } from '../types.js';
 

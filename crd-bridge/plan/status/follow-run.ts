@@ -1,7 +1,7 @@
 import { isTerminalExecution } from '../../../api/core/phase.js';
 import type { RunDescription } from '../../../client/runs/runs.js';
 import { findCondition } from '../../core/conditions.js';
-import { refOf } from '../start/identity.js';
+import { refOf } from '../../core/object-ref.js';
 import type { CachedExecution, DrDeps } from '../types.js';
 import { setProgressing } from './progressing.js';
 import { followReset } from './reset.js';

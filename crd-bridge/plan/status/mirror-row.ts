@@ -2,6 +2,7 @@ import { ApplicationFailure } from '@temporalio/common';
 import { isObject } from '../../../api/core/json.js';
 import type { MirrorEnvelope } from '../../../workflows/core/contract.js';
 import type { RunIdentity } from '../../../workflows/plan/contract.js';
+import { envelopeOf } from '../../../workflows/plan/contract-updates.js';
 import type { FinishUpdate, MirrorUpdate } from '../../../workflows/plan/contract-updates.js';
 import type { MirrorRow } from '../../core/mirror-endpoint.js';
 import type { BridgeVouching } from '../start/vouching.js';
@@ -21,16 +22,7 @@ export function createMirrorRow(options: {
     former(said) {
       const { run, stages, from, sequence } = said as Partial<MirrorUpdate>;
       if (!isObject(run) || !Array.isArray(stages)) return undefined;
-      const { namespace, name, uid } = run;
-      const speaker = typeof from === 'number' ? `s${from}` : 'run';
-      return {
-        kind: KIND,
-        object: { namespace, name, uid },
-        epoch: 1,
-        speaker,
-        sequence: sequence ?? 0,
-        update: said,
-      };
+      return envelopeOf(run, from ?? 'run', sequence ?? 0, said);
     },
     async vouch(said) {
       const { run } = contentOf(said);

@@ -1,6 +1,6 @@
 import { isTerminalExecution } from '../../../api/core/phase.js';
 import { setCondition } from '../../core/conditions.js';
-import { refOf } from '../start/identity.js';
+import { refOf } from '../../core/object-ref.js';
 import type { CachedExecution, DrDeps } from '../types.js';
 
 /** Sets condition Progressing while the run goes on, and nothing else. */
