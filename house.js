@@ -27,7 +27,7 @@ export const ROOMS = {
   kube: ['api/core'],
   // What the programs share that is no Kubernetes: logging, probes, encryption.
   runtime: [],
-  local: ['api/core'],
+  local: ['api/core', 'kube', 'runtime'],
   workflows: ['api'],
   activities: ['api', 'kube', ...CONTRACTS, ...SEALS],
   worker: ['api', 'kube', 'runtime', 'workflows', 'activities'],

@@ -15,7 +15,7 @@ if (major < 20 || (major === 20 && minor < 19)) {
 }
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)));
-const main = join(root, 'dist', 'client', 'cli', 'main.js');
+const main = join(root, 'dist', 'programs', 'drover.js');
 const config = join(root, 'tsconfig.build.json');
 
 /** An installed package has no sources: what is in dist/ is all there is. */

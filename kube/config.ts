@@ -1,4 +1,4 @@
-import { KubeConfig } from '@kubernetes/client-node';
+import { KubeConfig } from './client-node.js';
 
 /**
  * Loads the credentials of one cluster: a kubeconfig file when one is named, else the pod's service account. The

@@ -1,9 +1,8 @@
 import type { AgentOptions } from 'node:https';
 import { createSecureContext } from 'node:tls';
-import { HttpMethod, RequestContext } from '@kubernetes/client-node';
-import type { KubeConfig } from '@kubernetes/client-node';
 import type { Dispatcher } from 'undici';
 import { Agent, request } from 'undici';
+import { HttpMethod, RequestContext, type KubeConfig } from './client-node.js';
 import { withoutEcho } from './echo.js';
 import { KubeError } from './error.js';
 import type { StatusDetails } from './error.js';

@@ -3,7 +3,7 @@ import { createHash } from 'node:crypto';
 import { cp, mkdir, mkdtemp, readFile, readdir, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { packageRoot } from './paths.js';
+import { packageRoot } from '../runtime/package-root.js';
 import { versions } from './versions.js';
 
 /** A program that `go build` makes from a module committed here. */

@@ -10,7 +10,7 @@ const HEAP_MB = { 'crd-bridge': 256, worker: 512 } as const;
  * limit for the heap by itself, while on a machine with much memory it would take what it finds and collect later, so that
  * a trial said nothing about a pod.
  *
- * @param main path of the program, `dist/<room>/main.js`
+ * @param main path of the program, `dist/programs/<room>.js`
  * @param flags further flags of Node
  */
 export const nodeProgram = (

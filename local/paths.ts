@@ -1,7 +1,5 @@
-import { existsSync } from 'node:fs';
 import { homedir } from 'node:os';
-import { dirname, join, resolve } from 'node:path';
-import { fileURLToPath } from 'node:url';
+import { join, resolve } from 'node:path';
 
 /** Where everything of one embedded default lives on disk. */
 export interface DataPaths {
@@ -45,15 +43,4 @@ export function dataPaths(dataDir: string): DataPaths {
 export function cacheDir(env: NodeJS.ProcessEnv = process.env): string {
   const base = env['XDG_CACHE_HOME'];
   return join(base !== undefined && base.startsWith('/') ? base : join(homedir(), '.cache'), 'drover');
-}
-
-/**
- * The package's own root folder, found from this module upwards, so that files
- * which are not compiled (Go modules, CRDs) are found from sources and from `dist/` alike.
- */
-export function packageRoot(from: string = dirname(fileURLToPath(import.meta.url))): string {
-  for (let folder = from; ; folder = dirname(folder)) {
-    if (existsSync(join(folder, 'package.json'))) return folder;
-    if (dirname(folder) === folder) throw new Error(`no package.json found above ${from}`);
-  }
 }

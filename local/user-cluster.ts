@@ -18,7 +18,7 @@ export interface UserCluster {
  */
 export async function openUserCluster(source: { file: string } | 'current'): Promise<UserCluster> {
   // Loaded on demand: it is large, and the embedded control plane does not need it.
-  const { HttpMethod, KubeConfig, RequestContext } = await import('@kubernetes/client-node');
+  const { HttpMethod, KubeConfig, RequestContext } = await import('../kube/client-node.js');
   const config = new KubeConfig();
   if (source === 'current') config.loadFromDefault();
   else if (existsSync(source.file)) config.loadFromFile(source.file);

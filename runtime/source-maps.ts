@@ -1,10 +1,5 @@
 /**
- * Loaded before a program (`node --import`), in place of `--enable-source-maps`: stack traces name the lines of
- * Drover's own sources, while the source maps of the dependency with the most code, the client of Kubernetes, are not
- * kept in memory.
+ * Loaded before a program (`node --import`): stack traces name the lines of Drover's own sources. A bundled program has
+ * source maps of these alone (`scripts/bundle/programs.ts`).
  */
-import { isMainThread } from 'node:worker_threads';
-
-// Threads load this too, and workflow threads have no use for the client.
-if (isMainThread) await import('@kubernetes/client-node');
 process.setSourceMapsEnabled(true);

@@ -1,7 +1,9 @@
 /** How the workers of a process are called among the builds that poll the same task queues. */
 import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import type { WorkerOptions } from '@temporalio/worker';
+import { packageRoot } from '../runtime/package-root.js';
 
 /** The build of a worker. */
 export interface Build {
@@ -51,15 +53,7 @@ export function deploymentOptions({
   };
 }
 
-/** Version of the package; the program stands two folders below it when it is built. */
 function version(): string {
-  for (const path of ['../../package.json', '../package.json']) {
-    try {
-      const text = readFileSync(new URL(path, import.meta.url), 'utf8');
-      return (JSON.parse(text) as { version: string }).version;
-    } catch (error) {
-      if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error;
-    }
-  }
-  return 'unknown';
+  const text = readFileSync(join(packageRoot(), 'package.json'), 'utf8');
+  return (JSON.parse(text) as { version: string }).version;
 }

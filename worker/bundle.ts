@@ -1,24 +1,22 @@
 /** Builds the workflow bundles beside the program, so that a worker starts without webpack. */
 import { mkdir, readFile, writeFile } from 'node:fs/promises';
-import { dirname } from 'node:path';
-import { fileURLToPath } from 'node:url';
+import { dirname, join } from 'node:path';
 import { bundleWorkflowCode, DefaultLogger } from '@temporalio/worker';
 import { FAILURE_CONVERTER_PATH } from '../runtime/encryption/data-converter.js';
+import { packageRoot } from '../runtime/package-root.js';
 
 /**
  * Where the build leaves a bundle and where a worker looks for it. An installation that encrypts has its own: how
  * failures are written is part of the bundle.
  */
 export const bundlePath = (options: { encrypted: boolean }): string =>
-  fileURLToPath(
-    new URL(options.encrypted ? '../workflow-bundle.encrypted.js' : '../workflow-bundle.js', import.meta.url),
-  );
+  join(packageRoot(), 'dist', options.encrypted ? 'workflow-bundle.encrypted.js' : 'workflow-bundle.js');
 
 /** Bundles `workflows/` as Temporal's sandbox wants it. The bundle fits only this very SDK version. */
 export async function buildBundle(options: { encrypted: boolean }): Promise<{ bytes: number }> {
   const target = bundlePath(options);
   const { code } = await bundleWorkflowCode({
-    workflowsPath: fileURLToPath(new URL('../workflows/index.js', import.meta.url)),
+    workflowsPath: join(packageRoot(), 'dist', 'workflows', 'index.js'),
     ...(options.encrypted && { failureConverterPath: FAILURE_CONVERTER_PATH }),
     // Silent except for errors, which come as exceptions.
     logger: new DefaultLogger('ERROR'),

@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs';
 import { availableParallelism, cpus, loadavg, totalmem } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import { packageRoot } from '../../local/paths.js';
+import { packageRoot } from '../../runtime/package-root.js';
 import type { System } from './system.js';
 
 /** What was measured, and with what beneath it. */

@@ -12,7 +12,8 @@ import { readEndpoints } from '../../local/endpoints.js';
 import { down, up } from '../../local/index.js';
 import type { ChildCommand, UpOptions } from '../../local/index.js';
 import { nodeProgram } from '../../local/node-program.js';
-import { dataPaths, packageRoot } from '../../local/paths.js';
+import { dataPaths } from '../../local/paths.js';
+import { packageRoot } from '../../runtime/package-root.js';
 import { isAlive, readState } from '../../local/state.js';
 import type { ProcessName } from '../../local/state.js';
 import { compressingConverter } from '../../runtime/compression.js';
@@ -71,7 +72,7 @@ export async function openEmbedded(options: EmbeddedOptions): Promise<System> {
   const wasUp = running.some(Boolean);
   const root = packageRoot();
   const program = (room: 'crd-bridge' | 'worker'): ChildCommand => {
-    const main = join(root, 'dist', room, 'main.js');
+    const main = join(root, 'dist', 'programs', `${room}.js`);
     if (!existsSync(main)) throw new Error(`${main} is not there; run "npm run build"`);
     const profiling =
       options.profile === undefined

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { CommanderError } from 'commander';
-import { packageRoot } from '../../local/paths.js';
+import { packageRoot } from '../../runtime/package-root.js';
 import { guardPassThrough } from './core/arguments.js';
 import { EXIT } from './core/exit-codes.js';
 import { describeFailure } from './core/failure.js';

@@ -5,7 +5,7 @@ import { runSimulator } from './simulator.js';
 
 const file = process.argv[2];
 if (file === undefined) {
-  process.stderr.write('usage: node main.js KUBECONFIG\n');
+  process.stderr.write('usage: node clusternet.js KUBECONFIG\n');
   process.exit(2);
 }
 // On a full disk lines are lost, and nothing else.

@@ -1,7 +1,8 @@
 import { join } from 'node:path';
 import { readObjects } from '../apply.js';
 import { expectOk, type KubeApi, type KubeObject } from '../kube-api.js';
-import { packageRoot, type DataPaths } from '../paths.js';
+import { type DataPaths } from '../paths.js';
+import { packageRoot } from '../../runtime/package-root.js';
 import type { ProcessSpec } from '../processes.js';
 import { simulatorAnnotations } from './labels.js';
 
@@ -53,7 +54,7 @@ export function simulatorSpec(paths: DataPaths, kubeconfigFile: string, admin: K
   return {
     name: 'clusternet',
     command: process.execPath,
-    args: [join(packageRoot(), 'dist', 'local', 'clusternet', 'main.js'), kubeconfigFile],
+    args: [join(packageRoot(), 'dist', 'programs', 'clusternet.js'), kubeconfigFile],
     env: { KUBECONFIG: undefined },
     log: join(paths.logs, 'clusternet.log'),
     ready: () => hasHeartbeat(admin),

@@ -1,13 +1,17 @@
-import { fileURLToPath } from 'node:url';
+import { join } from 'node:path';
 import type { DataConverter } from '@temporalio/common';
 import { chainCodecs, compressingConverter, createCompressionCodec } from '../compression.js';
+import { packageRoot } from '../package-root.js';
 import { keyFolder } from './key-folder.js';
 import { openKeyRing } from './key-ring.js';
 import { createEncryptionCodec } from './payload-codec.js';
 import type { KeySource } from './key-ring.js';
 
-/** Module that the encrypted workflow bundle converts failures with. */
-export const FAILURE_CONVERTER_PATH = fileURLToPath(new URL('./failure-converter.js', import.meta.url));
+/** Module that programs and the encrypted workflow bundle load to convert failures; built. */
+export const FAILURE_CONVERTER_PATH = join(
+  packageRoot(),
+  ...['dist', 'runtime', 'encryption', 'failure-converter.js'],
+);
 
 /** Whether only those who hold the keys can read what a converter writes. */
 export const isEncrypted = (converter: DataConverter): boolean =>

@@ -3,7 +3,7 @@ import { spawn } from 'node:child_process';
 import { mkdir, open, readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { packageRoot } from '../../local/paths.js';
+import { packageRoot } from '../../runtime/package-root.js';
 import { choosePorts } from '../../local/ports.js';
 import { processIdentity } from '../../local/process-identity.js';
 

@@ -161,7 +161,7 @@ export async function startPlant(options: PlantOptions): Promise<Plant> {
       role,
       {
         command: process.execPath,
-        args: [role === 'bridge' ? 'dist/crd-bridge/main.js' : 'dist/worker/main.js'],
+        args: [role === 'bridge' ? 'dist/programs/crd-bridge.js' : 'dist/programs/worker.js'],
         env: {
           ...(role === 'bridge' && BRIDGE_ENV),
           DROVER_SHUTDOWN_GRACE_SECONDS: '5',

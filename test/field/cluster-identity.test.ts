@@ -36,7 +36,7 @@ async function startStranger(program: 'crd-bridge' | 'worker'): Promise<string> 
   const record = await startDetached({
     name,
     command: process.execPath,
-    args: [`dist/${program}/main.js`],
+    args: [`dist/programs/${program}.js`],
     env: {
       DROVER_KUBECONFIG: servers.kubeconfig,
       DROVER_NAMESPACE: stack.namespace,

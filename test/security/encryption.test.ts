@@ -49,10 +49,10 @@ beforeAll(async () => {
     crdDir: 'deploy/crds',
     bridge: {
       command: process.execPath,
-      args: ['dist/crd-bridge/main.js'],
+      args: ['dist/programs/crd-bridge.js'],
       env: { ...env, DROVER_CODEC_PORT: String(codecPort) },
     },
-    worker: { command: process.execPath, args: ['dist/worker/main.js'], env },
+    worker: { command: process.execPath, args: ['dist/programs/worker.js'], env },
     progress: () => undefined,
   };
   [result, recorder] = await Promise.all([up(options), startRecorder()]);
@@ -204,7 +204,7 @@ describe('an installation that encrypts', () => {
 
   it('stops rather than write in the clear when its keys are no good', async () => {
     await writeFile(join(keys, 'second'), 'not a key\n');
-    const failed = await run(process.execPath, ['dist/worker/main.js'], {
+    const failed = await run(process.execPath, ['dist/programs/worker.js'], {
       env: {
         ...process.env,
         DROVER_KUBECONFIG: result.kubeconfig,

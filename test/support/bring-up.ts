@@ -33,8 +33,8 @@ export async function bringUp(
     dataDir,
     ephemeral: true,
     crdDir: 'deploy/crds',
-    bridge: { command: process.execPath, args: ['dist/crd-bridge/main.js'], env: bridge },
-    worker: { command: process.execPath, args: ['dist/worker/main.js'], env: worker },
+    bridge: { command: process.execPath, args: ['dist/programs/crd-bridge.js'], env: bridge },
+    worker: { command: process.execPath, args: ['dist/programs/worker.js'], env: worker },
     progress,
   });
   for (const [program, settings] of Object.entries({ bridge, worker }) as ['bridge' | 'worker', object][]) {

@@ -71,7 +71,7 @@ it('the worker names its build, and with DROVER_PIN_RUNS lets a new one begin ru
   const worker = await startDetached({
     name: 'worker',
     command: process.execPath,
-    args: ['dist/worker/main.js'],
+    args: ['dist/programs/worker.js'],
     env: {
       DROVER_KUBECONFIG: servers.kubeconfig,
       DROVER_SEAL_RING: dataPaths(servers.dataDir).sealRing,

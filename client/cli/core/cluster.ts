@@ -53,7 +53,7 @@ export async function openCluster(choice: ClusterChoice, environment: ClusterEnv
   const source = await chooseKubeconfig(choice, environment);
   // Loaded on demand: it takes longer than all the rest of a short command.
   const [{ KubeConfig }, { createKubeClient }] = await Promise.all([
-    import('@kubernetes/client-node'),
+    import('../../../kube/client-node.js'),
     import('../../../kube/client.js'),
   ]);
   const config = new KubeConfig();

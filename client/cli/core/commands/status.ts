@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import type { Command } from 'commander';
 import { status, type StatusResult } from '../../../../local/index.js';
-import { packageRoot } from '../../../../local/paths.js';
+import { packageRoot } from '../../../../runtime/package-root.js';
 import type { CommandContext } from '../context.js';
 import { EXIT } from '../exit-codes.js';
 import { type OutputFormat, printValue } from '../output.js';

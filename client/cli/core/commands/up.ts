@@ -11,7 +11,7 @@ import {
   type UpResult,
 } from '../../../../local/index.js';
 import { nodeProgram } from '../../../../local/node-program.js';
-import { packageRoot } from '../../../../local/paths.js';
+import { packageRoot } from '../../../../runtime/package-root.js';
 import { CliError, usageError } from '../cli-error.js';
 import { confirmIntent } from '../confirm.js';
 import type { CommandContext } from '../context.js';
@@ -123,7 +123,7 @@ async function upUnlessInterrupted(
 }
 
 function programOf(root: string, room: 'crd-bridge' | 'worker'): ChildCommand {
-  const main = join(root, 'dist', room, 'main.js');
+  const main = join(root, 'dist', 'programs', `${room}.js`);
   if (!existsSync(main)) {
     throw new CliError(`${main} is not there: the package has not been built`, {
       hints: ['run "npm run build"'],
