@@ -25,7 +25,7 @@ const SANDBOX_API = [
   'plan/actions/(approval-answers|default-retry|step-input|traits)',
   'plan/order/(hooks|nesting)',
   'plan/snapshot/(parts|run|views)',
-  'plan/undo/(lean-outputs|shared-views|undo)',
+  'plan/undo/(lean-outputs|shared-views|trace|undo)',
 ];
 const SANDBOX_IMPORTS = `^(?!\\.\\.?/([a-z]+/)?[a-z0-9-]+\\.js$|\\.\\./\\.\\./api/(${SANDBOX_API.join('|')})\\.js$|@temporalio/(workflow|common)$)`;
 

@@ -5,7 +5,7 @@ import { activityInfo } from '@temporalio/activity';
 import type { ApprovalAnswer } from '../../api/plan/actions/approval-answers.js';
 import type { ActionAddress, ActionBody } from '../../api/plan/snapshot/run.js';
 import type { Sealer } from '../../api/core/seal.js';
-import { traceOf } from '../../api/plan/undo/undo.js';
+import { traceOf } from '../../api/plan/undo/trace.js';
 import type { RunIdentity } from '../../workflows/plan/contract.js';
 import type { ActionOutcome, ActionTask, ClusterTarget } from '../../workflows/plan/contract-tasks.js';
 import {

@@ -6,7 +6,7 @@ import fc from 'fast-check';
 import type { ActionAddress, ActionBody, ActionInput, UndoStep } from '../../api/plan/snapshot/run.js';
 import type { Sealer } from '../../api/core/seal.js';
 import type { ActionStatus } from '../../api/plan/types.js';
-import { recordInCluster, traceOf } from '../../api/plan/undo/undo.js';
+import { recordInCluster, traceOf } from '../../api/plan/undo/trace.js';
 import { sealInput } from '../../crd-bridge/plan/start/seal-input.js';
 import { rollbackWorkflowId, stageWorkflowId } from '../../workflows/plan/contract.js';
 import type { RunInput } from '../../workflows/plan/contract.js';

@@ -1,7 +1,7 @@
 import { CancellationScope } from '@temporalio/workflow';
 import type { ActionAddress, ActionInput } from '../../api/plan/snapshot/run.js';
 import type { ActionStatus } from '../../api/plan/types.js';
-import { recordInCluster } from '../../api/plan/undo/undo.js';
+import { recordInCluster } from '../../api/plan/undo/trace.js';
 import { inLanes } from '../core/lanes.js';
 import { skip } from '../core/outcome.js';
 import { executeAction } from './action.js';

@@ -7,7 +7,7 @@
 import type { Nesting } from '../../api/plan/order/nesting.js';
 import type { StageInput, UndoStageInput } from '../../api/plan/snapshot/run.js';
 import type { StageStatus } from '../../api/plan/types.js';
-import type { EffectTrace } from '../../api/plan/undo/undo.js';
+import type { EffectTrace } from '../../api/plan/undo/trace.js';
 import type { CancelRecord, EffectBounds, MirrorOptions, MirrorPace } from '../core/contract.js';
 
 /** Temporal workflow types (S6.1). */

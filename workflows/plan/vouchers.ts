@@ -1,5 +1,5 @@
 import type { ActionAddress } from '../../api/plan/snapshot/run.js';
-import { traceOf } from '../../api/plan/undo/undo.js';
+import { traceOf } from '../../api/plan/undo/trace.js';
 import type { StageVouchers } from './contract.js';
 import type { ActionOutcome, ClusterTarget, TaskSeals } from './contract-tasks.js';
 

@@ -1,9 +1,10 @@
 import { traitsOf } from '../actions/traits.js';
 import { isRollbackHook, topologicalOrder } from '../order/hooks.js';
 import type { HookPosition } from '../order/hooks.js';
-import type { ActionInput, StageInput, UndoStageInput, UndoStep } from '../snapshot/run.js';
-import type { ActionOutputs, ActionStatus, ClusterActionStatus, StageStatus } from '../types.js';
+import type { ActionInput, StageInput, UndoStageInput, UndoStep, WorkflowInput } from '../snapshot/run.js';
 import { undoViewsOf, viewsOf } from '../snapshot/views.js';
+import type { ActionStatus, StageStatus, WorkflowExecutionStatus } from '../types.js';
+import { recordOf } from './trace.js';
 
 /** Position of an action as `stage/workflow/action`, as `undone` and `unreverted` list it. */
 export const positionOf = (at: { stage: number; workflow: number; action: number }): string =>
@@ -51,83 +52,133 @@ function planStage(
   status: StageStatus,
   undone: ReadonlySet<string>,
 ): UndoStageInput {
-  const ranked: { order?: number; step: UndoStep }[] = [];
-  const hooks = new Map<number, UndoStep[]>();
-  const workflowExecutions = (status.workflowExecutions ?? []).map((workflow, w) => {
-    const input = stage.workflows[w];
-    const done = workflow.actionStatuses ?? [];
-    const actionStatuses = done.map((forward, a): ActionStatus => {
-      const initial = { name: forward.name, ...(forward.type !== undefined && { type: forward.type }) };
-      const action = input?.actions[a];
-      const at = { stage: index, workflow: w, action: a };
-      const skip =
-        action?.harmless === true && action.rollback === undefined
-          ? { reason: 'NothingToUndo', message: 'the action changed nothing' }
-          : skipReason(forward, undone.has(positionOf(at)));
-      if (skip !== undefined || action === undefined) return { ...initial, phase: 'Skipped', ...skip };
-      const { noInverse } = traitsOf(action.type);
-      if (noInverse !== undefined && action.rollback === undefined) {
-        return {
-          ...initial,
-          phase: 'Skipped',
-          reason: 'NoRollback',
-          message: `${noInverse} without a rollback cannot be undone; add a rollback to the action`,
-        };
-      }
-      const { outputs } = undoViewsOf(action, done, a);
-      const step = { at, input: forUndo(action), forward: recordOf(forward), outputs };
-      ranked.push({ ...(forward.order !== undefined && { order: forward.order }), step });
-      return { ...initial, phase: 'Pending' };
-    });
-    if (input !== undefined && actionStatuses.some(wasDone)) {
-      const around = rollbackHooks(input.actions, done);
-      for (const a of around) {
-        const [action, forward] = [input.actions[a], done[a]];
-        if (action === undefined || forward === undefined) continue;
-        const { name, type, hookType = '' } = action;
-        actionStatuses[a] = { name, type, hookType, phase: 'Pending' };
-        const at = { stage: index, workflow: w, action: a };
-        const { outputs, phases, packedPhases } = viewsOf(action, done, a);
-        const step: UndoStep = {
-          at,
-          input: forUndo(action),
-          forward: recordOf(forward),
-          outputs,
-          phases,
-          ...(packedPhases !== undefined && { packedPhases }),
-          hook: true,
-        };
-        hooks.set(w, [...(hooks.get(w) ?? []), step]);
-      }
-    }
-    const pending = actionStatuses.some((action) => action.phase === 'Pending');
-    return {
-      workflowRef: workflow.workflowRef,
-      phase: pending ? 'Pending' : 'Skipped',
-      ...(!pending && { reason: 'NothingToUndo' }),
-      actionStatuses,
-    };
-  });
-  ranked.sort(
-    (a, b) =>
-      newestFirst(a, b) || b.step.at.workflow - a.step.at.workflow || b.step.at.action - a.step.at.action,
+  const parts = (status.workflowExecutions ?? []).map((done, workflow) =>
+    planWorkflow({ stage: index, workflow }, { input: stage.workflows[workflow], done, undone }),
   );
-  const all = withHooks(
+  const ranked = parts
+    .flatMap(({ steps }) => steps)
+    .sort(
+      (a, b) =>
+        newestFirst(a, b) || b.step.at.workflow - a.step.at.workflow || b.step.at.action - a.step.at.action,
+    );
+  const steps = withHooks(
     ranked.map(({ step }) => step),
-    hooks,
+    parts.map(({ hooks }) => hooks),
   );
   return {
     index,
     name: stage.name,
-    steps: all,
+    steps,
     status: {
       name: stage.name,
-      phase: all.length > 0 ? 'Pending' : 'Skipped',
-      ...(all.length === 0 && { reason: 'NothingToUndo' }),
+      phase: steps.length > 0 ? 'Pending' : 'Skipped',
+      ...(steps.length === 0 && { reason: 'NothingToUndo' }),
       ...(stage.parallel && { parallel: true }),
-      workflowExecutions,
+      workflowExecutions: parts.map((part) => part.status),
     },
   };
+}
+
+/** The undo of one use of a workflow. */
+interface WorkflowUndo {
+  status: WorkflowExecutionStatus;
+  /** In the order of the actions, each with the rank that its action ended with. */
+  steps: { order?: number; step: UndoStep }[];
+  /** Rollback hooks, in their order. */
+  hooks: UndoStep[];
+}
+
+function planWorkflow(
+  place: { stage: number; workflow: number },
+  {
+    input,
+    done: { workflowRef, actionStatuses: done = [] },
+    undone,
+  }: { input: WorkflowInput | undefined; done: WorkflowExecutionStatus; undone: ReadonlySet<string> },
+): WorkflowUndo {
+  const steps: WorkflowUndo['steps'] = [];
+  const actionStatuses = done.map((forward, a): ActionStatus => {
+    const { name, type, order } = forward;
+    const initial = { name, ...(type !== undefined && { type }) };
+    const action = input?.actions[a];
+    const at = { ...place, action: a };
+    const skip = skipReason(action, forward, undone.has(positionOf(at)));
+    if (skip !== undefined || action === undefined) return { ...initial, phase: 'Skipped', ...skip };
+    const { outputs } = undoViewsOf(action, done, a);
+    const step = { at, input: forUndo(action), forward: recordOf(forward), outputs };
+    steps.push({ ...(order !== undefined && { order }), step });
+    return { ...initial, phase: 'Pending' };
+  });
+  const hooks =
+    input !== undefined && actionStatuses.some(wasDone) ? hookSteps(place, input.actions, done) : [];
+  for (const {
+    at,
+    input: { name, type, hookType = '' },
+  } of hooks) {
+    actionStatuses[at.action] = { name, type, hookType, phase: 'Pending' };
+  }
+  const isPending = actionStatuses.some((action) => action.phase === 'Pending');
+  return {
+    status: {
+      workflowRef,
+      phase: isPending ? 'Pending' : 'Skipped',
+      ...(!isPending && { reason: 'NothingToUndo' }),
+      actionStatuses,
+    },
+    steps,
+    hooks,
+  };
+}
+
+/** Why an action is not undone; undefined where it is. */
+function skipReason(
+  action: ActionInput | undefined,
+  forward: ActionStatus,
+  isUndone: boolean,
+): { reason: string; message: string } | undefined {
+  const hasRollback = action?.rollback !== undefined;
+  if (action?.harmless === true && !hasRollback) {
+    return { reason: 'NothingToUndo', message: 'the action changed nothing' };
+  }
+  if (isUndone) return { reason: 'AlreadyUndone', message: 'an earlier revert has undone this action' };
+  const wasAttempted = forward.effect !== undefined && forward.effect !== 'None';
+  // A failed action that a person skipped may have had its effect.
+  if (forward.phase === 'Pending' || (forward.phase === 'Skipped' && !wasAttempted)) {
+    return { reason: 'NotExecuted', message: 'the action was not executed' };
+  }
+  if (forward.phase === 'Failed' && forward.effect === 'None') {
+    return { reason: 'NoEffect', message: 'the action failed before it had an effect' };
+  }
+  const noInverse = action && traitsOf(action.type).noInverse;
+  if (noInverse === undefined || hasRollback) return undefined;
+  return {
+    reason: 'NoRollback',
+    message: `${noInverse} without a rollback cannot be undone; add a rollback to the action`,
+  };
+}
+
+/** Steps of the rollback hooks of a workflow: they are carried out, not undone. */
+function hookSteps(
+  place: { stage: number; workflow: number },
+  actions: readonly ActionInput[],
+  done: readonly ActionStatus[],
+): UndoStep[] {
+  return rollbackHooks(actions, done).flatMap((a): UndoStep[] => {
+    const [action, forward] = [actions[a], done[a]];
+    if (action === undefined || forward === undefined) return [];
+    const { outputs, phases, packedPhases } = viewsOf(action, done, a);
+    return [
+      {
+        at: { ...place, action: a },
+        input: forUndo(action),
+        forward: recordOf(forward),
+        outputs,
+        phases,
+        ...(packedPhases !== undefined && { packedPhases }),
+        hook: true,
+      },
+    ];
+  });
 }
 
 /** An action without what decides when it runs: steps have an order already. */
@@ -150,13 +201,17 @@ function rollbackHooks(actions: readonly ActionInput[], forward: readonly Action
   });
 }
 
-/** The hooks of a workflow directly before its first step and after its last. */
-function withHooks(steps: readonly UndoStep[], hooks: ReadonlyMap<number, readonly UndoStep[]>): UndoStep[] {
-  if (hooks.size === 0) return [...steps];
+/**
+ * The steps with the hooks of each workflow directly before its first step and after its last.
+ *
+ * @param hooks by index of the workflow
+ */
+function withHooks(steps: readonly UndoStep[], hooks: readonly (readonly UndoStep[])[]): UndoStep[] {
+  if (hooks.every((own) => own.length === 0)) return [...steps];
   const left = new Map<number, number>();
   for (const { at } of steps) left.set(at.workflow, (left.get(at.workflow) ?? 0) + 1);
   const of = (workflow: number, position: HookPosition): UndoStep[] =>
-    (hooks.get(workflow) ?? []).filter(({ input }) => input.hook === position);
+    (hooks[workflow] ?? []).filter(({ input }) => input.hook === position);
   const begun = new Set<number>();
   const all: UndoStep[] = [];
   for (const step of steps) {
@@ -168,74 +223,9 @@ function withHooks(steps: readonly UndoStep[], hooks: ReadonlyMap<number, readon
     left.set(workflow, rest);
     if (rest === 0) all.push(...of(workflow, 'post'));
   }
-  // Nothing of these can be undone by itself: their hooks do it.
-  const alone = [...hooks.keys()].filter((workflow) => !begun.has(workflow)).sort((a, b) => b - a);
+  // Workflows without a step: nothing in them can be undone by itself, their hooks do it. The last workflow comes first.
+  const alone = [...hooks.keys()].filter((workflow) => !begun.has(workflow)).reverse();
   return [...all, ...alone.flatMap((workflow) => [...of(workflow, 'pre'), ...of(workflow, 'post')])];
-}
-
-/** The part of an action's record that its undo relies on: a large run has thousands of these in one input. */
-function recordOf(forward: ActionStatus): ActionStatus {
-  const { name, phase, effect, round, outputs, clusterStatuses } = forward;
-  const trace = traceOf(outputs);
-  return {
-    name,
-    phase,
-    ...(effect !== undefined && { effect }),
-    ...(round !== undefined && { round }),
-    ...(clusterStatuses !== undefined && {
-      clusterStatuses: clusterStatuses.map(
-        ({ message: _m, startTime: _s, completionTime: _c, retryCount: _r, ...record }) => record,
-      ),
-    }),
-    ...(trace !== undefined && { outputs: trace }),
-  };
-}
-
-/** The part of an action's outputs that its undo relies on. */
-export function traceOf(outputs: ActionOutputs | undefined): EffectTrace | undefined {
-  if (outputs === undefined) return undefined;
-  const { jobRef, created, priorRef, planExecutionRef } = outputs;
-  return {
-    ...(jobRef !== undefined && { jobRef }),
-    ...(created !== undefined && { created }),
-    ...(priorRef !== undefined && { priorRef }),
-    ...(planExecutionRef !== undefined && { planExecutionRef }),
-  };
-}
-
-/** What an action has left behind, as far as its undo relies on it. */
-export type EffectTrace = Pick<ActionOutputs, 'jobRef' | 'created' | 'priorRef' | 'planExecutionRef'>;
-
-/** The part of the record of an action per cluster that the undo in one cluster relies on. */
-export function recordInCluster(forward: ActionStatus, record: ClusterActionStatus): ActionStatus {
-  const { name, type, outputs } = forward;
-  const created = (outputs?.created ?? []).filter((one) => one.name === record.subscription);
-  // Without outputs an undo looks for the marks on what was written.
-  const isKnown = outputs !== undefined && record.phase === 'Succeeded';
-  return {
-    name,
-    ...(type !== undefined && { type }),
-    phase: isKnown ? 'Succeeded' : 'Failed',
-    effect: record.effect ?? 'Unknown',
-    ...(record.round !== undefined && { round: record.round }),
-    outputs: {
-      ...(created.length > 0 && { created }),
-      ...(record.priorRef !== undefined && { priorRef: record.priorRef }),
-    },
-  };
-}
-
-function skipReason(forward: ActionStatus, undone: boolean): { reason: string; message: string } | undefined {
-  if (undone) return { reason: 'AlreadyUndone', message: 'an earlier revert has undone this action' };
-  const attempted = forward.effect !== undefined && forward.effect !== 'None';
-  // A failed action that a person skipped may have had its effect.
-  if (forward.phase === 'Pending' || (forward.phase === 'Skipped' && !attempted)) {
-    return { reason: 'NotExecuted', message: 'the action was not executed' };
-  }
-  if (forward.phase === 'Failed' && forward.effect === 'None') {
-    return { reason: 'NoEffect', message: 'the action failed before it had an effect' };
-  }
-  return undefined;
 }
 
 /** Reasons for which an item of a revert needs no undo, or has had it. */

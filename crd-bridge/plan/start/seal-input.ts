@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import type { ActionInput, UndoStageInput, UndoStep } from '../../../api/plan/snapshot/run.js';
 import type { Sealer } from '../../../api/core/seal.js';
 import { viewsOfStep } from '../../../api/plan/undo/shared-views.js';
-import { recordInCluster } from '../../../api/plan/undo/undo.js';
+import { recordInCluster } from '../../../api/plan/undo/trace.js';
 import type { RunIdentity, RunInput } from '../../../workflows/plan/contract.js';
 import { digestText } from '../../../workflows/plan/run-digest.js';
 import { sealedBody, sealedRun, sealedStep } from '../../../workflows/plan/sealed.js';
