@@ -1,5 +1,5 @@
-import { setTimeout as sleep } from 'node:timers/promises';
 import type { Log } from './log.js';
+import { pause } from './pause.js';
 
 /** What a gate is made of. */
 export interface GateOptions {
@@ -71,8 +71,7 @@ export function createGate(options: GateOptions): Gate {
       signal.addEventListener('abort', release, { once: true });
       while (!signal.aborted) {
         await look();
-        const pause = reason === undefined ? options.openMs : options.closedMs;
-        await sleep(pause, undefined, { signal }).catch(() => undefined);
+        await pause(reason === undefined ? options.openMs : options.closedMs, signal);
       }
       release();
     },

@@ -1,7 +1,7 @@
-import { setTimeout as sleep } from 'node:timers/promises';
 import type { RunMemo, Runs } from '../../client/runs/runs.js';
 import type { Cacheable, Informer } from '../../kube/informer.js';
 import type { Log } from './log.js';
+import { pause } from './pause.js';
 import type { Services } from './services.js';
 
 /** What the sweep is made of. */
@@ -105,7 +105,7 @@ export function createOrphanSweep(options: OrphanSweepOptions): OrphanSweep {
         }
         await confirm();
         const next = Math.min(sweepAt, ...[...missing.values()].map(({ confirmAt }) => confirmAt));
-        await sleep(Math.max(0, next - now()), undefined, { signal }).catch(() => undefined);
+        await pause(Math.max(0, next - now()), signal);
       }
     },
   };

@@ -1,11 +1,12 @@
-import { setTimeout as sleep } from 'node:timers/promises';
 import { API_VERSION } from '../../../api/core/group.js';
 import type { DRPlan } from '../../../api/plan/types.js';
-import { isConflict } from '../../../kube/error.js';
+import type { EventNote } from '../../core/events.js';
+import { pause, spread } from '../../core/pause.js';
+import type { CachedExecution, DrDeps } from '../types.js';
+import { deleteJudged } from './delete-judged.js';
 import { createRetentionIndex } from './retention-index.js';
 import { planKeyOf, removable } from './retention.js';
 import type { RetentionDefaults, RetentionView } from './retention.js';
-import type { CachedExecution, DrDeps } from '../types.js';
 
 /** What the sweep is made of. */
 export interface RetentionOptions {
@@ -27,6 +28,7 @@ export interface RetentionSweep {
   run(signal: AbortSignal): Promise<void>;
 }
 
+const EXECUTION = { apiVersion: API_VERSION, kind: 'DRPlanExecution' } as const;
 /** Most names in an Event. */
 const NAMED = 20;
 
@@ -53,30 +55,17 @@ export function createRetentionSweep(
 
   /** @returns false when the plan is not free, or its executions have changed */
   async function remove(execution: CachedExecution): Promise<boolean> {
-    const { name, namespace = '', uid, resourceVersion } = execution.metadata;
-    if (uid === undefined || resourceVersion === undefined) return false;
-    const planName = execution.spec.planRef;
-    return deps.mutex.run(`DRPlan ${namespace}/${planName}`, async () => {
-      const plan = await kube.get<DRPlan>({
-        apiVersion: API_VERSION,
-        kind: 'DRPlan',
-        namespace,
-        name: planName,
-      });
+    const { namespace = '', uid, resourceVersion } = execution.metadata;
+    const name = execution.spec.planRef;
+    return deps.mutex.run(`DRPlan ${namespace}/${name}`, async () => {
+      const plan = await kube.get<DRPlan>({ apiVersion: API_VERSION, kind: 'DRPlan', namespace, name });
       if (plan !== undefined) caches.plans.learn(plan);
       // Changes since the pass began count.
       const due = removable(view, planKeyOf(execution), options.defaults, now());
-      if (!due.some(({ metadata }) => metadata.uid === uid && metadata.resourceVersion === resourceVersion))
-        return false;
-      try {
-        return await kube.delete(
-          { apiVersion: API_VERSION, kind: 'DRPlanExecution', namespace, name },
-          { uid, resourceVersion, propagationPolicy: 'Background' },
-        );
-      } catch (error) {
-        if (isConflict(error)) return false;
-        throw error;
-      }
+      const isDue = due.some(
+        ({ metadata }) => metadata.uid === uid && metadata.resourceVersion === resourceVersion,
+      );
+      return isDue && deleteJudged(kube, EXECUTION, { ...execution.metadata, namespace });
     });
   }
 
@@ -96,22 +85,10 @@ export function createRetentionSweep(
         { execution: { name, namespace, uid }, plan: execution.spec.planRef, phase, completionTime },
         'removed an execution that has ended',
       );
-      await sleep(options.paceMs, undefined, { signal }).catch(() => undefined);
+      await pause(options.paceMs, signal);
     }
     const plan = view.plan(planKey);
-    if (removed.length === 0 || plan === undefined) return;
-    const named = removed
-      .slice(0, NAMED)
-      .map((name) => `"${name}"`)
-      .join(', ');
-    const more = removed.length > NAMED ? ` and ${removed.length - NAMED} more` : '';
-    deps.events.record(plan, {
-      type: 'Normal',
-      reason: 'ExecutionsRemoved',
-      action: 'Remove',
-      message: `removed ${removed.length} that had ended, by historyLimit or ttlSecondsAfterFinished: ${named}${more}`,
-      key: removed.join(' '),
-    });
+    if (removed.length > 0 && plan !== undefined) deps.events.record(plan, removalOf(removed));
   }
 
   async function sweep(signal: AbortSignal): Promise<void> {
@@ -130,10 +107,24 @@ export function createRetentionSweep(
         await sweep(signal).catch((error: unknown) => {
           log.warn({ err: error }, 'could not remove executions that have ended; trying again');
         });
-        await sleep(options.intervalMs * (0.9 + Math.random() / 5), undefined, { signal }).catch(
-          () => undefined,
-        );
+        await pause(spread(options.intervalMs), signal);
       }
     },
+  };
+}
+
+/** The Event on a plan whose executions of these names were removed. */
+function removalOf(names: readonly string[]): EventNote {
+  const named = names
+    .slice(0, NAMED)
+    .map((name) => `"${name}"`)
+    .join(', ');
+  const more = names.length > NAMED ? ` and ${names.length - NAMED} more` : '';
+  return {
+    type: 'Normal',
+    reason: 'ExecutionsRemoved',
+    action: 'Remove',
+    message: `removed ${names.length} that had ended, by historyLimit or ttlSecondsAfterFinished: ${named}${more}`,
+    key: names.join(' '),
   };
 }

@@ -1,13 +1,13 @@
-import { setTimeout as sleep } from 'node:timers/promises';
 import { ANNOTATIONS, API_VERSION, LABELS } from '../../../api/core/group.js';
 import { labelValue, snapshotLabel } from '../../../api/plan/naming.js';
-import type { DRPlanExecution } from '../../../api/plan/types.js';
-import { isConflict } from '../../../kube/error.js';
+import type { DRPlan, DRPlanExecution } from '../../../api/plan/types.js';
+import type { KubeClient } from '../../../kube/client.js';
 import type { KubeMeta, KubeObject } from '../../../kube/object.js';
 import { listPages } from '../../../kube/pages.js';
+import { pause, spread } from '../../core/pause.js';
+import { REVISION_TYPE } from '../start/revisions.js';
 import type { DrDeps } from '../types.js';
-
-const TYPE = { apiVersion: 'apps/v1', kind: 'ControllerRevision' } as const;
+import { deleteJudged } from './delete-judged.js';
 
 /** What the sweep is made of. */
 export interface SnapshotSweepOptions {
@@ -45,83 +45,20 @@ export function createSnapshotSweep(
   const { kube, caches, log } = deps;
   const now = options.now ?? Date.now;
 
-  const isUnused = ({ annotations, creationTimestamp, ownerReferences = [] }: KubeMeta): boolean => {
-    const used = annotations?.[ANNOTATIONS.used];
-    if (used === undefined && ownerReferences.length > 0) return false;
-    const last = Date.parse(used ?? creationTimestamp ?? '');
-    return last + options.unusedMs <= now();
-  };
-
-  /** Snapshots that were last used long ago, by namespace. */
-  async function findUnused(signal: AbortSignal): Promise<Map<string, KubeMeta[]>> {
-    const found = new Map<string, KubeMeta[]>();
-    const selection = { labelSelector: LABELS.snapshot, metadataOnly: true, signal };
-    for await (const { items } of listPages<KubeObject>(kube, TYPE, selection)) {
-      for (const { metadata } of items) {
-        if (!isUnused(metadata)) continue;
-        const { name, namespace = '', uid, resourceVersion, labels } = metadata;
-        const kept = {
-          name,
-          namespace,
-          ...(uid !== undefined && { uid }),
-          ...(resourceVersion !== undefined && { resourceVersion }),
-          ...(labels !== undefined && { labels }),
-        };
-        found.set(namespace, [...(found.get(namespace) ?? []), kept]);
-      }
-    }
-    return found;
-  }
-
-  /** Values of label `snapshot` that executions of a namespace name. */
-  async function namedIn(namespace: string, signal: AbortSignal): Promise<Set<string>> {
-    const named = new Set<string>();
-    const type = { apiVersion: API_VERSION, kind: 'DRPlanExecution' };
-    for await (const { items } of listPages<DRPlanExecution>(kube, type, { namespace, signal })) {
-      for (const { status } of items) {
-        if (status?.snapshotRef !== undefined) named.add(snapshotLabel(status.snapshotRef.digest));
-      }
-    }
-    return named;
-  }
-
-  /** Plans on which a run may go on whose execution was removed by force: that run still reads the snapshot. */
-  const busyIn = (namespace: string): Set<string> =>
-    new Set(
-      caches.plans
-        .list()
-        .filter(
-          ({ metadata, status }) =>
-            metadata.namespace === namespace && status?.currentExecution !== undefined,
-        )
-        .map(({ metadata }) => labelValue(metadata.name)),
-    );
-
-  async function remove({ name, namespace, uid, resourceVersion }: KubeMeta): Promise<boolean> {
-    if (uid === undefined || resourceVersion === undefined) return false;
-    try {
-      return await kube.delete(
-        { ...TYPE, name, ...(namespace !== undefined && { namespace }) },
-        { uid, resourceVersion, propagationPolicy: 'Background' },
-      );
-    } catch (error) {
-      if (isConflict(error)) return false;
-      throw error;
-    }
-  }
-
   async function sweep(signal: AbortSignal): Promise<void> {
     if (!options.mayAct()) return;
-    for (const [namespace, revisions] of await findUnused(signal)) {
-      const named = await namedIn(namespace, signal);
-      const busy = busyIn(namespace);
+    const unused = await findUnused(kube, now() - options.unusedMs, signal);
+    for (const [namespace, revisions] of unused) {
+      const named = await namedIn(kube, namespace, signal);
+      const busy = busyIn(caches.plans.list(), namespace);
       let removed = 0;
       for (const revision of revisions) {
         if (signal.aborted || !options.mayAct()) return;
         const { [LABELS.snapshot]: digest = '', [LABELS.plan]: plan = '' } = revision.labels ?? {};
-        if (named.has(digest) || busy.has(plan) || !(await remove(revision))) continue;
+        if (named.has(digest) || busy.has(plan)) continue;
+        if (!(await deleteJudged(kube, REVISION_TYPE, revision))) continue;
         removed += 1;
-        await sleep(options.paceMs, undefined, { signal }).catch(() => undefined);
+        await pause(options.paceMs, signal);
       }
       if (removed > 0) {
         log.info({ namespace, revisions: removed }, 'removed snapshots that no execution names any more');
@@ -133,9 +70,7 @@ export function createSnapshotSweep(
     sweep,
     async run(signal) {
       while (!signal.aborted) {
-        await sleep(options.intervalMs * (0.9 + Math.random() / 5), undefined, { signal }).catch(
-          () => undefined,
-        );
+        await pause(spread(options.intervalMs), signal);
         if (signal.aborted) return;
         await sweep(signal).catch((error: unknown) => {
           if (!signal.aborted) log.warn({ err: error }, 'could not remove unused snapshots; trying again');
@@ -144,3 +79,76 @@ export function createSnapshotSweep(
     },
   };
 }
+
+/**
+ * Snapshots that were last used before a moment, by namespace.
+ *
+ * @param before in milliseconds since the epoch
+ */
+async function findUnused(
+  kube: KubeClient,
+  before: number,
+  signal: AbortSignal,
+): Promise<Map<string, KubeMeta[]>> {
+  const found = new Map<string, KubeMeta[]>();
+  const selection = { labelSelector: LABELS.snapshot, metadataOnly: true, signal };
+  for await (const { items } of listPages<KubeObject>(kube, REVISION_TYPE, selection)) {
+    for (const { metadata } of items) {
+      if (!isUnused(metadata, before)) continue;
+      const kept = judgedPart(metadata);
+      found.set(kept.namespace, [...(found.get(kept.namespace) ?? []), kept]);
+    }
+  }
+  return found;
+}
+
+function isUnused(
+  { annotations, creationTimestamp, ownerReferences = [] }: KubeMeta,
+  before: number,
+): boolean {
+  const used = annotations?.[ANNOTATIONS.used];
+  if (used === undefined && ownerReferences.length > 0) return false;
+  return Date.parse(used ?? creationTimestamp ?? '') <= before;
+}
+
+/** The part of the metadata that a deletion needs: thousands may be kept until their turn. */
+function judgedPart({
+  name,
+  namespace = '',
+  uid,
+  resourceVersion,
+  labels,
+}: KubeMeta): KubeMeta & { namespace: string } {
+  return {
+    name,
+    namespace,
+    ...(uid !== undefined && { uid }),
+    ...(resourceVersion !== undefined && { resourceVersion }),
+    ...(labels !== undefined && { labels }),
+  };
+}
+
+/** Values of label `snapshot` that executions of a namespace name. */
+async function namedIn(kube: KubeClient, namespace: string, signal: AbortSignal): Promise<Set<string>> {
+  const named = new Set<string>();
+  const type = { apiVersion: API_VERSION, kind: 'DRPlanExecution' };
+  for await (const { items } of listPages<DRPlanExecution>(kube, type, { namespace, signal })) {
+    for (const { status } of items) {
+      if (status?.snapshotRef !== undefined) named.add(snapshotLabel(status.snapshotRef.digest));
+    }
+  }
+  return named;
+}
+
+/**
+ * Values of label `plan` of the plans that are locked: the execution that holds one may have been removed by force, while
+ * its run goes on and still reads the snapshot.
+ */
+const busyIn = (plans: readonly DRPlan[], namespace: string): Set<string> =>
+  new Set(
+    plans
+      .filter(
+        ({ metadata, status }) => metadata.namespace === namespace && status?.currentExecution !== undefined,
+      )
+      .map(({ metadata }) => labelValue(metadata.name)),
+  );

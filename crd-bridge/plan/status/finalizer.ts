@@ -2,11 +2,11 @@
  * The finalizer of executions: present while a run may go on, and while a revert needs what its target has kept; never
  * on what is over, so that an installation whose bridge is gone leaves nothing hanging (S5.39).
  */
-import { setTimeout as sleep } from 'node:timers/promises';
 import { ANNOTATIONS, FINALIZERS, LABELS } from '../../../api/core/group.js';
 import { labelValue } from '../../../api/plan/naming.js';
 import { isTerminalExecution } from '../../../api/core/phase.js';
 import type { DRPlanExecution } from '../../../api/plan/types.js';
+import { pause } from '../../core/pause.js';
 import type { MetadataFields } from '../../core/status-writer.js';
 import type { Refusal } from '../start/gates.js';
 import { refOf } from '../../core/object-ref.js';
@@ -151,7 +151,7 @@ export function createFinalizerSweep(
       } catch (error) {
         log.warn({ execution: refOf(execution), err: error }, 'could not let an ended execution go');
       }
-      await sleep(options.paceMs, undefined, { signal }).catch(() => undefined);
+      await pause(options.paceMs, signal);
     }
   }
 
@@ -159,7 +159,7 @@ export function createFinalizerSweep(
     async run(signal) {
       while (!signal.aborted) {
         if (options.mayAct()) await sweep(signal);
-        await sleep(options.intervalMs, undefined, { signal }).catch(() => undefined);
+        await pause(options.intervalMs, signal);
       }
     },
   };
