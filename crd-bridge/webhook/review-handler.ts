@@ -1,0 +1,127 @@
+/** What happens to one request: it is read, decided by the rules, counted and logged. */
+import type { IncomingMessage } from 'node:http';
+import type { Histogram } from 'prom-client';
+import type { Log } from '../core/log.js';
+import { answer, readReview } from '../core/review.js';
+import type { ReviewRequest, Rules, Verdict } from '../core/review.js';
+import { createSlots } from './slots.js';
+
+/** What a handler is made of. */
+export interface ReviewHandlerOptions {
+  rules: Rules;
+  /** Kinds that metrics name. */
+  kinds: ReadonlySet<string>;
+  log: Log;
+  reviews: Histogram<'kind' | 'operation' | 'result'>;
+  /** Reviews that are read and answered at once (default 32): what bounds the memory they may take. */
+  concurrency?: number;
+}
+
+/** An answer with another status than 200 makes the failure policy of the webhook apply. */
+export class HttpError extends Error {
+  readonly status: number;
+  constructor(status: number, message: string) {
+    super(message);
+    this.status = status;
+  }
+}
+
+/** An update carries the old object too, and the API server admits requests of 3 MiB. */
+const LONGEST_BODY = 16 * 1024 * 1024;
+const CONCURRENCY = 32;
+/** More than that wait in the API servers' clients already. */
+const MOST_WAITING = 512;
+/** Longest wait for a turn, and longest time for a review from then on: below the 5 s that the API server waits. */
+export const ANSWER_MS = 4500;
+
+/**
+ * Makes a function that answers requests.
+ *
+ * @returns a function from a request to the AdmissionReview to send; rejects with {@link HttpError} for any other answer
+ */
+export function createReviewHandler(
+  options: ReviewHandlerOptions,
+): (request: IncomingMessage) => Promise<object> {
+  const slots = createSlots({
+    atOnce: options.concurrency ?? CONCURRENCY,
+    waiting: MOST_WAITING,
+    timeoutMs: ANSWER_MS,
+  });
+  return async (request) => {
+    if (request.method !== 'POST') throw new HttpError(405, 'expects POST');
+    const end = await slots.take();
+    if (end === undefined) throw new HttpError(503, 'too many reviews at once; try again');
+    try {
+      return await withDeadline(review(options, request));
+    } finally {
+      end();
+    }
+  };
+}
+
+async function review(options: ReviewHandlerOptions, request: IncomingMessage): Promise<object> {
+  const path = new URL(request.url ?? '/', 'https://localhost').pathname;
+  const asked = readReview(parse(await readBody(request)));
+  if (typeof asked === 'string') throw new HttpError(400, asked);
+  const started = process.hrtime.bigint();
+  let result: 'allowed' | 'refused' | 'error' = 'error';
+  try {
+    const pending = options.rules(path, asked);
+    if (pending === undefined) throw new HttpError(404, `nothing is served at ${path}`);
+    const verdict = await pending;
+    result = verdict.allowed ? 'allowed' : 'refused';
+    if (!verdict.allowed) logRefusal(options.log, asked, verdict);
+    return answer(asked, verdict);
+  } finally {
+    const labels = {
+      // Anybody who reaches the port may send anything: labels must not grow without end.
+      kind: options.kinds.has(asked.kind) ? asked.kind : 'other',
+      operation: ['CREATE', 'UPDATE', 'DELETE'].includes(asked.operation) ? asked.operation : 'other',
+      result,
+    };
+    options.reviews.observe(labels, Number(process.hrtime.bigint() - started) / 1e9);
+  }
+}
+
+function logRefusal(
+  log: Log,
+  { operation, kind, namespace, user, object, oldObject }: ReviewRequest,
+  verdict: Extract<Verdict, { allowed: false }>,
+): void {
+  const reason = verdict.causes[0]?.reason ?? verdict.reason;
+  const name = (object ?? oldObject)?.metadata.name;
+  log.info({ operation, kind, namespace, name, user, reason }, `refused: ${verdict.message}`);
+}
+
+async function readBody(request: IncomingMessage): Promise<string> {
+  const chunks: Buffer[] = [];
+  let size = 0;
+  for await (const chunk of request) {
+    size += (chunk as Buffer).length;
+    if (size > LONGEST_BODY) throw new HttpError(413, `a review has at most ${LONGEST_BODY} bytes`);
+    chunks.push(chunk as Buffer);
+  }
+  return Buffer.concat(chunks).toString('utf8');
+}
+
+function parse(text: string): unknown {
+  try {
+    return JSON.parse(text) as unknown;
+  } catch (error) {
+    throw new HttpError(400, `not JSON: ${error instanceof Error ? error.message : String(error)}`);
+  }
+}
+
+async function withDeadline<T>(pending: Promise<T>): Promise<T> {
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise<never>((_, reject) => {
+    timer = setTimeout(() => {
+      reject(new HttpError(503, `no verdict within ${ANSWER_MS} ms`));
+    }, ANSWER_MS);
+  });
+  try {
+    return await Promise.race([pending, late]);
+  } finally {
+    clearTimeout(timer);
+  }
+}
