@@ -1,25 +1,20 @@
 import { setMaxListeners } from 'node:events';
-import type { DataConverter } from '@temporalio/common';
-import { Worker } from '@temporalio/worker';
-import type { NativeConnection } from '@temporalio/worker';
 import type { KindDescriptor } from '../api/core/kind-descriptor.js';
 import { KINDS } from '../api/kinds.js';
 import { runWorker } from '../runtime/run-worker.js';
-import { taskQueues } from '../workflows/core/contract.js';
-import { createMirrorEndpoint } from './core/mirror-endpoint.js';
+import { createBridgeWorker } from './core/bridge-worker.js';
+import type { BridgeWorkerOptions } from './core/bridge-worker.js';
 import { createRowQueue } from './core/row-queue.js';
 import type { Row } from './core/row.js';
 import { createServices } from './core/services.js';
 import type { ServiceParts, Services } from './core/services.js';
 import { createRows } from './kinds.js';
+import { deferWebhook } from './webhook/deferred-webhook.js';
 import { reviewsOf } from './webhook/reviews.js';
-import { setUpWebhook } from './webhook/setup.js';
-import type { AdmissionWebhook } from './webhook/webhook.js';
 
 /** What a bridge is built from. */
-export interface BridgeOptions extends ServiceParts {
-  connection: NativeConnection;
-  temporal: Services['temporal'] & { dataConverter?: DataConverter };
+export interface BridgeOptions extends ServiceParts, Pick<BridgeWorkerOptions, 'connection'> {
+  temporal: BridgeWorkerOptions['temporal'];
   /** The kinds that there are (default: those of all systems). */
   kinds?: readonly KindDescriptor[];
   /** The table (default: the rows of all systems). Seam: the rows of a library's user are handed in here. */
@@ -38,22 +33,17 @@ export interface Bridge {
   stop(): Promise<void>;
 }
 
-const NO_WEBHOOK = { missing: () => 'admission webhook: not started yet' };
-
 /**
  * A loop over the table: runs caches, queues, sweeps, activities and reviews of all rows. All replicas are active: a
  * start is idempotent by id, locks are conditional writes, and mirrors are handed out by Temporal.
  */
 export async function startBridge(options: BridgeOptions): Promise<Bridge> {
-  const { kube, config, log, metrics, temporal } = options;
+  const { kube, config, log, metrics } = options;
   const abort = new AbortController();
   // Every cache, its check, every sweep and every request under way listens to it.
   setMaxListeners(0, abort.signal);
-  let webhook: AdmissionWebhook | undefined;
-  const hasAdmission = config['webhook-port'] !== undefined;
-  const { services, caches } = createServices(options, {
-    admissionMissing: () => (hasAdmission ? (webhook ?? NO_WEBHOOK).missing() : undefined),
-  });
+  const webhook = deferWebhook(config);
+  const { services, caches } = createServices(options, { admissionMissing: webhook.missing });
   const { gate } = services;
   const rows = (options.rows ?? createRows)(services);
   const lanes = rows.flatMap(({ cache, work }) =>
@@ -64,24 +54,7 @@ export async function startBridge(options: BridgeOptions): Promise<Bridge> {
   const synced = caches.whenSynced().then(() => {
     for (const { work, queue } of lanes) for (const wake of work.wakes) wake.connect(queue);
   });
-  const worker = await Worker.create({
-    connection: options.connection,
-    namespace: temporal.namespace,
-    taskQueue: taskQueues(options.cluster).bridge,
-    activities: {
-      ...createMirrorEndpoint({
-        rows: rows.flatMap(({ mirror }) => mirror ?? []),
-        onUpdate: (kind) => {
-          metrics.updates.inc({ kind });
-        },
-      }),
-      ...activitiesOf(rows),
-    },
-    dataConverter: temporal.dataConverter,
-    maxConcurrentActivityTaskExecutions: config['mirror-concurrency'],
-    shutdownGraceTime: '10s',
-    shutdownForceTime: '20s',
-  });
+  const worker = await createBridgeWorker(options, rows);
   // Updates need complete caches: an object that a cache lacks would be read from the API server each time.
   const done = synced.then(() => (abort.signal.aborted ? undefined : runWorker(worker)));
   done.catch(() => undefined);
@@ -100,13 +73,8 @@ export async function startBridge(options: BridgeOptions): Promise<Bridge> {
   const admitting = synced.then(async () => {
     await gate.whenOpen();
     if (abort.signal.aborted) return;
-    webhook = await setUpWebhook(config, {
-      kube,
-      log,
-      kinds: options.kinds ?? KINDS,
-      rules: () => reviewsOf(rows),
-      metrics,
-    });
+    const kinds = options.kinds ?? KINDS;
+    await webhook.start({ kube, log, kinds, rules: () => reviewsOf(rows), metrics });
   });
   admitting.catch((error: unknown) => {
     log.error({ err: error }, 'cannot start the admission webhook');
@@ -114,12 +82,11 @@ export async function startBridge(options: BridgeOptions): Promise<Bridge> {
 
   return {
     notReady() {
-      const missing = caches.missing();
       const closed = gate.closed();
-      if (closed !== undefined) missing.unshift(closed);
+      const missing = [...(closed === undefined ? [] : [closed]), ...caches.missing()];
       if (missing.length === 0 && worker.getState() !== 'RUNNING')
         missing.push(`Temporal worker: ${worker.getState()}`);
-      const unserved = services.admissionMissing();
+      const unserved = webhook.missing();
       if (unserved !== undefined && closed === undefined) missing.push(unserved);
       return missing;
     },
@@ -138,12 +105,8 @@ export async function startBridge(options: BridgeOptions): Promise<Bridge> {
       await services.events.flush();
       abort.abort();
       await admitting.catch(() => undefined);
-      await webhook?.stop();
+      await webhook.stop();
       await Promise.all([running, sweeping, gating]);
     },
   };
 }
-
-/** Two rows never have an activity of the same name: each says what only its runs ask for. */
-const activitiesOf = (rows: readonly Row[]): object =>
-  Object.fromEntries(rows.flatMap(({ activities = {} }) => Object.entries(activities)));

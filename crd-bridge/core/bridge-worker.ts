@@ -1,0 +1,42 @@
+import type { DataConverter } from '@temporalio/common';
+import { Worker } from '@temporalio/worker';
+import type { NativeConnection } from '@temporalio/worker';
+import { taskQueues } from '../../workflows/core/contract.js';
+import { createMirrorEndpoint } from './mirror-endpoint.js';
+import type { Row } from './row.js';
+import type { Services } from './services.js';
+
+/** What the worker is made of. */
+export interface BridgeWorkerOptions extends Pick<Services, 'cluster' | 'config' | 'metrics'> {
+  connection: NativeConnection;
+  temporal: Services['temporal'] & { dataConverter?: DataConverter };
+}
+
+/** The worker through which runs reach the bridge: the mirrors of all rows, and the further activities of each. */
+export function createBridgeWorker(
+  { cluster, config, connection, metrics, temporal }: BridgeWorkerOptions,
+  rows: readonly Row[],
+): Promise<Worker> {
+  return Worker.create({
+    connection,
+    namespace: temporal.namespace,
+    taskQueue: taskQueues(cluster).bridge,
+    activities: {
+      ...createMirrorEndpoint({
+        rows: rows.flatMap(({ mirror }) => mirror ?? []),
+        onUpdate: (kind) => {
+          metrics.updates.inc({ kind });
+        },
+      }),
+      ...activitiesOf(rows),
+    },
+    dataConverter: temporal.dataConverter,
+    maxConcurrentActivityTaskExecutions: config['mirror-concurrency'],
+    shutdownGraceTime: '10s',
+    shutdownForceTime: '20s',
+  });
+}
+
+/** Two rows never have an activity of the same name: each says what only its runs ask for. */
+const activitiesOf = (rows: readonly Row[]): object =>
+  Object.fromEntries(rows.flatMap(({ activities = {} }) => Object.entries(activities)));
