@@ -48,6 +48,22 @@ export const POLL_WHILE_DELETING_MS = 2_000;
 /** Generation of an object's spec. */
 export const generationOf = (object: Cacheable): number =>
   (object.metadata as { generation?: number }).generation ?? 1;
+
+/**
+ * Puts the kind's finalizer on.
+ *
+ * @returns false when the object is gone
+ */
+export async function addFinalizer<T extends Cacheable>(
+  { cache, kind, writer }: EntityContext<T>,
+  object: T,
+): Promise<boolean> {
+  const result = await writer.metadata(cache, refOf(object), ({ metadata: { finalizers = [] } }) =>
+    finalizers.includes(kind.finalizer) ? undefined : { finalizers: [...finalizers, kind.finalizer] },
+  );
+  return result.kind !== 'gone';
+}
+
 /** Takes the kind's finalizer off. */
 export async function dropFinalizer<T extends Cacheable>(
   { cache, kind, writer }: EntityContext<T>,

@@ -28,29 +28,6 @@ export function createMetrics(): BridgeMetrics {
     labelNames: ['kind', 'verb', 'result'] as const,
     registers,
   });
-  const waits: (() => number)[] = [];
-  registry.registerMetric(
-    new Gauge({
-      name: 'drover_bridge_starts_waiting',
-      help: 'Objects that wait until workers have taken up what was started before them.',
-      registers: [],
-      collect() {
-        this.set(waits.reduce((sum, read) => sum + read(), 0));
-      },
-    }),
-  );
-  const depths = new Map<string, () => number>();
-  registry.registerMetric(
-    new Gauge({
-      name: 'drover_bridge_queue_depth',
-      help: 'Objects that wait to be looked at or are being looked at.',
-      labelNames: ['kind'] as const,
-      registers: [],
-      collect() {
-        for (const [kind, read] of depths) this.set({ kind }, read());
-      },
-    }),
-  );
   return {
     registry,
     starts: new Counter({
@@ -92,6 +69,36 @@ export function createMetrics(): BridgeMetrics {
     onWrite: (write) => {
       writes.inc(write);
     },
+    ...gaugesIn(registry),
+  };
+}
+
+/** Gauges that are read when they are scraped. */
+function gaugesIn(registry: Registry): Pick<BridgeMetrics, 'watchDepth' | 'watchWaiting'> {
+  const waits: (() => number)[] = [];
+  registry.registerMetric(
+    new Gauge({
+      name: 'drover_bridge_starts_waiting',
+      help: 'Objects that wait until workers have taken up what was started before them.',
+      registers: [],
+      collect() {
+        this.set(waits.reduce((sum, read) => sum + read(), 0));
+      },
+    }),
+  );
+  const depths = new Map<string, () => number>();
+  registry.registerMetric(
+    new Gauge({
+      name: 'drover_bridge_queue_depth',
+      help: 'Objects that wait to be looked at or are being looked at.',
+      labelNames: ['kind'] as const,
+      registers: [],
+      collect() {
+        for (const [kind, read] of depths) this.set({ kind }, read());
+      },
+    }),
+  );
+  return {
     watchWaiting: (read) => {
       waits.push(read);
     },

@@ -1,3 +1,5 @@
+import { createKeyTimers } from './key-timers.js';
+
 /** Waits between two attempts of one key, in milliseconds. */
 export interface Backoff {
   minMs: number;
@@ -48,7 +50,7 @@ export function createQueue(options: QueueOptions): WorkQueue {
   const active = new Map<string, Promise<void>>();
   const again = new Set<string>();
   const attempts = new Map<string, number>();
-  const timers = new Map<string, { due: number; timer: NodeJS.Timeout }>();
+  const timers = createKeyTimers(add);
   const random = options.random ?? Math.random;
   let stopped = false;
 
@@ -74,49 +76,34 @@ export function createQueue(options: QueueOptions): WorkQueue {
       const attempt = (attempts.get(key) ?? 0) + 1;
       attempts.set(key, attempt);
       options.onError(key, error, attempt);
-      const { minMs, maxMs } = options.backoff;
-      const backoffMs = Math.min(maxMs, minMs * 2 ** Math.min(attempt - 1, 30)) * (0.5 + random() / 2);
-      addAfter(key, Math.max(backoffMs, options.atLeastMs?.(error) ?? 0));
+      const waitMs = backoffMs(options.backoff, attempt) * (0.5 + random() / 2);
+      addAfter(key, Math.max(waitMs, options.atLeastMs?.(error) ?? 0));
     } finally {
       active.delete(key);
-      if (again.delete(key)) line(key);
+      if (again.delete(key)) enqueue(key);
       if (!stopped) pump();
     }
   }
 
   function add(key: string): void {
     if (stopped) return;
-    clearTimer(key);
+    timers.clear(key);
     if (active.has(key)) {
       again.add(key);
       return;
     }
-    line(key);
+    enqueue(key);
     pump();
   }
 
-  function line(key: string): void {
+  function enqueue(key: string): void {
     const rank = rankOf(key);
     for (const [other, keys] of ready.entries()) if (other !== rank) keys.delete(key);
     ready[rank]?.add(key);
   }
 
   function addAfter(key: string, ms: number): void {
-    if (stopped) return;
-    const due = Date.now() + ms;
-    const known = timers.get(key);
-    if (known !== undefined && known.due <= due) return;
-    clearTimer(key);
-    const timer = setTimeout(() => {
-      timers.delete(key);
-      add(key);
-    }, ms);
-    timers.set(key, { due, timer });
-  }
-
-  function clearTimer(key: string): void {
-    clearTimeout(timers.get(key)?.timer);
-    timers.delete(key);
+    if (!stopped) timers.set(key, ms);
   }
 
   return {
@@ -128,8 +115,12 @@ export function createQueue(options: QueueOptions): WorkQueue {
     async stop() {
       stopped = true;
       for (const keys of ready) keys.clear();
-      for (const key of [...timers.keys()]) clearTimer(key);
+      timers.clearAll();
       await Promise.all(active.values());
     },
   };
 }
+
+/** The longest wait after a failed attempt, counted from 1: it doubles with each, up to the limit. */
+const backoffMs = ({ minMs, maxMs }: Backoff, attempt: number): number =>
+  Math.min(maxMs, minMs * 2 ** Math.min(attempt - 1, 30));

@@ -61,89 +61,21 @@ const ATTEMPTS = 8;
 
 /** A writer over a raw client. */
 export function createStatusWriter(kube: KubeClient, onWrite: OnWrite): StatusWriter {
-  async function write<T extends Cacheable>(
-    informer: Informer<T>,
-    ref: ObjectRef,
-    build: (object: T, attempt: { reduced: boolean }) => PatchOperation[] | undefined,
-    options: { subresource?: 'status'; live?: boolean; confirm?: boolean; canReduce?: boolean; known?: T },
-  ): Promise<WriteResult<T>> {
-    const { apiVersion, kind } = informer;
-    const key = {
-      apiVersion,
-      kind,
-      ...(ref.namespace !== undefined && { namespace: ref.namespace }),
-      name: ref.name,
-    };
-    let live = options.live === true;
-    let reduced = false;
-    for (let attempt = 1; ; attempt += 1) {
-      const known = live ? undefined : (options.known ?? informer.get(ref.namespace, ref.name));
-      // A stub lacks parts of what is stored; a write computed from it would remove them.
-      let current = known?.stub === undefined ? known : undefined;
-      const isCached = current !== undefined && current.metadata.uid === ref.uid;
-      if (current === undefined || current.metadata.uid !== ref.uid) {
-        current = await kube.get<T>(key);
-        if (current === undefined || current.metadata.uid !== ref.uid) return { kind: 'gone' };
-        informer.learn(current);
-      }
-      const operations = build(current, { reduced });
-      if (operations === undefined || operations.length === 0) {
-        if (!isCached || options.confirm !== true) return { kind: 'unchanged', object: current };
-        live = true;
-        continue;
-      }
-      // Setting the version makes the server compare it; it answers a mismatch with Conflict, not with a failed test.
-      const patch: PatchOperation[] = [
-        { op: 'replace', path: '/metadata/resourceVersion', value: current.metadata.resourceVersion },
-        ...operations,
-      ];
-      try {
-        const written = await kube.patch<T>(key, patch, {
-          kind: 'json',
-          ...(options.subresource !== undefined && { subresource: options.subresource }),
-        });
-        onWrite({ kind, verb: 'patch', result: 'ok' });
-        informer.learn(written);
-        return { kind: 'written', object: written };
-      } catch (error) {
-        onWrite({ kind, verb: 'patch', result: isConflict(error) ? 'conflict' : 'error' });
-        if (isNotFound(error)) return { kind: 'gone' };
-        if (isConflict(error) && attempt < ATTEMPTS) {
-          live = true;
-        } else if (isRefused(error) && options.canReduce === true && !reduced) {
-          reduced = true;
-        } else {
-          throw error;
-        }
-      }
-    }
-  }
-
   return {
-    status: (informer, ref, project, options) =>
+    status: (informer, ref, project, options = {}) =>
       write(
-        informer,
-        ref,
-        (object, { reduced }) => {
-          const projected = project(object);
-          if (projected === undefined) return undefined;
-          const next = reduced && options?.smaller !== undefined ? options.smaller(projected) : projected;
-          const status = object.status;
-          return status === undefined
-            ? [{ op: 'add', path: '/status', value: next }]
-            : diffFields('/status', status, next);
-        },
+        { kube, onWrite, informer, ref },
+        (object, isReduced) => statusChanges(object, project, isReduced ? options.smaller : undefined),
         {
           subresource: 'status',
-          ...(options?.live !== undefined && { live: options.live }),
-          ...(options?.confirm !== undefined && { confirm: options.confirm }),
-          canReduce: options?.smaller !== undefined,
+          live: options.live === true,
+          confirm: options.confirm === true,
+          canReduce: options.smaller !== undefined,
         },
       ),
     metadata: (informer, ref, project, options) =>
       write(
-        informer,
-        ref,
+        { kube, onWrite, informer, ref },
         (object) => {
           const fields = project(object);
           return fields && diffFields('/metadata', pick(object, fields), fields);
@@ -151,6 +83,109 @@ export function createStatusWriter(kube: KubeClient, onWrite: OnWrite): StatusWr
         { ...(options?.known !== undefined && { known: options.known }) },
       ),
   };
+}
+
+/** The object that a write is for, and what it goes through. */
+interface Target<T extends Cacheable> {
+  kube: KubeClient;
+  onWrite: OnWrite;
+  informer: Informer<T>;
+  ref: ObjectRef;
+}
+
+/** @param build makes the changes to an object; `isReduced` once they were refused for their size or content */
+async function write<T extends Cacheable>(
+  target: Target<T>,
+  build: (object: T, isReduced: boolean) => PatchOperation[] | undefined,
+  options: { subresource?: 'status'; live?: boolean; confirm?: boolean; canReduce?: boolean; known?: T },
+): Promise<WriteResult<T>> {
+  const {
+    onWrite,
+    informer: { kind },
+  } = target;
+  let isLive = options.live === true;
+  let isReduced = false;
+  for (let attempt = 1; ; attempt += 1) {
+    const current = await read(target, { isLive, known: options.known });
+    if (current === undefined) return { kind: 'gone' };
+    const { object, isCached } = current;
+    const changes = build(object, isReduced);
+    if (changes === undefined || changes.length === 0) {
+      if (!isCached || options.confirm !== true) return { kind: 'unchanged', object };
+      isLive = true;
+      continue;
+    }
+    try {
+      const written = await patch(target, object, changes, options.subresource);
+      onWrite({ kind, verb: 'patch', result: 'ok' });
+      target.informer.learn(written);
+      return { kind: 'written', object: written };
+    } catch (error) {
+      onWrite({ kind, verb: 'patch', result: isConflict(error) ? 'conflict' : 'error' });
+      if (isNotFound(error)) return { kind: 'gone' };
+      if (isConflict(error) && attempt < ATTEMPTS) {
+        isLive = true;
+      } else if (isRefused(error) && options.canReduce === true && !isReduced) {
+        isReduced = true;
+      } else {
+        throw error;
+      }
+    }
+  }
+}
+
+/** The object as it is known, read from the API server where it is not; undefined when it is gone. */
+async function read<T extends Cacheable>(
+  { kube, informer, ref }: Target<T>,
+  { isLive, known }: { isLive: boolean; known: T | undefined },
+): Promise<{ object: T; isCached: boolean } | undefined> {
+  const cached = isLive ? undefined : (known ?? informer.get(ref.namespace, ref.name));
+  // A stub lacks parts of what is stored; a write computed from it would remove them.
+  if (cached !== undefined && cached.stub === undefined && cached.metadata.uid === ref.uid) {
+    return { object: cached, isCached: true };
+  }
+  const object = await kube.get<T>(objectKey(informer, ref));
+  if (object === undefined || object.metadata.uid !== ref.uid) return undefined;
+  informer.learn(object);
+  return { object, isCached: false };
+}
+
+/** Setting the version makes the server compare it; it answers a mismatch with Conflict, not with a failed test. */
+function patch<T extends Cacheable>(
+  { kube, informer, ref }: Target<T>,
+  { metadata: { resourceVersion } }: T,
+  changes: readonly PatchOperation[],
+  subresource: 'status' | undefined,
+): Promise<T> {
+  const precondition = { op: 'replace', path: '/metadata/resourceVersion', value: resourceVersion } as const;
+  return kube.patch<T>(objectKey(informer, ref), [precondition, ...changes], {
+    kind: 'json',
+    ...(subresource !== undefined && { subresource }),
+  });
+}
+
+const objectKey = (
+  { apiVersion, kind }: Pick<Informer, 'apiVersion' | 'kind'>,
+  { namespace, name }: ObjectRef,
+): Parameters<KubeClient['get']>[0] => ({
+  apiVersion,
+  kind,
+  ...(namespace !== undefined && { namespace }),
+  name,
+});
+
+function statusChanges<T extends Cacheable>(
+  object: T,
+  project: Projection<T>,
+  smaller: ((status: object) => object) | undefined,
+): PatchOperation[] | undefined {
+  const projected = project(object);
+  if (projected === undefined) return undefined;
+  const next = smaller === undefined ? projected : smaller(projected);
+  const status = object.status;
+  return status === undefined
+    ? [{ op: 'add', path: '/status', value: next }]
+    : diffFields('/status', status, next);
 }
 
 function pick({ metadata }: Cacheable, fields: MetadataFields): MetadataFields {
