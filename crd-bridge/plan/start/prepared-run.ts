@@ -1,10 +1,12 @@
 /** A run that may begin: starts it, and records it in the status of its execution. Both can be repeated. */
 import { runWorkflowId } from '../../../api/plan/naming.js';
 import { isTerminalExecution } from '../../../api/core/phase.js';
+import type { RunMemo } from '../../../client/runs/runs.js';
 import type { RunIdentity, SnapshotRef } from '../../../workflows/plan/contract.js';
-import type { Admission } from '../../core/kind.js';
-import { startDeadline } from './gates.js';
+import type { PreparedRun } from '../../core/kind.js';
 import { refOf } from '../../core/object-ref.js';
+import type { WriteResult } from '../../core/status-writer.js';
+import { startDeadline } from './gates.js';
 import { startedStatus } from '../status/projection.js';
 import { memoOf, vouchedMemo } from './run-memo.js';
 import { sealInput } from './seal-input.js';
@@ -13,7 +15,7 @@ import type { Work } from './work.js';
 
 const LARGE_RUN_ACTIONS = 1000;
 
-/** What a run is begun with. */
+/** A run that may begin. */
 export interface RunToBegin {
   execution: CachedExecution;
   run: RunIdentity;
@@ -24,6 +26,83 @@ export interface RunToBegin {
   sealKey: string | undefined;
 }
 
+/** Puts the start of a run and its record together. */
+export function prepareRun(deps: DrDeps, begin: RunToBegin): PreparedRun {
+  const memo = memoOf(begin.run, begin.sealKey, deps.sealer);
+  return {
+    start: () => startRun(deps, begin, memo),
+    record: ({ runId }) => recordRun(deps, begin, runId),
+  };
+}
+
+function startRun(
+  deps: DrDeps,
+  { execution, run, work }: RunToBegin,
+  memo: RunMemo,
+): ReturnType<PreparedRun['start']> {
+  const workflowId = runWorkflowId(run);
+  const { searchAttributes } = deps.temporal;
+  const { mirror, largeMirrorIntervalMs, bounds } = deps.settings;
+  const intervalMs =
+    work.actions > LARGE_RUN_ACTIONS ? Math.max(largeMirrorIntervalMs, mirror.intervalMs) : mirror.intervalMs;
+  return deps.runs.start({
+    workflowId,
+    memo,
+    summary: `${run.operation} ${run.plan.name}`.slice(0, 200),
+    ...(searchAttributes && {
+      attributes: {
+        DrCluster: run.cluster,
+        DrNamespace: run.namespace,
+        DrPlan: run.plan.name,
+        DrOperation: run.operation,
+        DrPhase: 'Running',
+      },
+    }),
+    input: sealInput(
+      {
+        run,
+        startDeadline: startDeadline(execution).toISOString(),
+        ...work.input,
+        mirror: { ...mirror, intervalMs, envelope: true, pace: deps.pace() },
+        bounds,
+        searchAttributes,
+      },
+      workflowId,
+      deps.sealer,
+    ),
+  });
+}
+
+async function recordRun(deps: DrDeps, begin: RunToBegin, runId: string): Promise<void> {
+  const { execution, run, isLookedUp, work, sealKey } = begin;
+  const workflowId = runWorkflowId(run);
+  const started = { ...run, snapshot: isLookedUp ? await startedSnapshot(deps, run) : run.snapshot };
+  const result = await deps.writer.status(deps.caches.executions, refOf(execution), ({ status, metadata }) =>
+    // Another replica was faster: its record is newer.
+    status?.temporal !== undefined || isTerminalExecution(status?.phase)
+      ? undefined
+      : startedStatus(status, {
+          // This time shows which run came later, whichever replica wrote it.
+          startTime: new Date(deps.kube.now()).toISOString(),
+          generation: metadata.generation,
+          stages: work.statuses,
+          run: started,
+          temporal: {
+            workflowId,
+            runId,
+            ...(sealKey !== undefined && { sealKey }),
+            ...(deps.temporal.clusterId !== undefined && { clusterId: deps.temporal.clusterId }),
+            namespaceId: deps.temporal.namespaceId,
+            namespace: deps.temporal.namespace,
+          },
+          message: `run "${workflowId}" was started`,
+        }),
+  );
+  await stopUnwanted(deps, workflowId, result);
+  if (result.kind === 'written') tellStart(deps, execution, run);
+}
+
+/** Replicas that looked values up at different moments may have made different snapshots: this is the one that runs. */
 async function startedSnapshot(
   { runs, sealer }: Pick<DrDeps, 'runs' | 'sealer'>,
   run: RunIdentity,
@@ -32,89 +111,30 @@ async function startedSnapshot(
   return memo === undefined || memo.snapshot.digest === run.snapshot.digest ? run.snapshot : memo.snapshot;
 }
 
-/** Puts the start of a run and its record together. */
-export function prepareRun(
-  deps: DrDeps,
-  { execution, run, work, isLookedUp, sealKey }: RunToBegin,
-): Extract<Admission, { kind: 'start' }>['prepared'] {
-  const workflowId = runWorkflowId(run);
-  const memo = memoOf(run, sealKey, deps.sealer);
-  const { caches, settings } = deps;
-  const { searchAttributes } = deps.temporal;
-  const intervalMs =
-    work.actions > LARGE_RUN_ACTIONS
-      ? Math.max(settings.largeMirrorIntervalMs, settings.mirror.intervalMs)
-      : settings.mirror.intervalMs;
-  return {
-    start: () =>
-      deps.runs.start({
-        workflowId,
-        memo,
-        summary: `${run.operation} ${run.plan.name}`.slice(0, 200),
-        ...(searchAttributes && {
-          attributes: {
-            DrCluster: run.cluster,
-            DrNamespace: run.namespace,
-            DrPlan: run.plan.name,
-            DrOperation: run.operation,
-            DrPhase: 'Running',
-          },
-        }),
-        input: sealInput(
-          {
-            run,
-            startDeadline: startDeadline(execution).toISOString(),
-            ...work.input,
-            mirror: { ...settings.mirror, intervalMs, envelope: true, pace: deps.pace() },
-            bounds: settings.bounds,
-            searchAttributes,
-          },
-          workflowId,
-          deps.sealer,
-        ),
-      }),
-    record: async ({ runId }) => {
-      const started = { ...run, snapshot: isLookedUp ? await startedSnapshot(deps, run) : run.snapshot };
-      const result = await deps.writer.status(caches.executions, refOf(execution), ({ status, metadata }) =>
-        // Another replica was faster: its record is newer.
-        status?.temporal !== undefined || isTerminalExecution(status?.phase)
-          ? undefined
-          : startedStatus(status, {
-              // This time shows which run came later, whichever replica wrote it.
-              startTime: new Date(deps.kube.now()).toISOString(),
-              generation: metadata.generation,
-              stages: work.statuses,
-              run: started,
-              temporal: {
-                workflowId,
-                runId,
-                ...(sealKey !== undefined && { sealKey }),
-                ...(deps.temporal.clusterId !== undefined && { clusterId: deps.temporal.clusterId }),
-                namespaceId: deps.temporal.namespaceId,
-                namespace: deps.temporal.namespace,
-              },
-              message: `run "${workflowId}" was started`,
-            }),
-      );
-      if (result.kind === 'gone' || result.object.metadata.deletionTimestamp !== undefined) {
-        // Another replica may have let the execution go, believing that it never started.
-        await deps.runs.signalCancel(workflowId, { via: 'Delete', reason: 'the execution was deleted' });
-      } else if (result.kind === 'unchanged' && result.object.status?.temporal === undefined) {
-        // Another replica has ended the execution while this one started its run.
-        await deps.runs.signalCancel(workflowId, {
-          reason: `the execution is ${result.object.status?.phase ?? ''}`,
-        });
-      }
-      if (result.kind !== 'written') return;
-      deps.events.record(execution, {
-        type: 'Normal',
-        reason: run.operation === 'Execute' ? 'ExecutionStarted' : 'RevertStarted',
-        action: 'Start',
-        message:
-          run.operation === 'Execute'
-            ? `started plan "${run.plan.name}" as Temporal workflow "${workflowId}"`
-            : `started to revert execution "${run.target?.name ?? ''}" as Temporal workflow "${workflowId}"`,
-      });
-    },
-  };
+/** Cancels a run that was started while its execution was ended or deleted. */
+async function stopUnwanted(
+  { runs }: Pick<DrDeps, 'runs'>,
+  workflowId: string,
+  result: WriteResult<CachedExecution>,
+): Promise<void> {
+  if (result.kind === 'gone' || result.object.metadata.deletionTimestamp !== undefined) {
+    // Another replica may have let the execution go, believing that it never started.
+    await runs.signalCancel(workflowId, { via: 'Delete', reason: 'the execution was deleted' });
+  } else if (result.kind === 'unchanged' && result.object.status?.temporal === undefined) {
+    // Another replica has ended the execution while this one started its run.
+    await runs.signalCancel(workflowId, { reason: `the execution is ${result.object.status?.phase ?? ''}` });
+  }
+}
+
+function tellStart({ events }: Pick<DrDeps, 'events'>, execution: CachedExecution, run: RunIdentity): void {
+  const isExecute = run.operation === 'Execute';
+  const subject = isExecute
+    ? `started plan "${run.plan.name}"`
+    : `started to revert execution "${run.target?.name ?? ''}"`;
+  events.record(execution, {
+    type: 'Normal',
+    reason: isExecute ? 'ExecutionStarted' : 'RevertStarted',
+    action: 'Start',
+    message: `${subject} as Temporal workflow "${runWorkflowId(run)}"`,
+  });
 }
