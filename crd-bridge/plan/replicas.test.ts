@@ -4,8 +4,9 @@ import { ANNOTATIONS } from '../../api/core/group.js';
 import type { DRPlanExecution } from '../../api/plan/types.js';
 import type { RunDescription } from '../../client/runs/runs.js';
 import type { FinishUpdate } from '../../workflows/plan/contract-updates.js';
-import { createReplica, createWorld, populate, workflow } from './testing/replicas.js';
-import type { World } from './testing/replicas.js';
+import { createReplica } from './testing/replicas.js';
+import { createWorld, populate, workflow } from './testing/world.js';
+import type { World } from './testing/world.js';
 
 describe('a start', () => {
   it('takes the plan, starts the run and records it [S5.2]', async () => {

@@ -8,12 +8,8 @@ import { createAdmission } from '../../crd-bridge/plan/start/admission.js';
 import type { CachedExecution } from '../../crd-bridge/plan/types.js';
 import { createPlanKind } from '../../crd-bridge/plan/kinds/dr-plan.js';
 import { createWorkflowKind } from '../../crd-bridge/plan/kinds/dr-workflow.js';
-import {
-  createReplica,
-  createWorld,
-  NAMESPACE,
-  speaksItself,
-} from '../../crd-bridge/plan/testing/replicas.js';
+import { createReplica, speaksItself } from '../../crd-bridge/plan/testing/replicas.js';
+import { createWorld, NAMESPACE } from '../../crd-bridge/plan/testing/world.js';
 import { answer, readReview } from '../../crd-bridge/core/review.js';
 import { createRules } from '../../crd-bridge/plan/review/rules.js';
 import type { RunInput } from '../../workflows/plan/contract.js';

@@ -1,6 +1,7 @@
 import { expect, it } from 'vitest';
 import type { RunDescription } from '../../../client/runs/runs.js';
-import { createReplica, createWorld } from '../testing/replicas.js';
+import { createReplica } from '../testing/replicas.js';
+import { createWorld } from '../testing/world.js';
 import { memoOf, vouchedMemo } from './run-memo.js';
 
 it('[F17] what a run is to execute is believed of those alone that a bridge has begun', async () => {

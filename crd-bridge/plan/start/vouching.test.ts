@@ -1,7 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { runWorkflowId } from '../../../api/plan/naming.js';
 import type { RunIdentity, RunInput } from '../../../workflows/plan/contract.js';
-import { createReplica, createWorld, NAMESPACE, populate } from '../testing/replicas.js';
+import { createReplica } from '../testing/replicas.js';
+import { createWorld, NAMESPACE, populate } from '../testing/world.js';
 import { sealBytes, sealInput } from './seal-input.js';
 import { createBridgeVouching } from './vouching.js';
 
