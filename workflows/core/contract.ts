@@ -59,8 +59,6 @@ export interface MirrorOptions {
   debounceMs: number;
   /** Least time between two mirrors of one workflow. */
   intervalMs: number;
-  /** Whether the bridge that began the run reads envelopes. Absent in runs that an earlier release began. */
-  envelope?: true;
   /** What the bridge has last asked for; absent = nothing. */
   pace?: MirrorPace;
 }

@@ -2,7 +2,7 @@ import { condition } from '@temporalio/workflow';
 import type { MirrorOptions, MirrorPace } from './contract.js';
 
 /** Sends a workflow's own state into status, at most one step at a time. */
-export interface Mirror<Content> {
+export interface Mirror<Content, Options extends MirrorOptions = MirrorOptions> {
   /** Says that there is something new. */
   touch: () => void;
   /** Sends at once and waits: only for what must be in status before the workflow goes on. */
@@ -12,14 +12,14 @@ export interface Mirror<Content> {
   /** Number for the next update of this speaker. */
   nextSequence: () => number;
   /** The options as the bridge has them now, for workflows that are started from here. */
-  options: () => MirrorOptions;
+  options: () => Options;
   /** Takes over the pace that the bridge has asked of a workflow started from here. */
   follow: (pace: MirrorPace) => void;
 }
 
 /** What a mirror is made of. */
-export interface MirrorSetup<Content> {
-  options: MirrorOptions;
+export interface MirrorSetup<Content, Options extends MirrorOptions = MirrorOptions> {
+  options: Options;
   /** What changed since the last call; undefined when there is nothing to say. */
   collect: () => Content | undefined;
   /**
@@ -41,7 +41,9 @@ export interface MirrorSetup<Content> {
  * that a workflow which is over by then costs no step of its own; steps are at least `intervalMs` apart. A step is never
  * awaited by the workflow (measured: awaiting them costs a quarter to a half of a short run's time).
  */
-export function startMirror<Content>(setup: MirrorSetup<Content>): Mirror<Content> {
+export function startMirror<Content, Options extends MirrorOptions = MirrorOptions>(
+  setup: MirrorSetup<Content, Options>,
+): Mirror<Content, Options> {
   const begun = Date.now();
   let options = setup.options;
   let sequence = 0;

@@ -99,6 +99,12 @@ export interface RunIdentity {
   seal?: string;
 }
 
+/** How often the progress of a run is mirrored, and in which form. */
+export interface RunMirrorOptions extends MirrorOptions {
+  /** Whether the bridge that began the run reads envelopes. Absent in runs that an earlier release began. */
+  envelope?: true;
+}
+
 /** Input of `drPlanExecution`. */
 export interface RunInput {
   run: RunIdentity;
@@ -113,7 +119,7 @@ export interface RunInput {
   undo: UndoStageInput[];
   /** Revert: initial state of the target's stages, by index; those without an undo are Skipped, others only named. */
   undoStatuses?: StageStatus[];
-  mirror: MirrorOptions;
+  mirror: RunMirrorOptions;
   bounds: RunBounds;
   /** Whether the search attributes are registered; upserting others would fail the workflow task. */
   searchAttributes: boolean;
@@ -142,7 +148,7 @@ export interface StageRunInput {
    * Absent in runs that an earlier release began: any number.
    */
   clustersLeft?: number;
-  mirror: MirrorOptions;
+  mirror: RunMirrorOptions;
   bounds: RunBounds;
 }
 
@@ -165,7 +171,7 @@ export interface StageRollbackInput {
   undo: UndoStageInput;
   /** Inside a run that rolls back: the workers' vouchers for what the stage has done. */
   vouchers?: StageVouchers;
-  mirror: MirrorOptions;
+  mirror: RunMirrorOptions;
   bounds: RunBounds;
 }
 

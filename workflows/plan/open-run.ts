@@ -4,7 +4,6 @@ import { pendingStage } from '../../api/plan/progress.js';
 import type { StageStatus } from '../../api/plan/types.js';
 import { listenForCancel } from '../core/cancel.js';
 import type { CancelRecord } from '../core/contract.js';
-import type { Mirror } from '../core/mirror.js';
 import { createOutbox } from '../core/outbox.js';
 import type { Outbox } from '../core/outbox.js';
 import { now } from '../core/outcome.js';
@@ -17,7 +16,7 @@ import type { StageUpdate } from './contract-updates.js';
 import { listenForRunNotes } from './notes.js';
 import type { RunContext } from './run-context.js';
 import { startRunMirror } from './run-mirror.js';
-import type { RunContent } from './run-mirror.js';
+import type { RunContent, RunMirror } from './run-mirror.js';
 
 /** Query `progress`: the run as it sees itself. */
 export const progressQuery = defineQuery<RunProgress>(QUERIES.progress);
@@ -25,7 +24,7 @@ export const progressQuery = defineQuery<RunProgress>(QUERIES.progress);
 /** A run under way, and what its end needs of it. */
 export interface OpenRun {
   context: RunContext;
-  mirror: Mirror<RunContent>;
+  mirror: RunMirror;
   /** Stages whose last word is not yet known to be in status. */
   outbox: Outbox<StageUpdate>;
   /** Workflow ids of all children that were asked for. */

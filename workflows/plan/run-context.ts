@@ -1,9 +1,9 @@
 import type { CancellationScope } from '@temporalio/workflow';
 import type { StageStatus } from '../../api/plan/types.js';
-import type { MirrorOptions } from '../core/contract.js';
 import type { Cause } from '../core/outcome.js';
 import type {
   RunInput,
+  RunMirrorOptions,
   RunResult,
   StageResult,
   StageRollbackInput,
@@ -42,7 +42,7 @@ export interface RunContext {
   /** Skips a stage with everything in it that has not ended. */
   skip: (index: number, cause: Cause) => void;
   /** How a stage that is started now mirrors its progress. */
-  mirrorOptions: () => MirrorOptions;
+  mirrorOptions: () => RunMirrorOptions;
   /** Runs a stage, or its rollback, as a child workflow. */
   runChild: (request: ChildRequest) => Promise<StageResult | InterruptedChild>;
 }

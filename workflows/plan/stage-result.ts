@@ -1,8 +1,7 @@
 import type { StageStatus } from '../../api/plan/types.js';
-import type { Mirror } from '../core/mirror.js';
 import type { Changes } from './changes.js';
 import type { StageResult } from './contract.js';
-import type { RunContent } from './run-mirror.js';
+import type { RunMirror } from './run-mirror.js';
 
 /** A larger result goes into status first, and to the parent without its bulk: payloads have a limit of 2 MiB. */
 const MAX_RESULT_CHARACTERS = 250_000;
@@ -11,7 +10,7 @@ const MAX_RESULT_CHARACTERS = 250_000;
 export async function resultOf(
   status: StageStatus,
   changes: Changes,
-  mirror: Mirror<RunContent> | undefined,
+  mirror: RunMirror | undefined,
 ): Promise<Pick<StageResult, 'status' | 'told' | 'pace'>> {
   const isSmall = JSON.stringify(status).length <= MAX_RESULT_CHARACTERS;
   if (!isSmall) await mirror?.flush({ stages: [changes.take()] });

@@ -3,7 +3,6 @@ import type { UndoStep } from '../../api/plan/snapshot/run.js';
 import type { ActionStatus, StageStatus } from '../../api/plan/types.js';
 import { viewsOfStep } from '../../api/plan/undo/shared-views.js';
 import { listenForCancel } from '../core/cancel.js';
-import type { Mirror } from '../core/mirror.js';
 import { createNudges } from '../core/nudges.js';
 import type { Nudges } from '../core/nudges.js';
 import { now, skip } from '../core/outcome.js';
@@ -17,7 +16,7 @@ import { checkChildOrigin } from './origin.js';
 import { applyOutcome } from './outcome.js';
 import { closeUndoneStage, closeUndoneWorkflow } from './rollback-outcome.js';
 import { startRunMirror } from './run-mirror.js';
-import type { RunContent } from './run-mirror.js';
+import type { RunMirror } from './run-mirror.js';
 import { resultOf } from './stage-result.js';
 import { undoStep } from './undo-step.js';
 import { createVouchers } from './vouchers.js';
@@ -29,7 +28,7 @@ interface RollbackContext {
   /** Cancelled by any cancel that reaches the rollback: a step that runs is interrupted, and none follows. */
   steps: CancellationScope;
   changes: Changes;
-  mirror: Mirror<RunContent>;
+  mirror: RunMirror;
   nudges: Nudges;
   vouchers: Vouchers;
   state: {

@@ -1,7 +1,6 @@
 import type { CancellationScope } from '@temporalio/workflow';
 import { addedByClusters } from '../../api/plan/snapshot/parts.js';
 import type { StageStatus, WorkflowExecutionStatus } from '../../api/plan/types.js';
-import type { Mirror } from '../core/mirror.js';
 import type { Nudges } from '../core/nudges.js';
 import type { Cause } from '../core/outcome.js';
 import type { Approvals } from './approvals.js';
@@ -9,7 +8,7 @@ import type { Changes } from './changes.js';
 import type { StageRunInput } from './contract.js';
 import { closeWorkflow, skipWorkflow } from './outcome.js';
 import type { Pauses } from './pause.js';
-import type { RunContent } from './run-mirror.js';
+import type { RunMirror } from './run-mirror.js';
 import { RUN_CANCELLED } from './stage-outcome.js';
 import type { Vouchers } from './vouchers.js';
 import { runActions } from './workflow-runner.js';
@@ -27,7 +26,7 @@ export interface StageContext {
   /** Everything that a cancel interrupts runs in here. */
   forward: CancellationScope;
   changes: Changes;
-  mirror: Mirror<RunContent>;
+  mirror: RunMirror;
   pauses: Pauses;
   approvals: Approvals;
   nudges: Nudges;
