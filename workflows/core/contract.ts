@@ -14,7 +14,11 @@ export const SIGNALS = {
   look: 'look',
 } as const;
 
-/** Task queues of one cluster; two clusters may share a Temporal namespace. */
+/**
+ * Task queues of one cluster; two clusters may share a Temporal namespace.
+ *
+ * Seam: queues of pools, hosts and agents, polled by further worker programs, are named here.
+ */
 export interface TaskQueues {
   /** Workflow tasks, and what has an effect. */
   worker: string;

@@ -18,7 +18,12 @@ import type { SecretKey } from '../../core/secrets.js';
 type Failed = Extract<AttemptResult, { kind: 'failed' }>;
 type Secrets = ReturnType<typeof secretsOf>;
 
-/** Sends messages under one egress policy. */
+/**
+ * Sends messages under one egress policy.
+ *
+ * Seam: what another system sends out leaves through the same two senders, `sendRequest` and `sendMail`; they move to
+ * `activities/core` with their second user.
+ */
 export function createNotifyHandler(egress: EgressPolicy): LookingHandler {
   return {
     run: (attempt) => run(attempt, egress),
