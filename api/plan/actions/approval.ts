@@ -4,7 +4,7 @@ import { parseDuration } from '../../core/duration.js';
 import type { Problem } from '../../core/problem.js';
 import type { StepFields } from '../schema/actions/step-fields.js';
 import { renderString } from '../template/render.js';
-import { error, show, warning } from '../validate/fields.js';
+import { error, show, warning } from '../../core/fields.js';
 import { trySample } from '../validate/sample.js';
 import type { ActionDescriptor } from './descriptor.js';
 

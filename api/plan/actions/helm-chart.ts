@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { objectReferenceSchema, operationField, PRESERVE } from '../schema/common.js';
 import type { Problem } from '../../core/problem.js';
 import type { StepFields } from '../schema/actions/step-fields.js';
-import { error, show } from '../validate/fields.js';
+import { error, show } from '../../core/fields.js';
 import { checkName } from '../validate/names.js';
 import { isTemplated } from '../validate/sample.js';
 import type { ActionDescriptor } from './descriptor.js';

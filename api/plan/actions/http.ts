@@ -5,7 +5,7 @@ import type { Problem } from '../../core/problem.js';
 import type { StepFields } from '../schema/actions/step-fields.js';
 import { isHostOf, renderHeaderValue, userInfoProblem, withoutUserInfo } from '../template/render.js';
 import { SECRET_NAME } from '../template/secret-names.js';
-import { error, member, show, warning } from '../validate/fields.js';
+import { error, member, show, warning } from '../../core/fields.js';
 import {
   checkHeaderName,
   checkHeaderNames,

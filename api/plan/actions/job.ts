@@ -5,7 +5,7 @@ import type { Problem } from '../../core/problem.js';
 import type { Policy } from '../policy.js';
 import type { StepFields } from '../schema/actions/step-fields.js';
 import { renderString, renderValue } from '../template/render.js';
-import { error, show, warning } from '../validate/fields.js';
+import { error, show, warning } from '../../core/fields.js';
 import { checkName } from '../validate/names.js';
 import { isSample, sampled, textsOf, trySample } from '../validate/sample.js';
 import { checkTextMaps } from '../validate/text-maps.js';

@@ -7,7 +7,7 @@ import type { Problem } from '../../core/problem.js';
 import type { Policy } from '../policy.js';
 import type { StepFields } from '../schema/actions/step-fields.js';
 import { renderDocuments, renderString } from '../template/render.js';
-import { error, show, warning } from '../validate/fields.js';
+import { error, show, warning } from '../../core/fields.js';
 import { isLabel, LONGEST_NAME } from '../validate/names.js';
 import { blankScope, isSample, isTemplated, sampled, trySample, withoutBlanks } from '../validate/sample.js';
 import { checkTextMaps } from '../validate/text-maps.js';

@@ -5,7 +5,7 @@ import type { StepFields } from '../schema/actions/step-fields.js';
 import { findPlaceholders } from '../template/placeholders.js';
 import { renderString } from '../template/render.js';
 import { SECRET_NAME } from '../template/secret-names.js';
-import { error, show, warning } from '../validate/fields.js';
+import { error, show, warning } from '../../core/fields.js';
 import { checkHeaderNames, checkUrl, checkVerification, refusedUrl } from '../validate/requests.js';
 import { isTemplated, trySample } from '../validate/sample.js';
 import type { ActionDescriptor } from './descriptor.js';

@@ -4,7 +4,7 @@ import { parseDuration } from '../../core/duration.js';
 import type { Problem } from '../../core/problem.js';
 import type { StepFields } from '../schema/actions/step-fields.js';
 import { renderString } from '../template/render.js';
-import { warning } from '../validate/fields.js';
+import { warning } from '../../core/fields.js';
 import { checkName, checkUnique } from '../validate/names.js';
 import { textsOf, trySample } from '../validate/sample.js';
 import type { ActionDescriptor } from './descriptor.js';

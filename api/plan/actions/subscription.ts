@@ -5,7 +5,7 @@ import { isObject } from '../../core/json.js';
 import type { Problem } from '../../core/problem.js';
 import type { StepFields } from '../schema/actions/step-fields.js';
 import { checkAffinity, checkOneForm } from '../validate/clusternet.js';
-import { error, show, warning } from '../validate/fields.js';
+import { error, show, warning } from '../../core/fields.js';
 import { checkName } from '../validate/names.js';
 import { isTemplated } from '../validate/sample.js';
 import type { ActionDescriptor } from './descriptor.js';

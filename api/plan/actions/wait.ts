@@ -7,7 +7,7 @@ import type { Scalar } from '../schema/common.js';
 import type { StepFields } from '../schema/actions/step-fields.js';
 import { findPlaceholders } from '../template/placeholders.js';
 import { renderKnown } from '../template/render-known.js';
-import { error, show, warning } from '../validate/fields.js';
+import { error, show, warning } from '../../core/fields.js';
 import { checkName } from '../validate/names.js';
 import { isTemplated } from '../validate/sample.js';
 import type { ActionDescriptor } from './descriptor.js';

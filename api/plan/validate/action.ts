@@ -25,7 +25,7 @@ import type { Problem } from '../../core/problem.js';
 import { rollbackSchema } from '../schema/actions/action.js';
 import type { Action, ActionType, RetryPolicy } from '../types.js';
 import { checkWhen } from '../when/when.js';
-import { error, readField, show, warning } from './fields.js';
+import { error, readField, show, warning } from '../../core/fields.js';
 import { checkName } from './names.js';
 import { isTemplated } from './sample.js';
 

@@ -2,7 +2,7 @@
 import { isObject } from '../../core/json.js';
 import type { Problem } from '../../core/problem.js';
 import { renderDocuments } from '../template/render.js';
-import { error, show, warning } from './fields.js';
+import { error, show, warning } from '../../core/fields.js';
 import { isTemplated, trySample } from './sample.js';
 
 const OVERRIDE_TYPES = ['JSONPatch', 'MergePatch', 'Helm'];

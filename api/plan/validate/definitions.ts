@@ -8,7 +8,7 @@ import type { Problem } from '../../core/problem.js';
 import { faultsIn } from '../../core/shape.js';
 import type { Definitions, ShapeFault } from '../../core/shape.js';
 import type { Action, DRWorkflow } from '../types.js';
-import { error, member, show, warning } from './fields.js';
+import { error, member, show, warning } from '../../core/fields.js';
 import { isSample } from './sample.js';
 import { NO_TEXT_HINT } from './text-maps.js';
 

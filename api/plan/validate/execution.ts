@@ -3,7 +3,7 @@ import { literalPlaceholders, mergeParameters } from '../template/parameters.js'
 import type { Problem } from '../../core/problem.js';
 import { executionSpecSchema } from '../schema/execution.js';
 import type { DRPlanExecutionSpec } from '../types.js';
-import { error, show, warning } from './fields.js';
+import { error, show, warning } from '../../core/fields.js';
 import { checkName, checkReferable } from './names.js';
 import { checkReadable } from './readable.js';
 

@@ -1,7 +1,7 @@
 import { checkGraph } from '../../core/graph.js';
 import type { GraphNode } from '../../core/graph.js';
 import type { Problem } from '../../core/problem.js';
-import { error } from './fields.js';
+import { error } from '../../core/fields.js';
 
 /** Dependencies that cannot be met: reasons `UnknownDependency`, `DependencyCycle`. */
 export function checkDependencies(nodes: readonly GraphNode[], path: string, what: string): Problem[] {

@@ -3,7 +3,7 @@ import type { Problem } from '../../core/problem.js';
 import { RenderError, renderString, renderValue } from '../template/render.js';
 import type { RenderScope } from '../template/render.js';
 import type { Action, Scalar } from '../types.js';
-import { warning } from './fields.js';
+import { warning } from '../../core/fields.js';
 
 /** One use of an action, with the values that its plan gives it. */
 export interface ActionUse {

@@ -1,6 +1,6 @@
 import { findPlaceholders } from '../template/placeholders.js';
 import type { Problem } from '../../core/problem.js';
-import { error, show, warning } from './fields.js';
+import { error, show, warning } from '../../core/fields.js';
 import { isTemplated } from './sample.js';
 
 const LABEL = /^[a-z0-9]([a-z0-9-]*[a-z0-9])?$/;

@@ -3,7 +3,7 @@ import type { NestedUse, WorkflowSpecLookup } from '../order/nested-plans.js';
 import { MAX_NESTING } from '../order/nesting.js';
 import type { Problem } from '../../core/problem.js';
 import type { DRPlan, DRPlanSpec } from '../types.js';
-import { error, warning } from './fields.js';
+import { error, warning } from '../../core/fields.js';
 
 /** Finds a DRPlan. */
 export type PlanLookup = (namespace: string, name: string) => DRPlan | undefined;

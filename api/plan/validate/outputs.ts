@@ -6,7 +6,7 @@ import { findPlaceholders } from '../template/placeholders.js';
 import type { Problem } from '../../core/problem.js';
 import { actionOutputsSchema } from '../schema/execution.js';
 import type { Action } from '../types.js';
-import { error } from './fields.js';
+import { error } from '../../core/fields.js';
 import { textsOf } from './sample.js';
 
 /** Outputs that actions of one type have and others never, with that type. */

@@ -8,7 +8,7 @@ import type { Problem } from '../../core/problem.js';
 import { RenderError, renderString } from '../template/render.js';
 import type { RenderScope } from '../template/render.js';
 import type { Action, DRPlan, DRPlanExecution, Scalar } from '../types.js';
-import { warning } from './fields.js';
+import { warning } from '../../core/fields.js';
 import type { WorkflowLookup } from './plan.js';
 
 /** A Localization or Globalization that an action writes, with its values. */

@@ -11,7 +11,7 @@ import type { Mention } from '../template/references.js';
 import { planSpecSchema } from '../schema/plan.js';
 import type { Action, DRPlanSpec, DRWorkflow, DRWorkflowSpec, Parameter, Scalar, Stage } from '../types.js';
 import { checkCondition } from './action.js';
-import { error, show, warning } from './fields.js';
+import { error, show, warning } from '../../core/fields.js';
 import { checkDependencies } from './graph.js';
 import { checkPriorities } from './localizations.js';
 import type { ActionUse } from './localizations.js';

@@ -6,7 +6,7 @@ import type { Policy } from '../policy.js';
 import type { Problem } from '../../core/problem.js';
 import type { DRPolicySpec } from '../schema/policy.js';
 import type { Action, DRPlan, DRWorkflow } from '../types.js';
-import { error } from './fields.js';
+import { error } from '../../core/fields.js';
 import { isSample } from './sample.js';
 
 /**

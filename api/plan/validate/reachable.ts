@@ -2,7 +2,7 @@ import { dependencies, isGraph } from '../../core/graph.js';
 import type { Problem } from '../../core/problem.js';
 import type { DRPlanSpec, Stage } from '../types.js';
 import { evaluateWhen, whenReferences } from '../when/when.js';
-import { warning } from './fields.js';
+import { warning } from '../../core/fields.js';
 
 /** Evaluations for one plan: each takes a fraction of a millisecond, and admission must answer at once. */
 const MAX_EVALUATIONS = 300;

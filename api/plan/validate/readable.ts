@@ -3,7 +3,7 @@ import type { z } from 'zod';
 import { isObject } from '../../core/json.js';
 import { dedupeProblems } from '../../core/problem.js';
 import type { Problem } from '../../core/problem.js';
-import { member, readSpec } from './fields.js';
+import { member, readSpec } from '../../core/fields.js';
 import { LONGEST_NAME } from './names.js';
 
 /** What is read, and how far a part of it goes without the rest. */

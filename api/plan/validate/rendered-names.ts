@@ -7,7 +7,7 @@ import type { Problem } from '../../core/problem.js';
 import { RenderError, renderDocuments, renderString } from '../template/render.js';
 import type { RenderScope } from '../template/render.js';
 import type { Action, Scalar } from '../types.js';
-import { error, show, warning } from './fields.js';
+import { error, show, warning } from '../../core/fields.js';
 import { checkName } from './names.js';
 
 /** What names are filled in from: what a plan knows before there is an execution. */

@@ -4,7 +4,7 @@ import type { Problem } from '../../core/problem.js';
 import type { Policy } from '../policy.js';
 import { findPlaceholders } from '../template/placeholders.js';
 import { renderString, renderUrl, userInfoProblem } from '../template/render.js';
-import { error, show, warning } from './fields.js';
+import { error, show, warning } from '../../core/fields.js';
 import { isSample, sampled, trySample } from './sample.js';
 
 const HEADER_NAME = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/;

@@ -3,7 +3,7 @@ import { findPlaceholders } from '../template/placeholders.js';
 import type { Problem } from '../../core/problem.js';
 import { RenderError } from '../template/render.js';
 import type { RenderScope } from '../template/render.js';
-import { error } from './fields.js';
+import { error } from '../../core/fields.js';
 
 /** Mark of a made-up value; whatever holds it cannot be judged yet. */
 const MARK = 'sample-of-';

@@ -1,7 +1,7 @@
 /** Maps in which Kubernetes accepts only text, where YAML easily makes something else of it. */
 import { isObject } from '../../core/json.js';
 import type { Problem } from '../../core/problem.js';
-import { error, member, show } from './fields.js';
+import { error, member, show } from '../../core/fields.js';
 
 /** How text is written that YAML would take for something else. */
 export const NO_TEXT_HINT =

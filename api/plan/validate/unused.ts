@@ -2,7 +2,7 @@ import { isActionType } from '../actions/table.js';
 import type { Problem } from '../../core/problem.js';
 import type { Mention } from '../template/references.js';
 import type { Action, Parameter } from '../types.js';
-import { warning } from './fields.js';
+import { warning } from '../../core/fields.js';
 
 /**
  * Parameters that a workflow declares and no action reads: a value given for one changes nothing. Reason

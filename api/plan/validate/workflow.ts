@@ -9,7 +9,7 @@ import type { Mention } from '../template/references.js';
 import { workflowSpecSchema } from '../schema/workflow.js';
 import type { Action, DRWorkflowSpec, Parameter } from '../types.js';
 import { checkAction } from './action.js';
-import { error, show, warning } from './fields.js';
+import { error, show, warning } from '../../core/fields.js';
 import { checkDependencies } from './graph.js';
 import { checkReferable, checkUnique } from './names.js';
 import { checkOutputFields } from './outputs.js';

@@ -1,6 +1,6 @@
 import { ANNOTATIONS } from '../../../../api/core/group.js';
 import { isObject } from '../../../../api/core/json.js';
-import { show } from '../../../../api/plan/validate/fields.js';
+import { show } from '../../../../api/core/fields.js';
 import type { Effect, RuleInput, RuleOutput } from './finding.js';
 
 type Loose = Record<string, unknown>;

@@ -1,7 +1,7 @@
 /** From a value of unknown shape to a typed one, or to problems that name the field, the value and what is allowed. */
 import type { z } from 'zod';
-import { isObject } from '../../core/json.js';
-import type { Problem } from '../../core/problem.js';
+import { isObject } from './json.js';
+import type { Problem } from './problem.js';
 
 const MAX_DEPTH = 64;
 const MAX_NODES = 200_000;
@@ -98,16 +98,15 @@ function describeIssue(issue: z.core.$ZodIssue, path: string): string {
     case 'invalid_value':
       return `is ${found}; allowed are ${issue.values.map(String).join(', ')}`;
     case 'invalid_format':
-      // The only pattern of the schemas is that of durations.
       return issue.format === 'regex'
-        ? `is ${found}; must be a duration such as 30s, 5m or 1h30m`
+        ? `is ${found}; ${wordsOf(issue) ?? `must match ${issue.pattern}`}`
         : `is ${found}; must be a ${issue.format}`;
     case 'too_small':
       return sizeMessage(issue, issue.origin, 'at least', issue.minimum);
     case 'too_big':
       return sizeMessage(issue, issue.origin, 'at most', issue.maximum);
     case 'invalid_union':
-      return `is ${found}; must be text, a number, true or false`;
+      return `is ${found}; ${wordsOf(issue) ?? 'has none of the forms that are allowed here'}`;
     case 'not_multiple_of':
     case 'unrecognized_keys':
     case 'invalid_key':
@@ -116,6 +115,10 @@ function describeIssue(issue: z.core.$ZodIssue, path: string): string {
       return `${path === '' ? 'the object' : 'the value'} is not valid: ${issue.message}`;
   }
 }
+
+/** What a schema says itself about a value that does not fit; the library's own texts all begin alike. */
+const wordsOf = ({ message }: z.core.$ZodIssue): string | undefined =>
+  message.startsWith('Invalid ') ? undefined : message;
 
 function sizeMessage(issue: z.core.$ZodIssue, origin: string, bound: string, limit: number | bigint): string {
   const { input } = issue;
