@@ -2,8 +2,10 @@
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { API_VERSION } from '../../api/core/group.js';
 import type { Kind } from '../../api/core/group.js';
-import { checkObjects, NO_SURROUNDINGS, pickObjects } from '../../client/cli/plan/manifests/check.js';
+import { checkObjects } from '../../client/cli/plan/manifests/check.js';
+import { pickObjects } from '../../client/cli/plan/manifests/objects.js';
 import { parseManifests } from '../../client/cli/plan/manifests/parse.js';
+import { NO_SURROUNDINGS } from '../../client/cli/plan/manifests/surroundings.js';
 import { ask } from '../admission/asking.js';
 import type { Action } from '../../api/plan/types.js';
 import { servers } from '../support/servers.js';

@@ -51,10 +51,13 @@ const inAnyCase = (word: string): string =>
   [...word].map((letter) => `[${letter.toUpperCase()}${letter.toLowerCase()}]`).join('');
 
 /** A Go-style duration. */
-export const duration = (text: string) => z.string().regex(DURATION).max(32).describe(text);
+export const duration = (text: string) =>
+  z.string().regex(DURATION, 'must be a duration such as 30s, 5m or 1h30m').max(32).describe(text);
 
 /** A value of a parameter: written as a string in the original; numbers and booleans are taken too. */
-export const scalar = z.union([z.string(), z.number(), z.boolean()]).meta(PRESERVE);
+export const scalar = z
+  .union([z.string(), z.number(), z.boolean()], 'must be text, a number, true or false')
+  .meta(PRESERVE);
 /** A value of a parameter. */
 export type Scalar = z.infer<typeof scalar>;
 

@@ -7,9 +7,17 @@ export const ESCALATIONS = ['RBAC', 'Admission', 'APIExtensions', 'Credentials',
 export type Escalation = (typeof ESCALATIONS)[number];
 
 const PATTERN = /^([a-z0-9]([-a-z0-9]*[a-z0-9])?|[a-z0-9]([-a-z0-9]*)\*|\*)$/;
-const namespacePattern = z.string().min(1).max(64).regex(PATTERN);
+const namespacePattern = z
+  .string()
+  .min(1)
+  .max(64)
+  .regex(PATTERN, 'must be the name of a namespace, such as shop, or its beginning and *, such as shop-*');
 const HOST = /^(\*\.)?[a-z0-9_]([a-z0-9_.-]*[a-z0-9_])?(:[0-9]{1,5})?$|^\[?[0-9a-f:.]+\]?(:[0-9]{1,5})?$/;
-const host = z.string().min(1).max(260).regex(HOST);
+const host = z
+  .string()
+  .min(1)
+  .max(260)
+  .regex(HOST, 'must be a host such as gslb.example.com, *.example.com, 10.1.2.3 or gslb.example.com:8443');
 
 export const kindRuleSchema = z
   .object({

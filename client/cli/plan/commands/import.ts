@@ -9,10 +9,11 @@ import { EXIT } from '../../core/exit-codes.js';
 import { type ImportedObject, importObjects } from '../import/convert.js';
 import type { Effect } from '../import/finding.js';
 import { rewriteFiles, writeConverted } from '../import/write.js';
-import { NO_SURROUNDINGS, pickObjects, type Surroundings } from '../manifests/check.js';
+import { surroundingsIn } from '../manifests/cluster-surroundings.js';
+import { isDrObject, pickObjects } from '../manifests/objects.js';
 import { parseManifests } from '../manifests/parse.js';
 import { readSources, readStdin, type SourceText } from '../manifests/sources.js';
-import { surroundingsIn } from '../manifests/surroundings.js';
+import { NO_SURROUNDINGS, type Surroundings } from '../manifests/surroundings.js';
 import { asList, type OutputFormat, printValue } from '../../core/output.js';
 import { cut, oneLine } from '../../core/render/text.js';
 import type { Style } from '../../core/render/style.js';
@@ -73,10 +74,12 @@ async function importAll(
           namespace: context.options.namespace ?? 'default',
         };
   const files = texts.map(parseManifests);
-  const { objects } = pickObjects(
+  const picked = pickObjects(
     files.flatMap((file) => file.objects),
     namespace,
   );
+  // The original had no other kinds.
+  const objects = picked.objects.filter(isDrObject);
   const unreadable = [...faults, ...files.flatMap((file) => file.faults)];
   const around: Surroundings =
     cluster === undefined ? NO_SURROUNDINGS : await surroundingsIn(cluster.kube, objects);

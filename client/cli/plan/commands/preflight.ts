@@ -5,7 +5,7 @@ import type { ActionPreflight, Finding } from '../../../../activities/preflight/
 import { CliError } from '../../core/cli-error.js';
 import { type CommandContext, temporalAddress } from '../../core/context.js';
 import { EXIT } from '../../core/exit-codes.js';
-import { pickObjects } from '../manifests/check.js';
+import { pickObjects } from '../manifests/objects.js';
 import { parseManifests } from '../manifests/parse.js';
 import { readSources, readStdin } from '../manifests/sources.js';
 import { type OutputFormat, printValue } from '../../core/output.js';

@@ -1,16 +1,18 @@
 import type { Command } from 'commander';
 import { isObject } from '../../../../api/core/json.js';
+import { KINDS } from '../../../../api/kinds.js';
 import { usageError } from '../../core/cli-error.js';
 import type { CommandContext } from '../../core/context.js';
 import { EXIT } from '../../core/exit-codes.js';
-import { type CheckedObject, checkObjects, NO_SURROUNDINGS, pickObjects } from '../manifests/check.js';
+import { type CheckedObject, checkObjects } from '../manifests/check.js';
+import { surroundingsIn } from '../manifests/cluster-surroundings.js';
+import { pickObjects } from '../manifests/objects.js';
 import { sourcesInFiles } from '../manifests/override-sources.js';
 import { type ManifestObject, parseManifests } from '../manifests/parse.js';
 import { byPlace, type Place } from '../manifests/place.js';
 import { readSources, readStdin } from '../manifests/sources.js';
-import { surroundingsIn } from '../manifests/surroundings.js';
+import { NO_SURROUNDINGS } from '../manifests/surroundings.js';
 import { type OutputFormat, printValue } from '../../core/output.js';
-import { KINDS, wordOf, wordsOf } from '../../core/resources.js';
 import type { Style } from '../../core/render/style.js';
 import { cut, oneLine } from '../../core/render/text.js';
 import { addExamples, collect, outputOption, type Perform } from '../../core/commands/shared.js';
@@ -24,6 +26,8 @@ interface ValidateOptions {
 
 /** Longer messages and paths can only come from hostile names. */
 const MAX_LINE = 600;
+/** Kinds that the summary counts even where there are none: it is what most files are written for. */
+const COUNTED_AT_ZERO: ReadonlySet<string> = new Set(['DRWorkflow', 'DRPlan', 'DRPlanExecution']);
 
 /** `drover validate FILE…`. */
 export function addValidate(program: Command, perform: Perform): void {
@@ -138,10 +142,12 @@ function describeOthers(others: ReadonlyMap<string, number>): string {
 
 function summaryOf(checked: readonly CheckedObject[], errors: number, warnings: number): string {
   const count = (number: number, word: string): string => `${number} ${word}${number === 1 ? '' : 's'}`;
-  const what = KINDS.map((kind) => ({ kind, found: checked.filter((object) => object.kind === kind).length }))
-    // Few files hold policies.
-    .filter(({ kind, found }) => kind !== 'DRPolicy' || found > 0)
-    .map(({ kind, found }) => `${found} ${found === 1 ? wordOf(kind) : wordsOf(kind)}`)
+  const what = KINDS.map(({ kind, word, words }) => {
+    const found = checked.filter((object) => object.kind === kind).length;
+    return { kind, found, text: `${found} ${found === 1 ? word : words}` };
+  })
+    .filter(({ kind, found }) => found > 0 || COUNTED_AT_ZERO.has(kind))
+    .map(({ text }) => text)
     .join(', ');
   if (checked.length === 0 && errors === 0)
     return 'there is no workflow, plan or execution in what was given';

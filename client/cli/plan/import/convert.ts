@@ -1,7 +1,9 @@
 import { ANNOTATIONS, API_VERSION } from '../../../../api/core/group.js';
 import { isObject } from '../../../../api/core/json.js';
-import { checkObjects, type DrObject, type Surroundings } from '../manifests/check.js';
+import { checkObjects } from '../manifests/check.js';
 import { segmentsOf } from '../manifests/locate.js';
+import type { DrObject } from '../manifests/objects.js';
+import type { Surroundings } from '../manifests/surroundings.js';
 import type { Edit, Finding, ImportChoices, RuleInput, RuleOutput } from './finding.js';
 import { importExecution } from './rules-execution.js';
 import { importPlan } from './rules-plan.js';

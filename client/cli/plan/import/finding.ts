@@ -1,4 +1,4 @@
-import type { DrObject } from '../manifests/check.js';
+import type { DrObject } from '../manifests/objects.js';
 
 /**
  * What a finding means for the person who moves:

@@ -3,7 +3,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
-import { NO_SURROUNDINGS, pickObjects } from '../manifests/check.js';
+import { isDrObject, pickObjects } from '../manifests/objects.js';
+import { NO_SURROUNDINGS } from '../manifests/surroundings.js';
 import { parseManifests, type ParsedFile } from '../manifests/parse.js';
 import { importObjects, type ImportedObject } from './convert.js';
 import type { ImportChoices } from './finding.js';
@@ -48,7 +49,7 @@ function run(
     files.flatMap((file) => file.objects),
     'default',
   );
-  return { files, imported: importObjects(picked.objects, choices, NO_SURROUNDINGS) };
+  return { files, imported: importObjects(picked.objects.filter(isDrObject), choices, NO_SURROUNDINGS) };
 }
 const findings = (one: Loose, choices?: ImportChoices, ...others: Loose[]): string[] =>
   run([one, ...others], choices)
@@ -409,7 +410,9 @@ describe('writing', () => {
     );
     const parsed = parseManifests({ file, text: await readFile(file, 'utf8') });
     const { objects } = pickObjects(parsed.objects, 'default');
-    expect(await rewriteFiles([parsed], importObjects(objects, {}, NO_SURROUNDINGS))).toEqual([file]);
+    expect(
+      await rewriteFiles([parsed], importObjects(objects.filter(isDrObject), {}, NO_SURROUNDINGS)),
+    ).toEqual([file]);
     expect(await readFile(file, 'utf8')).toBe(
       `# who to call: the platform team\nkind: ConfigMap\ndata:\n  x: "1" # keep\n---\napiVersion: ${API}\nkind: DRPlanExecution\nmetadata:\n  name: e\nspec:\n  # the plan\n  planRef: p\n  operationType: Execute\n`,
     );

@@ -2,11 +2,17 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { checkObjects, type LocatedProblem, NO_SURROUNDINGS, pickObjects } from './check.js';
+import { z } from 'zod';
+import type { KindDescriptor } from '../../../../api/core/kind-descriptor.js';
+import { KINDS } from '../../../../api/kinds.js';
+import { checkObjects } from './check.js';
 import { segmentsOf } from './locate.js';
+import { pickObjects } from './objects.js';
 import { sourcesInFiles } from './override-sources.js';
 import { parseManifests } from './parse.js';
+import type { LocatedProblem } from './place-problem.js';
 import { readSources, readStdin } from './sources.js';
+import { NO_SURROUNDINGS } from './surroundings.js';
 
 const WORKFLOW = `apiVersion: dr.bkbcs.tencent.com/v1alpha1
 kind: DRWorkflow
@@ -224,6 +230,19 @@ spec:
     ]);
   });
 
+  it('say what a name with a pattern must look like', () => {
+    const text = JSON.stringify({
+      apiVersion: 'dr.bkbcs.tencent.com/v1alpha1',
+      kind: 'DRPolicy',
+      metadata: { name: 'shops' },
+      spec: { namespaces: ['*-shop'], hosts: ['https://gslb.example.com'] },
+    });
+    expect(check(text).problems.map(({ path, message }) => `${path} ${message}`)).toEqual([
+      'spec.namespaces[0] is "*-shop"; must be the name of a namespace, such as shop, or its beginning and *, such as shop-*',
+      'spec.hosts[0] is "https://gslb.example.com"; must be a host such as gslb.example.com, *.example.com, 10.1.2.3 or gslb.example.com:8443',
+    ]);
+  });
+
   it('of this group that no kind of it has are faults, with the kind that was meant', () => {
     const text = 'apiVersion: dr.bkbcs.tencent.com/v1alpha1\nkind: DRWorkFlow\nmetadata: { name: a }\n';
     const { objects, others, faults } = pickObjects(parseManifests({ file: 'f', text }).objects, 'dr');
@@ -400,5 +419,87 @@ data:
     expect(check(held).faults).toEqual([]);
     const [fault] = check(`${held}  : :\n- broken`).faults;
     expect(fault).not.toContain('helm template');
+  });
+});
+
+describe('kinds without rules of their own', () => {
+  const lamp: KindDescriptor = {
+    group: 'toy.drover.dev',
+    version: 'v1',
+    kind: 'Lamp',
+    plural: 'lamps',
+    shortName: 'lmp',
+    word: 'lamp',
+    words: 'lamps',
+    description: 'Burns.',
+    scope: 'Namespaced',
+    spec: z.object({
+      colour: z.enum(['red', 'green']),
+      watts: z.int().min(1).optional(),
+      label: z
+        .string()
+        .regex(/^[a-z]+$/)
+        .optional(),
+      bulbs: z.array(z.object({ socket: z.string() })).optional(),
+      tags: z.record(z.string(), z.object({ note: z.string().optional() })).optional(),
+    }),
+    columns: [],
+    reviewed: false,
+    access: [],
+    selectable: [],
+  };
+  const kinds = [...KINDS, lamp];
+  const text = (spec: object, more: object = {}): string =>
+    JSON.stringify({
+      apiVersion: 'toy.drover.dev/v1',
+      kind: 'Lamp',
+      metadata: { name: 'desk' },
+      spec,
+      ...more,
+    });
+  const found = (source: string): string[] => {
+    const { objects } = pickObjects(parseManifests({ file: 'f', text: source }).objects, 'dr', kinds);
+    return checkObjects(objects, NO_SURROUNDINGS)
+      .flatMap((object) => object.problems)
+      .map(({ severity, reason, path, message }) => `${severity} ${reason} ${path}: ${message}`);
+  };
+
+  it('are checked by the schemas of their descriptors', () => {
+    expect(found(text({ colour: 'red', watts: 5, bulbs: [{ socket: 'E27' }] }))).toEqual([]);
+    expect(found(text({ colour: 'blue', watts: '5', label: 'A', bulbs: [{ sockett: 'E27' }] }))).toEqual([
+      'error InvalidField spec.colour: is "blue"; allowed are red, green',
+      'error InvalidField spec.watts: is "5"; must be a number',
+      'error InvalidField spec.label: is "A"; must match /^[a-z]+$/',
+      'error InvalidField spec.bulbs[0].socket: is missing; must be text',
+      'warning UnknownField spec.bulbs[0].sockett: is no field of this object and is dropped when it is stored; did you mean socket?',
+    ]);
+    expect(found(text({ colour: 'red', tags: { a: { notes: 'x' } } }))).toEqual([
+      expect.stringContaining('warning UnknownField spec.tags.a.notes'),
+    ]);
+    expect(found(text([]))).toEqual(['error InvalidField spec: is a list of 0; must be an object']);
+  });
+
+  it('have a version, a name, and stand once, in the namespace of the command', () => {
+    expect(found(text({ colour: 'red' }, { apiVersion: 'toy.drover.dev/v2' }))).toEqual([
+      'error InvalidField apiVersion: is "toy.drover.dev/v2"; a Lamp has toy.drover.dev/v1',
+    ]);
+    const twice = `${text({ colour: 'red' })}\n---\n${text({ colour: 'green' })}`;
+    expect(found(twice)).toEqual([expect.stringContaining('error DuplicateObject metadata.name')]);
+    const { objects } = pickObjects(parseManifests({ file: 'f', text: twice }).objects, 'dr', kinds);
+    expect(objects.map(({ namespace }) => namespace)).toEqual(['dr', 'dr']);
+  });
+
+  it('are told apart by their groups', () => {
+    const ofGroup = (apiVersion: string, kind: string) =>
+      pickObjects(
+        parseManifests({ file: 'f', text: JSON.stringify({ apiVersion, kind }) }).objects,
+        'dr',
+        kinds,
+      );
+    expect(ofGroup('toy.drover.dev/v1', 'DRPlan').faults[0]?.message).toBe(
+      'kind "DRPlan" is none of toy.drover.dev; it has Lamp',
+    );
+    expect(ofGroup('dr.bkbcs.tencent.com/v1alpha1', 'Lamp').faults).toHaveLength(1);
+    expect([...ofGroup('lights.example.com/v1', 'Lamp').others]).toEqual([['Lamp', 1]]);
   });
 });
