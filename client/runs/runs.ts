@@ -3,20 +3,17 @@
  */
 import { QueryNotRegisteredError, WorkflowNotFoundError } from '@temporalio/client';
 import type { ApprovalAnswer } from '../../api/plan/actions/approval-answers.js';
-import type { Client, WorkflowExecutionDescription } from '@temporalio/client';
+import type { Client } from '@temporalio/client';
 import { defineSearchAttributeKey } from '@temporalio/common';
-import { LRUCache } from 'lru-cache';
-import { failingTask, oldest, waitingTask } from './pending-tasks.js';
-import type { FailingTask, WaitingTask } from './pending-tasks.js';
-import { buildOf } from './run-build.js';
-import type { RunBuild } from './run-build.js';
+import { describeRun, toMemo } from './run-description.js';
+import type { RunDescription, RunMemo } from './run-description.js';
 import { readRunInput } from './run-input.js';
 import { createSettlements } from './settlements.js';
 import type { Settlements } from './settlements.js';
 import { callsOf, isServiceError, orNone, startOnce, unlessGone } from './calls.js';
 import type { SignalResult, StartResult } from './calls.js';
-import { readStage } from './stage-history.js';
-import type { StageStory } from './stage-history.js';
+import { createStageStories } from './stage-stories.js';
+import type { StageActions } from './stage-stories.js';
 import { readTemporalIdentity } from './temporal-identity.js';
 import type { TemporalIdentity } from './temporal-identity.js';
 import { SIGNALS, taskQueues } from '../../workflows/core/contract.js';
@@ -33,45 +30,14 @@ import type {
   RunInput,
   RunProgress,
   RunResult,
-  SnapshotRef,
   StageResult,
 } from '../../workflows/plan/contract.js';
 import type { Unfinished } from '../../workflows/plan/contract-bridge.js';
 
-/** What is kept beside a run in Temporal, so that it can be told whose it is without its history. */
-export interface RunMemo {
-  namespace: string;
-  name: string;
-  uid: string;
-  snapshot: SnapshotRef;
-  /** Id of the key that the bridge has sealed it under; absent of runs that a release without seals has begun. */
-  sealKey?: string;
-  /** The bridge's seal of all that. */
-  seal?: string;
-}
+export type { RunDescription, RunMemo } from './run-description.js';
 
 /** Values of the search attributes of a run. */
 export type RunAttributes = Partial<Record<(typeof SEARCH_ATTRIBUTES)[number], string>>;
-
-/** What the history of a stage tells of its actions. */
-export type ToldByHistory = Pick<StageStory, 'begun' | 'ended'>;
-
-/** What Temporal says about a run. */
-export interface RunDescription {
-  workflowId: string;
-  /** The newest run of the id: another one than was started when somebody reset it. */
-  runId: string;
-  state: 'Running' | 'Completed' | 'Failed' | 'Cancelled' | 'Terminated' | 'TimedOut';
-  startTime: Date;
-  closeTime?: Date;
-  memo?: RunMemo;
-  /** The task of the run, or of a stage that was looked at, that has waited longest for a worker. */
-  waiting?: WaitingTask;
-  /** A workflow task of the run, or of a stage that was looked at, that fails wherever it is tried. */
-  failing?: FailingTask;
-  /** The build of workers that carries the run on. */
-  build?: RunBuild;
-}
 
 /** Starts, watches and stops runs. Every method throws the client library's errors for a Temporal that is unreachable. */
 export interface Runs {
@@ -126,7 +92,7 @@ export interface Runs {
    * Actions that a stage, or its rollback, has begun, and how those that have ended did, by its history: all that is left of
    * one that was ended from outside before it could tell. Empty where Temporal knows no such workflow.
    */
-  told(workflowId: string): Promise<ToldByHistory>;
+  told(workflowId: string): Promise<StageActions>;
   /**
    * What a stage, or its rollback, has begun and not ended, by its history. Without the bodies of the actions: they are in
    * the run's snapshot. Empty where Temporal knows no such workflow.
@@ -150,38 +116,14 @@ export interface Runs {
   }): AsyncIterable<{ workflowId: string; memo: RunMemo | undefined }>;
 }
 
-/** Characters that are kept of what closed stages tell. */
-const KEPT_CHARACTERS = 5_000_000;
 const QUERY_TIMEOUT_MS = 5_000;
-/** Enough to tell a missing worker. */
-const STAGES_LOOKED_AT = 5;
 
 /** A handle over a client; the caller owns and closes its connection. */
 export function createRuns(client: Client): Runs {
   const call = callsOf(client);
+  const stories = createStageStories(client, call);
 
-  /** What closed stages have begun, by run: it is asked for several times, and a history may be long. */
-  const toldBy = new LRUCache<string, ToldByHistory>({
-    maxSize: KEPT_CHARACTERS,
-    sizeCalculation: (told) => JSON.stringify(told).length,
-  });
-  // One after the other: what was read is taken back some time later.
-  let lastRead: Promise<unknown> = Promise.resolve();
-
-  /** @returns undefined where Temporal knows no such workflow */
-  function readHistory(workflowId: string): Promise<StageStory | undefined> {
-    const work = async (): Promise<StageStory | undefined> => {
-      const { status, runId } = await call(() => client.workflow.getHandle(workflowId).describe());
-      const story = await readStage(client, workflowId);
-      if (status.name !== 'RUNNING') toldBy.set(runId, { begun: story.begun, ended: story.ended });
-      return story;
-    };
-    const read = lastRead.then(() => orNone(work));
-    lastRead = read.catch(() => undefined);
-    return read;
-  }
-
-  async function tell(workflowId: string, signal: string, argument: unknown): Promise<SignalResult> {
+  async function send(workflowId: string, signal: string, argument: unknown): Promise<SignalResult> {
     return unlessGone(() => call(() => client.workflow.getHandle(workflowId).signal(signal, argument)));
   }
 
@@ -200,36 +142,18 @@ export function createRuns(client: Client): Runs {
           }),
         }),
       }),
-    async describe(workflowId, options) {
-      const look = (id: string): Promise<WorkflowExecutionDescription> =>
-        call(() => client.workflow.getHandle(id).describe());
-      return orNone(async () => {
-        const found = await look(workflowId);
-        const stages =
-          options?.withStages === true
-            ? (found.raw.pendingChildren ?? [])
-                .slice(0, STAGES_LOOKED_AT)
-                .map(({ workflowId: id }) => id ?? '')
-            : [];
-        const seen = [found, ...(await Promise.all(stages.map(look)))];
-        const waits = seen.map(({ raw }) => waitingTask(raw)).filter((task) => task !== undefined);
-        const failures = await Promise.all(
-          seen.map(({ workflowId: id, raw }) => call(() => failingTask(client, id, raw))),
-        );
-        return toDescription(found, { waiting: oldest(waits), failing: failures.find(Boolean) });
-      });
-    },
-    signalCancel: (workflowId, request) => tell(workflowId, SIGNALS.cancel, request),
+    describe: (workflowId, options) => describeRun(client, call, workflowId, options),
+    signalCancel: (workflowId, request) => send(workflowId, SIGNALS.cancel, request),
     requestCancel: (workflowId) =>
       unlessGone(() => call(() => client.workflow.getHandle(workflowId).cancel())),
     terminate: (workflowId, reason) =>
       unlessGone(() => call(() => client.workflow.getHandle(workflowId).terminate(reason))),
     input: (workflowId) => readRunInput(client, workflowId),
     settlements: createSettlements(client, call),
-    resolve: (workflowId, signal, resolution) => tell(workflowId, PLAN_SIGNALS[signal], resolution),
+    resolve: (workflowId, signal, resolution) => send(workflowId, PLAN_SIGNALS[signal], resolution),
     answer: (workflowId, answer) =>
-      tell(stageWorkflowId(workflowId, Number(answer.at.split('/', 1)[0])), PLAN_SIGNALS.answer, answer),
-    look: (workflowId) => tell(workflowId, SIGNALS.look, undefined),
+      send(stageWorkflowId(workflowId, Number(answer.at.split('/', 1)[0])), PLAN_SIGNALS.answer, answer),
+    look: (workflowId) => send(workflowId, SIGNALS.look, undefined),
     async progress(workflowId, options) {
       try {
         return await call(
@@ -247,14 +171,8 @@ export function createRuns(client: Client): Runs {
       client.workflow.getHandle(workflowId, runId).result() as Promise<RunResult>,
     stageResult: (workflowId) =>
       call(() => client.workflow.getHandle(workflowId).result() as Promise<StageResult>),
-    async told(workflowId) {
-      const found = await orNone(() => call(() => client.workflow.getHandle(workflowId).describe()));
-      if (found === undefined) return { begun: [], ended: [] };
-      return toldBy.get(found.runId) ?? (await readHistory(workflowId)) ?? { begun: [], ended: [] };
-    },
-    async unfinished(workflowId) {
-      return (await readHistory(workflowId))?.unfinished ?? { actions: [], plans: [] };
-    },
+    told: (workflowId) => stories.actions(workflowId),
+    unfinished: (workflowId) => stories.unfinished(workflowId),
     async parentOf({ workflowId, runId }) {
       const found = await orNone(() => call(() => client.workflow.getHandle(workflowId, runId).describe()));
       const parent = found?.raw.workflowExecutionInfo?.parentExecution;
@@ -273,45 +191,4 @@ export function createRuns(client: Client): Runs {
       }
     },
   };
-}
-
-function toDescription(
-  found: WorkflowExecutionDescription,
-  tasks: { waiting: WaitingTask | undefined; failing: FailingTask | undefined },
-): RunDescription {
-  const memo = toMemo(found.memo);
-  const build = buildOf(found.raw);
-  return {
-    workflowId: found.workflowId,
-    runId: found.runId,
-    state: toState(found.status.name),
-    startTime: found.startTime,
-    ...(found.closeTime !== undefined && { closeTime: found.closeTime }),
-    ...(memo !== undefined && { memo }),
-    // A task that fails is scheduled again and again: that is no want of workers.
-    ...(tasks.waiting !== undefined && tasks.failing === undefined && { waiting: tasks.waiting }),
-    ...(tasks.failing !== undefined && { failing: tasks.failing }),
-    ...(build !== undefined && { build }),
-  };
-}
-
-function toState(name: WorkflowExecutionDescription['status']['name']): RunDescription['state'] {
-  switch (name) {
-    case 'COMPLETED':
-      return 'Completed';
-    case 'FAILED':
-      return 'Failed';
-    case 'CANCELLED':
-      return 'Cancelled';
-    case 'TERMINATED':
-      return 'Terminated';
-    case 'TIMED_OUT':
-      return 'TimedOut';
-    default:
-      return 'Running';
-  }
-}
-
-function toMemo(memo: Record<string, unknown> | undefined): RunMemo | undefined {
-  return typeof memo?.uid === 'string' ? (memo as unknown as RunMemo) : undefined;
 }
