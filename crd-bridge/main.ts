@@ -7,7 +7,7 @@ import { createSealer, parseSealKeys } from '../api/core/seal.js';
 import { createRuns } from '../client/runs/runs.js';
 import { createWorkflows } from '../client/runs/workflows.js';
 import { createClaimWords, mayNotKeepWords } from '../kube/claim-words.js';
-import { createKubeClient } from '../kube/client.js';
+import { createKubeClient } from '../kube/kubeconfig-client.js';
 import { readClusterUid } from '../kube/cluster-id.js';
 import { loadKubeConfig } from '../kube/config.js';
 import { ownNamespace } from '../kube/own-namespace.js';

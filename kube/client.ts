@@ -1,4 +1,3 @@
-import type { KubeConfig } from '@kubernetes/client-node';
 import { callOf, collectionOf, deleteBody, selectionQuery, writeQuery } from './call-options.js';
 import type { CallOptions, WriteOptions, DeleteOptions, ListOptions } from './call-options.js';
 import { createDiscovery } from './discovery.js';
@@ -6,7 +5,7 @@ import type { Discovery, ResolveOptions, ResourceType } from './discovery.js';
 import { isNotFound, KubeError } from './error.js';
 import type { KubeMeta, KubeObject, ObjectKey } from './object.js';
 import { createServerClock } from './server-clock.js';
-import { createTransport, endpointOf } from './transport.js';
+import { createTransport } from './transport.js';
 import type { Endpoint, RawRequest, Transport } from './transport.js';
 import { readWatch } from './watch.js';
 import type { WatchEvent } from './watch.js';
@@ -89,11 +88,6 @@ export interface KubeClient {
    * @param name what that cluster is called in messages
    */
   behind(path: string, options: { name: string; as: Impersonation }): KubeClient;
-}
-
-/** A client for the current context of a kubeconfig. */
-export function createKubeClient(config: KubeConfig): KubeClient {
-  return createEndpointClient(endpointOf(config));
 }
 
 /** A client for an API server. */

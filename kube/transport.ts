@@ -1,8 +1,5 @@
-import type { AgentOptions } from 'node:https';
-import { createSecureContext } from 'node:tls';
 import type { Dispatcher } from 'undici';
-import { Agent, request } from 'undici';
-import { HttpMethod, RequestContext, type KubeConfig } from './client-node.js';
+import { request } from 'undici';
 import { withoutEcho } from './echo.js';
 import { KubeError } from './error.js';
 import type { StatusDetails } from './error.js';
@@ -41,15 +38,6 @@ export interface Transport {
   now(): number;
 }
 
-/** How long headers made by credential plugins are used before the plugins are asked again. */
-const CREDENTIALS_TTL_MS = 60_000;
-
-/**
- * How long an unused connection is kept; the API server keeps its side for 90 s. Runs come in bursts, and a burst that
- * first has to open its connections, with a TLS handshake each, loses time when it can least afford it.
- */
-const KEEP_ALIVE_MS = 80_000;
-
 const READINESS_TIMEOUT_MS = 5000;
 /** A server takes less than this from listening to knowing its roles. */
 const SILENCE_DOUBTED_MS = 60_000;
@@ -74,61 +62,6 @@ export interface Endpoint {
   authenticate(renew: boolean): Promise<Credentials>;
   /** What an error of the connection means, where it is more than a server that does not answer. */
   explain?(error: unknown): KubeError | undefined;
-}
-
-/**
- * The current context of a kubeconfig. TLS, tokens, exec plugins and proxies are the kubeconfig library's business.
- *
- * @throws Error when the kubeconfig has no current cluster.
- */
-export function endpointOf(config: KubeConfig): Endpoint {
-  const cluster = config.getCurrentCluster();
-  if (cluster === null) {
-    throw new Error(
-      `kubeconfig has no cluster for its current context "${config.getCurrentContext()}"; set current-context to one of: ${config
-        .getContexts()
-        .map((context) => context.name)
-        .join(', ')}`,
-    );
-  }
-  const server = cluster.server.replace(/\/+$/, '');
-  let credentials: (Credentials & { until: number }) | undefined;
-  return {
-    server,
-    async authenticate(renew) {
-      if (!renew && credentials !== undefined && credentials.until > Date.now()) return credentials;
-      const context = new RequestContext(server, HttpMethod.GET);
-      await config.applySecurityAuthentication(context);
-      const known = renew ? undefined : credentials;
-      credentials = {
-        headers: context.getHeaders(),
-        // The first dispatcher is kept: it holds the open connections.
-        dispatcher: known?.dispatcher ?? (await connectionsOf(config)) ?? context.getDispatcher(),
-        until: Date.now() + CREDENTIALS_TTL_MS,
-      };
-      return credentials;
-    },
-  };
-}
-
-/** Direct connections as the kubeconfig wants them, kept for longer; undefined where a proxy lies between. */
-async function connectionsOf(config: KubeConfig): Promise<Dispatcher | undefined> {
-  const wanted: AgentOptions = {};
-  await config.applyToHTTPSOptions(wanted);
-  const options = config.createDispatcherOptions(config.getCurrentCluster(), wanted);
-  if (options.type !== 'agent') return undefined;
-  const { ca, cert, key, pfx, passphrase, ...connect } = options.connect as AgentOptions;
-  const secureContext = createSecureContext({
-    ...(ca !== undefined && { ca }),
-    ...(cert !== undefined && { cert }),
-    ...(key !== undefined && { key }),
-    ...(pfx !== undefined && { pfx }),
-    ...(passphrase !== undefined && { passphrase }),
-  });
-  return new Agent({
-    connect: { ...connect, secureContext } as Agent.Options['connect'],
-    keepAliveTimeout: KEEP_ALIVE_MS,
-  });
 }
 
 /** A transport to an API server. Requests are plain JSON: typed clients drop or rename fields that they do not know. */

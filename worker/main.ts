@@ -12,7 +12,7 @@ import { ownPlaces } from '../activities/core/own-places.js';
 import { clusterId } from '../api/plan/naming.js';
 import { createSealer, parseSealKeys } from '../api/core/seal.js';
 import { createClaimWords, mayNotKeepWords } from '../kube/claim-words.js';
-import { createKubeClient } from '../kube/client.js';
+import { createKubeClient } from '../kube/kubeconfig-client.js';
 import { readClusterUid } from '../kube/cluster-id.js';
 import { loadKubeConfig } from '../kube/config.js';
 import { ownNamespace } from '../kube/own-namespace.js';

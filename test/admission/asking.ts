@@ -4,7 +4,7 @@ import { GROUP, VERSION } from '../../api/core/group.js';
 import { drKind } from '../../api/plan/kinds.js';
 import type { DrKind } from '../../api/plan/kinds.js';
 import { loadKubeConfig } from '../../kube/config.js';
-import { endpointOf } from '../../kube/transport.js';
+import { endpointOf } from '../../kube/kubeconfig-client.js';
 import { servers } from '../support/servers.js';
 
 export interface Asked {

@@ -12,7 +12,7 @@ import type { Action } from '../../api/plan/types.js';
 import { createEndpointClient } from '../../kube/client.js';
 import type { KubeClient } from '../../kube/client.js';
 import { loadKubeConfig } from '../../kube/config.js';
-import { endpointOf } from '../../kube/transport.js';
+import { endpointOf } from '../../kube/kubeconfig-client.js';
 import type { ActionOutcome, ActionTask } from '../../workflows/plan/contract-tasks.js';
 import { createAccount } from '../support/accounts.js';
 import { startRecorder } from '../support/recorder.js';

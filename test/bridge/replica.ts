@@ -12,7 +12,7 @@ import { startBridge } from '../../crd-bridge/bridge.js';
 import type { Bridge, BridgeOptions } from '../../crd-bridge/bridge.js';
 import { readConfig } from '../../crd-bridge/config.js';
 import { createMetrics } from '../../crd-bridge/core/metrics.js';
-import { createKubeClient } from '../../kube/client.js';
+import { createKubeClient } from '../../kube/kubeconfig-client.js';
 import { readClusterUid } from '../../kube/cluster-id.js';
 import { loadKubeConfig } from '../../kube/config.js';
 import { stackSealer } from '../support/seals.js';

@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Client, Connection } from '@temporalio/client';
 import { clusterId } from '../../api/plan/naming.js';
-import { createKubeClient } from '../../kube/client.js';
+import { createKubeClient } from '../../kube/kubeconfig-client.js';
 import type { KubeClient } from '../../kube/client.js';
 import { readClusterUid } from '../../kube/cluster-id.js';
 import { loadKubeConfig } from '../../kube/config.js';

@@ -14,7 +14,7 @@ import { policyFor } from '../../api/plan/policy.js';
 import { ESCALATIONS } from '../../api/plan/schema/policy.js';
 import type { ActionAddress } from '../../api/plan/snapshot/run.js';
 import type { Action, ActionStatus } from '../../api/plan/types.js';
-import { createKubeClient } from '../../kube/client.js';
+import { createKubeClient } from '../../kube/kubeconfig-client.js';
 import type { KubeClient } from '../../kube/client.js';
 import type { KubeObject } from '../../kube/object.js';
 import type { RunIdentity } from '../../workflows/plan/contract.js';

@@ -13,7 +13,7 @@ import type {
   DRWorkflow,
   DRWorkflowSpec,
 } from '../../api/plan/types.js';
-import { createKubeClient } from '../../kube/client.js';
+import { createKubeClient } from '../../kube/kubeconfig-client.js';
 import type { KubeClient } from '../../kube/client.js';
 import { loadKubeConfig } from '../../kube/config.js';
 import type { KubeObject } from '../../kube/object.js';

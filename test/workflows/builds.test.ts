@@ -11,7 +11,7 @@ import { clusterId } from '../../api/plan/naming.js';
 import { createRuns } from '../../client/runs/runs.js';
 import type { Runs } from '../../client/runs/runs.js';
 import { lookAtRun } from '../../crd-bridge/plan/status/standstill.js';
-import { createKubeClient } from '../../kube/client.js';
+import { createKubeClient } from '../../kube/kubeconfig-client.js';
 import { readClusterUid } from '../../kube/cluster-id.js';
 import { loadKubeConfig } from '../../kube/config.js';
 import { dataPaths } from '../../local/paths.js';

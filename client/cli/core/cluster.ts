@@ -54,7 +54,7 @@ export async function openCluster(choice: ClusterChoice, environment: ClusterEnv
   // Loaded on demand: it takes longer than all the rest of a short command.
   const [{ KubeConfig }, { createKubeClient }] = await Promise.all([
     import('../../../kube/client-node.js'),
-    import('../../../kube/client.js'),
+    import('../../../kube/kubeconfig-client.js'),
   ]);
   const config = new KubeConfig();
   const file = load(config, source, environment.env);

@@ -2,7 +2,8 @@ import { createServer, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { KubeConfig } from '@kubernetes/client-node';
 import { afterEach, describe, expect, it } from 'vitest';
-import { createKubeClient, type KubeClient } from '../../../kube/client.js';
+import type { KubeClient } from '../../../kube/client.js';
+import { createKubeClient } from '../../../kube/kubeconfig-client.js';
 import { follow, type FollowEvent } from './follow.js';
 
 const PATH = '/apis/dr.bkbcs.tencent.com/v1alpha1';
