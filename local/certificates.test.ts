@@ -5,8 +5,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { AddressInfo } from 'node:net';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { certificateEndpoint } from '../kube/certificate-endpoint.js';
+import { createEndpointClient } from '../kube/client.js';
 import { CertificateAuthority } from './certificates.js';
-import { certificateApi } from './kube-api.js';
 import { kubeconfig, parseKubeconfig } from './kubeconfig.js';
 
 let folder: string;
@@ -18,7 +19,7 @@ afterEach(() => rm(folder, { recursive: true, force: true }));
 describe('CertificateAuthority', () => {
   it('issues certificates with which client and server trust each other', async () => {
     const ca = await CertificateAuthority.open(folder, 'ca');
-    const hosts = { dns: ['localhost'], ip: ['127.0.0.1'] };
+    const hosts = ['localhost', '127.0.0.1'];
     const server = await ca.issue({ name: 'server', commonName: 'server', hosts, usage: ['server'] });
     const client = await ca.issue({
       name: 'admin',
@@ -35,10 +36,9 @@ describe('CertificateAuthority', () => {
     await new Promise<void>((resolve) => listener.listen(0, '127.0.0.1', resolve));
     const url = `https://127.0.0.1:${(listener.address() as AddressInfo).port}`;
     const text = kubeconfig({ name: 'x', server: url, ca: ca.certificate, user: 'drover:admin', ...client });
-    const api = certificateApi(parseKubeconfig(text));
-    expect((await api.request('GET', '/')).body).toBe('ok');
+    const kube = createEndpointClient(certificateEndpoint(parseKubeconfig(text)));
+    expect(await kube.raw({ method: 'GET', path: '/' })).toBe('ok');
     expect({ ...(subject as object) }).toEqual({ CN: 'drover:admin', O: 'system:masters' });
-    await api.close();
     await new Promise((resolve) => listener.close(resolve));
   });
 

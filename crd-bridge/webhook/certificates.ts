@@ -2,10 +2,9 @@
  * Certificates of the webhook server: an authority of its own and a serving certificate signed by it. Pure but for the
  * keys it makes: time is passed in, and where the certificates are kept is the caller's business.
  */
-import 'reflect-metadata';
-import { createPrivateKey, randomBytes, webcrypto, X509Certificate } from 'node:crypto';
+import { createPrivateKey, randomBytes, X509Certificate } from 'node:crypto';
 import { isIP } from 'node:net';
-import * as x509 from '@peculiar/x509';
+import { issueCertificate, makeAuthority, validFor } from '../../runtime/x509.js';
 
 /** Everything that a webhook server needs, PEM. */
 export interface Material {
@@ -31,8 +30,6 @@ export interface Renewal {
   changed: boolean;
 }
 
-const algorithm = { name: 'ECDSA', namedCurve: 'P-256', hash: 'SHA-256' };
-const LONGEST_SKEW_MS = 60 * 60 * 1000;
 const PEM_BLOCK = /-----BEGIN CERTIFICATE-----[^-]+-----END CERTIFICATE-----/g;
 
 /**
@@ -50,7 +47,9 @@ export async function renew(
   let caKey = present?.caKey ?? '';
   let bundle = trusted;
   if (newest === undefined || isDue(newest, now) || !fits(newest, caKey)) {
-    const made = await makeAuthority(now, lifetimes.authorityMs);
+    // A name of its own tells successive authorities apart where a bundle holds several.
+    const name = `drover webhook authority ${randomBytes(4).toString('hex')}`;
+    const made = await makeAuthority(name, validFor(now, lifetimes.authorityMs));
     caKey = made.key;
     bundle = [new X509Certificate(made.cert), ...trusted];
   }
@@ -61,7 +60,15 @@ export async function renew(
     const { cert = '', key = '' } = present ?? {};
     return { material: { caBundle, caKey, cert, key }, changed: caBundle !== present?.caBundle };
   }
-  const serving = await makeServing({ authority, caKey, hosts, now, lifeMs: lifetimes.servingMs });
+  const serving = await issueCertificate(
+    { cert: authority.toString(), key: caKey },
+    {
+      commonName: 'drover webhook',
+      hosts,
+      usage: ['server'],
+      validity: validFor(now, lifetimes.servingMs),
+    },
+  );
   return { material: { caBundle, caKey, ...serving }, changed: true };
 }
 
@@ -111,78 +118,3 @@ function read(pem: string | undefined): X509Certificate | undefined {
 
 const authoritiesOf = (bundle: string | undefined): X509Certificate[] =>
   (bundle?.match(PEM_BLOCK) ?? []).flatMap((pem) => read(pem) ?? []);
-
-async function makeAuthority(now: Date, lifeMs: number): Promise<{ cert: string; key: string }> {
-  const keys = await webcrypto.subtle.generateKey(algorithm, true, ['sign', 'verify']);
-  const cert = await x509.X509CertificateGenerator.createSelfSigned({
-    serialNumber: serialNumber(),
-    // A name of its own tells successive authorities apart where a bundle holds several.
-    name: [{ CN: [`drover webhook authority ${randomBytes(4).toString('hex')}`] }],
-    ...validity(now, lifeMs),
-    signingAlgorithm: algorithm,
-    keys,
-    extensions: [
-      new x509.BasicConstraintsExtension(true, 0, true),
-      new x509.KeyUsagesExtension(x509.KeyUsageFlags.keyCertSign | x509.KeyUsageFlags.cRLSign, true),
-      await x509.SubjectKeyIdentifierExtension.create(keys.publicKey),
-    ],
-  });
-  return { cert: `${cert.toString('pem')}\n`, key: await exportKey(keys.privateKey) };
-}
-
-async function makeServing(options: {
-  authority: X509Certificate;
-  caKey: string;
-  hosts: readonly string[];
-  now: Date;
-  lifeMs: number;
-}): Promise<{ cert: string; key: string }> {
-  const { hosts, now } = options;
-  const authority = new x509.X509Certificate(options.authority.toString());
-  const signingKey = await webcrypto.subtle.importKey(
-    'pkcs8',
-    x509.PemConverter.decodeFirst(options.caKey),
-    algorithm,
-    true,
-    ['sign'],
-  );
-  const keys = await webcrypto.subtle.generateKey(algorithm, true, ['sign', 'verify']);
-  const { notBefore, notAfter } = validity(now, options.lifeMs);
-  const cert = await x509.X509CertificateGenerator.create({
-    serialNumber: serialNumber(),
-    subject: [{ CN: ['drover webhook'] }],
-    issuer: authority.subjectName,
-    notBefore,
-    notAfter: notAfter < authority.notAfter ? notAfter : authority.notAfter,
-    signingAlgorithm: algorithm,
-    publicKey: keys.publicKey,
-    signingKey,
-    extensions: [
-      new x509.BasicConstraintsExtension(false, undefined, true),
-      new x509.KeyUsagesExtension(x509.KeyUsageFlags.digitalSignature, true),
-      new x509.ExtendedKeyUsageExtension([x509.ExtendedKeyUsage.serverAuth]),
-      await x509.AuthorityKeyIdentifierExtension.create(authority),
-      new x509.SubjectAlternativeNameExtension(
-        hosts.map((value) => ({ type: isIP(value) === 0 ? ('dns' as const) : ('ip' as const), value })),
-      ),
-    ],
-  });
-  return { cert: `${cert.toString('pem')}\n`, key: await exportKey(keys.privateKey) };
-}
-
-function validity(now: Date, lifeMs: number): { notBefore: Date; notAfter: Date } {
-  // Clocks of API server and bridge may differ a little.
-  const skew = Math.min(LONGEST_SKEW_MS, lifeMs / 10);
-  return { notBefore: new Date(now.getTime() - skew), notAfter: new Date(now.getTime() + lifeMs) };
-}
-
-// Positive and without a leading zero byte, as DER wants its integers.
-function serialNumber(): string {
-  const bytes = randomBytes(16);
-  bytes[0] = ((bytes[0] ?? 0) & 0x3f) | 0x40;
-  return bytes.toString('hex');
-}
-
-async function exportKey(key: webcrypto.CryptoKey): Promise<string> {
-  return `${x509.PemConverter.encode(await webcrypto.subtle.exportKey('pkcs8', key), 'PRIVATE KEY')}\n`;
-}

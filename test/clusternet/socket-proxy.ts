@@ -37,7 +37,7 @@ export async function startSocketProxy(
   const pair = await ca.issue({
     name: 'hub',
     commonName: 'hub',
-    hosts: { dns: ['localhost'], ip: ['127.0.0.1'] },
+    hosts: ['localhost', '127.0.0.1'],
     usage: ['server'],
   });
   // The hub does not check certificates of children either.
