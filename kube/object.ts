@@ -6,6 +6,12 @@ export interface KubeObject {
   [field: string]: unknown;
 }
 
+/** An object that says what it is, as one in a file does. */
+export interface TypedObject extends KubeObject {
+  apiVersion: string;
+  kind: string;
+}
+
 /** Metadata of an object. */
 export interface KubeMeta {
   name: string;

@@ -2,23 +2,26 @@ import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { parseAllDocuments } from 'yaml';
-import { expectOk, type KubeApi, type KubeObject, type KubeResponse } from './kube-api.js';
+import type { KubeClient } from '../kube/client.js';
+import { KubeError } from '../kube/error.js';
+import type { ObjectKey, TypedObject } from '../kube/object.js';
 
-const fieldManager = 'drover-local';
+/** Field manager of what this program applies itself. */
+export const fieldManager = 'drover-local';
 
 /**
  * Reads every `*.yaml`, `*.yml` and `*.json` file of a folder, in name order.
  *
  * @throws Error naming the file when the folder or a document cannot be read.
  */
-export async function readObjects(folder: string): Promise<KubeObject[]> {
-  const objects: KubeObject[] = [];
+export async function readObjects(folder: string): Promise<TypedObject[]> {
+  const objects: TypedObject[] = [];
   for (const name of (await readdir(folder)).sort()) {
     if (!/\.(ya?ml|json)$/.test(name)) continue;
     const file = join(folder, name);
     for (const document of parseAllDocuments(await readFile(file, 'utf8'))) {
       if (document.errors.length > 0) throw new Error(`${file}: ${document.errors[0]!.message}`);
-      const value = document.toJS() as KubeObject | null;
+      const value = document.toJS() as TypedObject | null;
       if (value === null) continue;
       if (!value.apiVersion || !value.kind || !value.metadata?.name) {
         throw new Error(`${file}: a document lacks apiVersion, kind or metadata.name`);
@@ -29,112 +32,84 @@ export async function readObjects(folder: string): Promise<KubeObject[]> {
   return objects;
 }
 
-/** Applies objects to one cluster; looks up each kind's REST path once. */
-export class Applier {
-  readonly #api: KubeApi;
-  readonly #resources = new Map<string, Promise<Map<string, { plural: string; namespaced: boolean }>>>();
+/**
+ * Applies an object by server-side apply, taking over fields others own.
+ *
+ * @throws Error naming the object and the server's answer.
+ */
+export const applyObject = (kube: KubeClient, object: TypedObject): Promise<TypedObject> =>
+  named(`applying ${describe(object)}`, () => send(kube, object, {}));
 
-  constructor(api: KubeApi) {
-    this.#api = api;
-  }
+/**
+ * Asks what applying an object would do, changing nothing: `forbidden` when it
+ * is there but may not be changed.
+ *
+ * @throws Error naming the object and the server's answer.
+ */
+export async function wouldChange(
+  kube: KubeClient,
+  object: TypedObject,
+): Promise<'yes' | 'no' | 'forbidden'> {
+  const before = await named(`reading ${describe(object)}`, () => kube.get(placeOf(object)));
+  if (before === undefined) return 'yes';
+  const after = await named(`trying to apply ${describe(object)}`, () =>
+    send(kube, object, { dryRun: true }).catch((error: unknown) => {
+      if (error instanceof KubeError && error.code === 403) return undefined;
+      throw error;
+    }),
+  );
+  if (after === undefined) return 'forbidden';
+  return after.metadata.generation === before.metadata.generation ? 'no' : 'yes';
+}
 
-  /**
-   * Applies an object by server-side apply, taking over fields others own.
-   *
-   * @throws Error naming the object and the server's answer.
-   */
-  async apply(object: KubeObject): Promise<KubeObject> {
-    const response = await this.#send(object, '');
-    return expectOk(response, `applying ${object.kind} ${object.metadata.name}`) as KubeObject;
-  }
+/**
+ * Applies CustomResourceDefinitions and waits until they are served.
+ *
+ * @throws Error naming what is not served after 30 s, with the server's reason.
+ */
+export async function applyDefinitions(kube: KubeClient, objects: readonly TypedObject[]): Promise<void> {
+  await Promise.all(objects.map((object) => applyObject(kube, object)));
+  const definitions = objects.filter(({ kind }) => kind === 'CustomResourceDefinition');
+  await Promise.all(definitions.map((definition) => waitServed(kube, definition)));
+}
 
-  /**
-   * Asks what applying an object would do, changing nothing: `forbidden` when it
-   * is there but may not be changed.
-   *
-   * @throws Error naming the object and the server's answer.
-   */
-  async wouldChange(object: KubeObject): Promise<'yes' | 'no' | 'forbidden'> {
-    const what = `${object.kind} ${object.metadata.name}`;
-    const live = await this.#api.request('GET', await this.path(object));
-    if (live.status === 404) return 'yes';
-    const before = expectOk(live, `reading ${what}`) as KubeObject;
-    const trial = await this.#send(object, '&dryRun=All');
-    if (trial.status === 403) return 'forbidden';
-    const after = expectOk(trial, `trying to apply ${what}`) as KubeObject;
-    return after.metadata.generation === before.metadata.generation ? 'no' : 'yes';
-  }
+interface Definition extends TypedObject {
+  status?: { conditions?: { type: string; status: string; message?: string }[] };
+}
 
-  async #send(object: KubeObject, query: string): Promise<KubeResponse> {
-    const path = await this.path(object);
-    return this.#api.request('PATCH', `${path}?fieldManager=${fieldManager}&force=true${query}`, {
-      body: object,
-      contentType: 'application/apply-patch+yaml',
-    });
-  }
-
-  /** The REST path of an object. @throws Error when the server does not know its kind. */
-  async path(object: KubeObject): Promise<string> {
-    const prefix = object.apiVersion.includes('/')
-      ? `/apis/${object.apiVersion}`
-      : `/api/${object.apiVersion}`;
-    const resource = (await this.#kinds(prefix)).get(object.kind);
-    if (resource === undefined) {
-      this.#resources.delete(prefix);
-      throw new Error(
-        `the cluster at ${this.#api.server} does not serve kind ${object.kind} of ${object.apiVersion}`,
-      );
+async function waitServed(kube: KubeClient, definition: TypedObject): Promise<void> {
+  const { name } = definition.metadata;
+  const deadline = Date.now() + 30_000;
+  for (;;) {
+    const found = await named(`reading ${name}`, () => kube.get<Definition>(placeOf(definition)));
+    const conditions = found?.status?.conditions ?? [];
+    if (conditions.some((c) => c.type === 'Established' && c.status === 'True')) return;
+    if (Date.now() > deadline) {
+      const why = conditions.find((c) => c.status === 'False')?.message ?? 'no reason given';
+      throw new Error(`custom resource ${name} is not served after 30 s: ${why}`);
     }
-    const namespace = resource.namespaced ? `/namespaces/${object.metadata.namespace ?? 'default'}` : '';
-    return `${prefix}${namespace}/${resource.plural}/${object.metadata.name}`;
+    await sleep(50);
   }
+}
 
-  #kinds(prefix: string): Promise<Map<string, { plural: string; namespaced: boolean }>> {
-    let found = this.#resources.get(prefix);
-    if (found === undefined) {
-      found = this.#discover(prefix);
-      this.#resources.set(prefix, found);
-      found.catch(() => this.#resources.delete(prefix));
-    }
-    return found;
-  }
+const describe = ({ kind, metadata }: TypedObject): string => `${kind} ${metadata.name}`;
 
-  async #discover(prefix: string): Promise<Map<string, { plural: string; namespaced: boolean }>> {
-    const list = expectOk(await this.#api.request('GET', prefix), `looking up ${prefix}`) as {
-      resources: { name: string; kind: string; namespaced: boolean }[];
-    };
-    return new Map(
-      list.resources
-        .filter((r) => !r.name.includes('/'))
-        .map((r) => [r.kind, { plural: r.name, namespaced: r.namespaced }]),
-    );
-  }
+/** Like kubectl: what names no namespace goes to `default`, where its kind has namespaces. */
+const placeOf = ({ apiVersion, kind, metadata }: TypedObject): ObjectKey => ({
+  apiVersion,
+  kind,
+  namespace: metadata.namespace ?? 'default',
+  name: metadata.name,
+});
 
-  /**
-   * Applies CustomResourceDefinitions and waits until they are served.
-   *
-   * @throws Error naming what is not served after 30 s, with the server's reason.
-   */
-  async applyDefinitions(objects: KubeObject[]): Promise<void> {
-    await Promise.all(objects.map((object) => this.apply(object)));
-    const definitions = objects.filter((o) => o.kind === 'CustomResourceDefinition');
-    await Promise.all(definitions.map((definition) => this.#waitServed(definition)));
-  }
+const send = (kube: KubeClient, object: TypedObject, options: { dryRun?: boolean }): Promise<TypedObject> =>
+  kube.patch<TypedObject>(placeOf(object), object, { kind: 'apply', force: true, fieldManager, ...options });
 
-  async #waitServed(definition: KubeObject): Promise<void> {
-    const path = await this.path(definition);
-    const deadline = Date.now() + 30_000;
-    for (;;) {
-      const body = expectOk(await this.#api.request('GET', path), `reading ${definition.metadata.name}`) as {
-        status?: { conditions?: { type: string; status: string; message?: string }[] };
-      };
-      const conditions = body.status?.conditions ?? [];
-      if (conditions.some((c) => c.type === 'Established' && c.status === 'True')) return;
-      if (Date.now() > deadline) {
-        const why = conditions.find((c) => c.status === 'False')?.message ?? 'no reason given';
-        throw new Error(`custom resource ${definition.metadata.name} is not served after 30 s: ${why}`);
-      }
-      await sleep(50);
-    }
+/** Puts what was being done before the message of an error. */
+async function named<T>(what: string, work: () => Promise<T>): Promise<T> {
+  try {
+    return await work();
+  } catch (error) {
+    throw new Error(`${what}: ${(error as Error).message}`, { cause: error });
   }
 }

@@ -1,5 +1,5 @@
 import { join } from 'node:path';
-import { fetch } from 'undici';
+import { answersOk } from './answers-ok.js';
 import { ownEndpoints } from './off-limits.js';
 import type { ChildCommand } from './options.js';
 import type { DataPaths } from './paths.js';
@@ -47,13 +47,7 @@ export function childSpec(
       ...child.env,
     },
     log: join(context.paths.logs, `${name}.log`),
-    ready: async () => {
-      const response = await fetch(`http://127.0.0.1:${healthPort}/readyz`, {
-        signal: AbortSignal.timeout(2000),
-      });
-      await response.text();
-      return response.status === 200;
-    },
+    ready: () => answersOk(`http://127.0.0.1:${healthPort}/readyz`),
     readyTimeoutMs: 60_000,
   };
 }

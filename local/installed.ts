@@ -1,15 +1,17 @@
-import { readFile } from 'node:fs/promises';
+import type { KubeClient } from '../kube/client.js';
+import { KubeError } from '../kube/error.js';
+import type { ObjectKey } from '../kube/object.js';
 import { readObjects } from './apply.js';
-import { certificateApi, type KubeApi } from './kube-api.js';
-import { parseKubeconfig } from './kubeconfig.js';
+import { openCluster } from './open-cluster.js';
 import { webhookConfigurations } from './system-namespace.js';
-import { openUserCluster } from './user-cluster.js';
 
 /** Something that `up`, or its bridge, puts into the cluster. `problem` is undefined when it is there. */
 export interface InstalledStatus {
   name: 'kinds' | 'webhooks';
   problem?: string;
 }
+
+const REQUEST_TIMEOUT_MS = 5000;
 
 /**
  * Looks whether what was put into a cluster is still there: an uninstall takes it away under programs that run and answer.
@@ -25,46 +27,44 @@ export async function inspectInstalled(options: {
   crdDir: string;
   webhooks: boolean;
 }): Promise<InstalledStatus[]> {
-  const { kubeconfigFile, own, crdDir } = options;
-  const definitions = (await readObjects(crdDir)).map(({ metadata }) => metadata.name);
-  const api = own
-    ? certificateApi(parseKubeconfig(await readFile(kubeconfigFile, 'utf8')))
-    : (await openUserCluster({ file: kubeconfigFile })).api;
-  try {
-    const [kinds, webhooks] = await Promise.all([
-      missing(api, '/apis/apiextensions.k8s.io/v1/customresourcedefinitions', definitions),
-      options.webhooks
-        ? Promise.all(
-            webhookConfigurations.map(async (plural) => {
-              const [gone] = await missing(api, `/apis/admissionregistration.k8s.io/v1/${plural}`, [
-                'drover',
-              ]);
-              return gone === undefined ? [] : [`${plural}/${gone}`];
+  const { kubeconfigFile, own, crdDir, webhooks } = options;
+  const definitions = (await readObjects(crdDir)).map(({ apiVersion, kind, metadata }) => ({
+    apiVersion,
+    kind,
+    name: metadata.name,
+  }));
+  const kube = await openCluster(kubeconfigFile, own);
+  const [kinds, registrations] = await Promise.all([
+    missing(kube, definitions),
+    missing(kube, webhooks ? webhookConfigurations : []),
+  ]);
+  const withoutKinds = kinds.map(({ name }) => name).join(', ');
+  const withoutWebhooks = registrations.map(({ plural, name }) => `${plural}/${name}`).join(', ');
+  return [
+    { name: 'kinds', ...(withoutKinds !== '' && { problem: `not installed: ${withoutKinds}` }) },
+    ...(webhooks
+      ? [
+          {
+            name: 'webhooks' as const,
+            ...(withoutWebhooks !== '' && {
+              problem: `not registered: ${withoutWebhooks}; nothing is checked when it is created`,
             }),
-          ).then((lists) => lists.flat())
-        : [],
-    ]);
-    return [
-      { name: 'kinds', ...(kinds.length > 0 && { problem: `not installed: ${kinds.join(', ')}` }) },
-      ...(options.webhooks
-        ? [
-            {
-              name: 'webhooks' as const,
-              ...(webhooks.length > 0 && {
-                problem: `not registered: ${webhooks.join(', ')}; nothing is checked when it is created`,
-              }),
-            },
-          ]
-        : []),
-    ];
-  } finally {
-    await api.close();
-  }
+          },
+        ]
+      : []),
+  ];
 }
 
-async function missing(api: KubeApi, folder: string, names: readonly string[]): Promise<string[]> {
-  const codes = await Promise.all(
-    names.map(async (name) => (await api.request('GET', `${folder}/${name}`, { timeoutMs: 5000 })).status),
-  );
-  return names.filter((_, index) => codes[index] === 404);
+/** Those of some objects that are not there. @throws KubeError when the server does not answer */
+async function missing<K extends ObjectKey>(kube: KubeClient, keys: readonly K[]): Promise<K[]> {
+  const isThere = async (key: K): Promise<boolean> => {
+    try {
+      return (await kube.get(key, { timeoutMs: REQUEST_TIMEOUT_MS })) !== undefined;
+    } catch (error) {
+      if (error instanceof KubeError && error.code !== 0) return true;
+      throw error;
+    }
+  };
+  const found = await Promise.all(keys.map(isThere));
+  return keys.filter((_, index) => found[index] === false);
 }

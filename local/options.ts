@@ -1,5 +1,5 @@
 import type { Endpoints } from './endpoints.js';
-import type { KubeObject } from './kube-api.js';
+import type { TypedObject } from '../kube/object.js';
 import type { Progress } from './progress.js';
 
 /** A program of ours that `up` starts once Kubernetes and Temporal serve. */
@@ -27,7 +27,7 @@ export interface UpOptions {
   /** Folder of the CustomResourceDefinitions to apply. Default none, for a cluster that something else is put on. */
   crdDir?: string;
   /** Applied to the embedded control plane after the definitions. */
-  extraObjects?: KubeObject[];
+  extraObjects?: TypedObject[];
   /** Not started when absent. */
   bridge?: ChildCommand;
   /** False: the bridge of the embedded control plane serves no admission. Default true. */

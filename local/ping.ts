@@ -1,7 +1,8 @@
-import { readFile } from 'node:fs/promises';
-import { certificateApi } from './kube-api.js';
-import { parseKubeconfig } from './kubeconfig.js';
-import { openUserCluster } from './user-cluster.js';
+import { KubeError } from '../kube/error.js';
+import { openCluster } from './open-cluster.js';
+
+/** Only the status of the answer counts. */
+const MAX_ANSWER_BYTES = 1000;
 
 /**
  * Asks the API server a kubeconfig points at whether it is ready.
@@ -11,16 +12,11 @@ import { openUserCluster } from './user-cluster.js';
  */
 export async function pingKubernetes(kubeconfigFile: string, own: boolean): Promise<string | undefined> {
   try {
-    const api = own
-      ? certificateApi(parseKubeconfig(await readFile(kubeconfigFile, 'utf8')))
-      : (await openUserCluster({ file: kubeconfigFile })).api;
-    try {
-      const response = await api.request('GET', '/readyz', { timeoutMs: 5000 });
-      return response.status === 200 ? undefined : `answered ${response.status}`;
-    } finally {
-      await api.close();
-    }
+    const kube = await openCluster(kubeconfigFile, own);
+    await kube.text({ method: 'GET', path: '/readyz', timeoutMs: 5000 }, MAX_ANSWER_BYTES);
+    return undefined;
   } catch (error) {
-    return (error as Error).message;
+    const isAnswer = error instanceof KubeError && error.code !== 0 && error.reason !== 'ServerStarting';
+    return isAnswer ? `answered ${error.code}` : (error as Error).message;
   }
 }

@@ -1,4 +1,4 @@
-import type { KubeObject } from './kube-api.js';
+import type { TypedObject } from '../kube/object.js';
 
 /** The users the embedded control plane knows besides the administrator. */
 export const identities = {
@@ -10,11 +10,11 @@ export const identities = {
 
 const group = 'rbac.authorization.k8s.io';
 
-function role(name: string, rules: object[]): KubeObject {
+function role(name: string, rules: object[]): TypedObject {
   return { apiVersion: `${group}/v1`, kind: 'ClusterRole', metadata: { name }, rules };
 }
 
-function binding(name: string, roleName: string, user: string): KubeObject {
+function binding(name: string, roleName: string, user: string): TypedObject {
   return {
     apiVersion: `${group}/v1`,
     kind: 'ClusterRoleBinding',
@@ -25,7 +25,7 @@ function binding(name: string, roleName: string, user: string): KubeObject {
 }
 
 /** What each identity of the embedded default may do, all named `drover-embedded-*`. */
-export function embeddedRbac(): KubeObject[] {
+export function embeddedRbac(): TypedObject[] {
   const every = ['get', 'list', 'watch', 'create', 'update', 'patch', 'delete'];
   return [
     binding('drover-embedded-bridge', 'cluster-admin', identities.bridge),

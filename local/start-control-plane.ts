@@ -1,9 +1,10 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { Applier, readObjects } from './apply.js';
+import type { KubeClient } from '../kube/client.js';
+import type { KubeObject } from '../kube/object.js';
+import { applyDefinitions, applyObject, fieldManager, readObjects } from './apply.js';
 import { clusternetDefinitions, clusternetSites, simulatorSpec } from './clusternet/sites.js';
 import type { ControlPlane } from './control-plane.js';
 import { fakeNode, fakeNodeName, fakeNodeStatus } from './fake-node/node.js';
-import { expectOk, type KubeApi } from './kube-api.js';
 import type { UpOptions } from './options.js';
 import type { DataPaths } from './paths.js';
 import { allOf } from './progress.js';
@@ -26,66 +27,58 @@ export async function startControlPlane(
   await runner.ensure(plane.specs.etcd);
   await runner.ensure(plane.specs.apiserver);
   const { admin } = plane;
-  const applier = new Applier(admin);
   await allOf([
     // kwok and the simulator need their rights before they are of use.
-    Promise.all(embeddedRbac().map((object) => applier.apply(object))).then(() =>
+    Promise.all(embeddedRbac().map((object) => applyObject(admin, object))).then(() =>
       runner.ensure(plane.specs.kwok),
     ),
     runner.ensure(plane.specs.controllerManager),
     runner.ensure(plane.specs.scheduler),
-    ensureFakeNode(admin, applier),
-    applier.apply({ apiVersion: 'v1', kind: 'Namespace', metadata: { name: systemNamespace } }),
+    ensureFakeNode(admin),
+    applyObject(admin, { apiVersion: 'v1', kind: 'Namespace', metadata: { name: systemNamespace } }),
     options.webhook === false ? removeWebhooks(admin) : Promise.resolve(),
-    applyCustomResources(options, applier).then(() =>
+    applyCustomResources(options, admin).then(() =>
       runner.ensure(simulatorSpec(paths, plane.kubeconfigs.clusternet, admin)),
     ),
   ]);
   await Promise.all([waitNode(admin, options.signal), waitDefaultServiceAccount(admin, options.signal)]);
 }
 
-async function applyCustomResources(options: UpOptions, applier: Applier): Promise<void> {
-  await applier.applyDefinitions([
+async function applyCustomResources(options: UpOptions, admin: KubeClient): Promise<void> {
+  await applyDefinitions(admin, [
     ...(options.crdDir === undefined ? [] : await readObjects(options.crdDir)),
     ...(await clusternetDefinitions()),
   ]);
-  const sites = clusternetSites();
-  for (const object of sites) await applier.apply(object);
-  for (const object of options.extraObjects ?? []) await applier.apply(object);
+  for (const object of [...clusternetSites(), ...(options.extraObjects ?? [])]) {
+    await applyObject(admin, object);
+  }
 }
 
-async function ensureFakeNode(api: KubeApi, applier: Applier): Promise<void> {
-  const path = `/api/v1/nodes/${fakeNodeName}`;
-  if ((await api.request('GET', path)).status === 200) return;
-  await applier.apply(fakeNode());
-  expectOk(
-    await api.request('PATCH', `${path}/status`, {
-      body: fakeNodeStatus(),
-      contentType: 'application/merge-patch+json',
-    }),
-    `writing the status of node ${fakeNodeName}`,
-  );
+const nodeKey = { apiVersion: 'v1', kind: 'Node', name: fakeNodeName };
+
+async function ensureFakeNode(admin: KubeClient): Promise<void> {
+  if ((await admin.get(nodeKey)) !== undefined) return;
+  await applyObject(admin, fakeNode());
+  await admin.patch(nodeKey, fakeNodeStatus(), { kind: 'merge', subresource: 'status', fieldManager });
+}
+
+interface Node extends KubeObject {
+  spec?: { taints?: unknown[] };
+  status?: { conditions?: { type: string; status: string }[] };
 }
 
 /** Pods are scheduled once the node is Ready and the controllers have taken its taints off. */
-async function waitNode(api: KubeApi, signal: AbortSignal | undefined): Promise<void> {
+async function waitNode(admin: KubeClient, signal: AbortSignal | undefined): Promise<void> {
   await until(`node ${fakeNodeName} to be ready for pods`, signal, async () => {
-    const node = expectOk(await api.request('GET', `/api/v1/nodes/${fakeNodeName}`), 'reading the node') as {
-      spec: { taints?: unknown[] };
-      status: { conditions?: { type: string; status: string }[] };
-    };
-    const ready = node.status.conditions?.some((c) => c.type === 'Ready' && c.status === 'True') ?? false;
-    return ready && (node.spec.taints ?? []).length === 0;
+    const node = await admin.get<Node>(nodeKey);
+    const isReady = node?.status?.conditions?.some((c) => c.type === 'Ready' && c.status === 'True');
+    return isReady === true && (node?.spec?.taints ?? []).length === 0;
   });
 }
 
-async function waitDefaultServiceAccount(api: KubeApi, signal: AbortSignal | undefined): Promise<void> {
-  const path = '/api/v1/namespaces/default/serviceaccounts/default';
-  await until(
-    'the default service account',
-    signal,
-    async () => (await api.request('GET', path)).status === 200,
-  );
+async function waitDefaultServiceAccount(admin: KubeClient, signal: AbortSignal | undefined): Promise<void> {
+  const key = { apiVersion: 'v1', kind: 'ServiceAccount', namespace: 'default', name: 'default' };
+  await until('the default service account', signal, async () => (await admin.get(key)) !== undefined);
 }
 
 async function until(

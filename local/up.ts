@@ -1,15 +1,14 @@
-import { Applier, readObjects } from './apply.js';
 import { findPrograms } from './binaries.js';
 import { lookup, type ProgramName } from './binaries-lookup.js';
-import { childSpec } from './children.js';
-import { layOutControlPlane } from './control-plane.js';
+import { childSpec, type ChildContext } from './children.js';
+import { layOutControlPlane, type ControlPlane } from './control-plane.js';
 import { makeDataDir } from './data-dir.js';
 import { endpointsOf } from './endpoints.js';
-import { message, type KubeObject } from './kube-api.js';
 import { withLock } from './lock.js';
 import { UpInterrupted, type UpOptions, type UpResult } from './options.js';
 import { dataPaths, type DataPaths } from './paths.js';
 import { choosePorts } from './ports.js';
+import { prepareUserCluster } from './prepare-user-cluster.js';
 import { allOf, type Progress } from './progress.js';
 import { Runner } from './runner.js';
 import { ensureSealRing } from './seal-ring.js';
@@ -20,7 +19,6 @@ import {
   processNames,
   readState,
   writeJson,
-  writeWhole,
   type Mode,
   type PortName,
   type ProcessName,
@@ -83,28 +81,13 @@ export async function up(options: UpOptions): Promise<UpResult> {
 }
 
 async function bringUp(options: UpOptions, paths: DataPaths): Promise<Omit<UpResult, 'elapsedSeconds'>> {
-  const { progress } = options;
+  const { progress, temporalNamespace: namespace = 'default' } = options;
   const env = options.env ?? process.env;
   const userCluster = await openChosenCluster(options, env);
-  const namespace = options.temporalNamespace ?? 'default';
-  const mode: Mode = {
-    ephemeral: options.ephemeral ?? false,
-    cluster: userCluster === undefined ? 'embedded' : `user: ${userCluster.server}`,
-    temporal: options.temporal ?? 'embedded',
-  };
+  const mode = modeOf(options, userCluster);
   const state = await loadState(paths, mode);
-  const embeddedCluster = mode.cluster === 'embedded';
-  const embeddedTemporal = mode.temporal === 'embedded';
-
   const programs = await unlessAborted(
-    findPrograms({
-      names: [
-        ...(embeddedCluster ? controlPlanePrograms : []),
-        ...(embeddedTemporal ? (['temporal'] as const) : []),
-      ],
-      progress,
-      env,
-    }),
+    findPrograms({ names: programsFor(mode), progress, env }),
     options.signal,
   );
   const tools = await lookup(['kubectl', 'temporal'], env);
@@ -114,51 +97,34 @@ async function bringUp(options: UpOptions, paths: DataPaths): Promise<Omit<UpRes
   await runner.save();
   await ensureSealRing(paths.sealRing);
 
-  const controlPlane = embeddedCluster
-    ? await layOutControlPlane({ paths, ports, programs, ephemeral: mode.ephemeral })
-    : undefined;
+  const cluster: ControlPlane | UserCluster =
+    userCluster ?? (await layOutControlPlane({ paths, ports, programs, ephemeral: mode.ephemeral }));
   const temporal = options.temporal ?? `127.0.0.1:${ports.temporal}`;
   try {
     // Before anything is changed in a cluster: what the user named must answer.
-    if (!embeddedTemporal) await useTemporal(temporal, namespace, progress);
+    if (options.temporal !== undefined) await useTemporal(temporal, namespace, progress);
     await allOf([
-      controlPlane === undefined
-        ? prepareUserCluster(options, userCluster!, paths)
-        : startControlPlane(options, controlPlane, runner, paths),
-      ...(embeddedTemporal ? [startTemporal(runner, paths, programs.temporal.path, namespace)] : []),
+      'specs' in cluster
+        ? startControlPlane(options, cluster, runner, paths)
+        : prepareUserCluster(options, cluster, paths),
+      ...(options.temporal === undefined
+        ? [startTemporal(runner, paths, programs.temporal.path, namespace)]
+        : []),
     ]);
-
-    const kubeconfigs = controlPlane?.kubeconfigs ?? { bridge: paths.kubeconfig, worker: paths.kubeconfig };
-    await allOf(
-      (['bridge', 'worker'] as const).map(async (name) => {
-        const child = options[name];
-        if (child === undefined) return;
-        const webhook = embeddedCluster && options.webhook !== false;
-        const common = {
-          kubeconfig: kubeconfigs[name],
-          temporal,
-          namespace,
-          embedded: embeddedCluster,
-          webhook,
-        };
-        await runner.ensure(childSpec(name, child, { ...common, paths, ports }));
-      }),
-    );
+    await startChildren(options, runner, { cluster, temporal, namespace, paths, ports });
   } catch (error) {
     if (options.signal?.aborted !== true) throw error;
     throw new UpInterrupted(await runner.stopStarted());
   } finally {
     await runner.save();
-    await controlPlane?.close();
-    await userCluster?.api.close();
   }
 
   const endpoints = endpointsOf({
     state,
-    kubernetes: controlPlane?.server ?? userCluster!.server,
+    kubernetes: cluster.server,
     temporal,
     temporalNamespace: namespace,
-    temporalCli: (embeddedTemporal ? programs.temporal : tools.found.temporal)?.path ?? null,
+    temporalCli: (options.temporal === undefined ? programs.temporal : tools.found.temporal)?.path ?? null,
   });
   await writeJson(paths.endpoints, endpoints);
   return {
@@ -167,6 +133,44 @@ async function bringUp(options: UpOptions, paths: DataPaths): Promise<Omit<UpRes
     kubectl: tools.found.kubectl?.path ?? null,
     started: runner.started,
   };
+}
+
+const modeOf = (options: UpOptions, userCluster: UserCluster | undefined): Mode => ({
+  ephemeral: options.ephemeral ?? false,
+  cluster: userCluster === undefined ? 'embedded' : `user: ${userCluster.server}`,
+  temporal: options.temporal ?? 'embedded',
+});
+
+/** Programs that a mode needs. */
+const programsFor = ({ cluster, temporal }: Mode): Exclude<ProgramName, 'kubectl'>[] => [
+  ...(cluster === 'embedded' ? controlPlanePrograms : []),
+  ...(temporal === 'embedded' ? (['temporal'] as const) : []),
+];
+
+/** Starts bridge and worker, as far as they are wanted. */
+async function startChildren(
+  options: UpOptions,
+  runner: Runner,
+  context: Pick<ChildContext, 'temporal' | 'namespace' | 'paths' | 'ports'> & {
+    cluster: ControlPlane | UserCluster;
+  },
+): Promise<void> {
+  const { cluster, ...surroundings } = context;
+  const kubeconfigs = 'kubeconfigs' in cluster ? cluster.kubeconfigs : undefined;
+  const embedded = kubeconfigs !== undefined;
+  await allOf(
+    (['bridge', 'worker'] as const).map(async (name) => {
+      const child = options[name];
+      if (child === undefined) return;
+      const spec = childSpec(name, child, {
+        ...surroundings,
+        kubeconfig: kubeconfigs?.[name] ?? context.paths.kubeconfig,
+        embedded,
+        webhook: embedded && options.webhook !== false,
+      });
+      await runner.ensure(spec);
+    }),
+  );
 }
 
 /** What is fetched or built goes on by itself; nobody waits for it. */
@@ -258,38 +262,4 @@ async function useTemporal(address: string, namespace: string, progress: Progres
       message: `added search attributes ${added.join(', ')} to namespace ${namespace} at ${address}`,
     });
   }
-}
-
-async function prepareUserCluster(options: UpOptions, cluster: UserCluster, paths: DataPaths): Promise<void> {
-  const { crdDir } = options;
-  const version = await cluster.api.request('GET', '/version');
-  if (version.status !== 200) {
-    throw new Error(
-      `the cluster of context ${cluster.context} (${cluster.server}) answered ${version.status}: ${message(version.body)}; ` +
-        `check the kubeconfig's credentials`,
-    );
-  }
-  const applier = new Applier(cluster.api);
-  const definitions: KubeObject[] = [];
-  for (const definition of crdDir === undefined ? [] : await readObjects(crdDir)) {
-    const change = await applier.wouldChange(definition);
-    if (change === 'yes') definitions.push(definition);
-    if (change === 'forbidden') {
-      options.progress({
-        kind: 'notice',
-        subject: 'cluster',
-        message: `${definition.metadata.name} is installed and may not be changed with these credentials; it is used as it is`,
-      });
-    }
-  }
-  if (definitions.length > 0) {
-    const names = definitions.map((d) => d.metadata.name).join(', ');
-    const what = `applying the definitions ${names} to context ${cluster.context} (${cluster.server})`;
-    if (options.confirm !== undefined && !(await options.confirm(what))) {
-      throw new Error(`not confirmed: ${what}; nothing was changed`);
-    }
-    options.progress({ kind: 'notice', subject: 'cluster', message: what });
-    await applier.applyDefinitions(definitions);
-  }
-  await writeWhole(paths.kubeconfig, cluster.kubeconfig);
 }

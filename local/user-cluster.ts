@@ -1,9 +1,9 @@
 import { existsSync } from 'node:fs';
-import { kubeApi, type KubeApi } from './kube-api.js';
+import type { KubeClient } from '../kube/client.js';
 
 /** The user's own cluster, chosen by a kubeconfig's current context. */
 export interface UserCluster {
-  api: KubeApi;
+  kube: KubeClient;
   context: string;
   server: string;
   /** The kubeconfig with every path made absolute, for our own processes. */
@@ -18,7 +18,10 @@ export interface UserCluster {
  */
 export async function openUserCluster(source: { file: string } | 'current'): Promise<UserCluster> {
   // Loaded on demand: it is large, and the embedded control plane does not need it.
-  const { HttpMethod, KubeConfig, RequestContext } = await import('../kube/client-node.js');
+  const [{ KubeConfig }, { createKubeClient }] = await Promise.all([
+    import('../kube/client-node.js'),
+    import('../kube/kubeconfig-client.js'),
+  ]);
   const config = new KubeConfig();
   if (source === 'current') config.loadFromDefault();
   else if (existsSync(source.file)) config.loadFromFile(source.file);
@@ -30,18 +33,10 @@ export async function openUserCluster(source: { file: string } | 'current'): Pro
       `${where} has no usable current context; choose one with "kubectl config use-context NAME"`,
     );
   }
-  const server = cluster.server.replace(/\/$/, '');
-  const api = kubeApi(
-    server,
-    async () => {
-      const context = new RequestContext(server, HttpMethod.GET);
-      await config.applySecurityAuthentication(context);
-      return {
-        dispatcher: context.getDispatcher(),
-        headers: { ...context.getHeaders() },
-      };
-    },
-    () => Promise.resolve(),
-  );
-  return { api, context: config.getCurrentContext(), server, kubeconfig: config.exportConfig() };
+  return {
+    kube: createKubeClient(config),
+    context: config.getCurrentContext(),
+    server: cluster.server.replace(/\/$/, ''),
+    kubeconfig: config.exportConfig(),
+  };
 }

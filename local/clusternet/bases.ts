@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import type { KubeObject } from '../kube-api.js';
+import type { TypedObject } from '../../kube/object.js';
 import { names, simulatorAnnotations } from './labels.js';
 import type { Rendering } from './render.js';
 import { resources, type Base, type ManagedCluster, type Subscription } from './world.js';
@@ -12,7 +12,7 @@ const maxLabelledName = 57;
  * Bases for a cluster that a Subscription has just been bound to: one, or two where the race of the real controllers is
  * asked for. Their names end in five characters that nothing can be told from.
  */
-export function newBases(subscription: Subscription, cluster: ManagedCluster): KubeObject[] {
+export function newBases(subscription: Subscription, cluster: ManagedCluster): TypedObject[] {
   const { name, uid = '', generation = 0 } = subscription.metadata;
   const { namespace = '', annotations } = cluster.metadata;
   const isTwice = annotations?.[simulatorAnnotations.twoBases] !== undefined;
@@ -49,7 +49,7 @@ export function newDescription(
   base: Base,
   cluster: ManagedCluster,
   { name, renderedFrom, spec }: { name: string; renderedFrom: string; spec: Omit<Rendering, 'renderedFrom'> },
-): KubeObject {
+): TypedObject {
   const { uid = '', labels } = base.metadata;
   return {
     apiVersion: resources.descriptions.group,
@@ -80,7 +80,7 @@ export function newDescription(
   };
 }
 
-function originLabels(kind: string, { metadata }: KubeObject): Record<string, string> {
+function originLabels(kind: string, { metadata }: TypedObject): Record<string, string> {
   return {
     [names.createdBy]: controller,
     [names.config.kind]: kind,

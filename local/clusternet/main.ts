@@ -1,6 +1,4 @@
-import { readFile } from 'node:fs/promises';
-import { certificateApi } from '../kube-api.js';
-import { parseKubeconfig } from '../kubeconfig.js';
+import { openOwnCluster } from '../open-cluster.js';
 import { runSimulator } from './simulator.js';
 
 const file = process.argv[2];
@@ -12,10 +10,8 @@ if (file === undefined) {
 process.stdout.on('error', () => undefined);
 const controller = new AbortController();
 for (const name of ['SIGTERM', 'SIGINT'] as const) process.once(name, () => controller.abort());
-const api = certificateApi(parseKubeconfig(await readFile(file, 'utf8')));
 await runSimulator({
-  api,
+  kube: await openOwnCluster(file),
   signal: controller.signal,
   log: (line) => process.stdout.write(`${new Date().toISOString()} ${line}\n`),
 });
-await api.close();

@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, it } from 'vitest';
-import type { KubeObject } from '../kube-api.js';
+import type { TypedObject } from '../../kube/object.js';
 import { mergePatch, type Json } from './json-patch.js';
 import { names, simulatorAnnotations } from './labels.js';
 import { reconcile } from './reconcile.js';
@@ -15,7 +15,7 @@ import {
 
 /** Plays the API server: keeps objects, applies writes, removes what is deleted and has no finalizer left. */
 class Store {
-  readonly objects = new Map<Resource, KubeObject[]>();
+  readonly objects = new Map<Resource, TypedObject[]>();
   readonly warnings: string[] = [];
   /** What the deployer of real child clusters has dealt with. */
   readonly handled = new Map<string, number>();
@@ -24,10 +24,10 @@ class Store {
 
   add(
     resource: Resource,
-    object: { metadata: KubeObject['metadata']; [field: string]: unknown },
-  ): KubeObject {
+    object: { metadata: TypedObject['metadata']; [field: string]: unknown },
+  ): TypedObject {
     const { group, kind } = resources[resource];
-    const full: KubeObject = {
+    const full: TypedObject = {
       ...structuredClone(object),
       apiVersion: group,
       kind,
@@ -37,18 +37,18 @@ class Store {
     return full;
   }
 
-  all(resource: Resource): KubeObject[] {
+  all(resource: Resource): TypedObject[] {
     return this.objects.get(resource) ?? [];
   }
 
-  find(resource: Resource, name: string, namespace?: string): KubeObject | undefined {
+  find(resource: Resource, name: string, namespace?: string): TypedObject | undefined {
     return this.all(resource).find((o) => o.metadata.name === name && o.metadata.namespace === namespace);
   }
 
   patch(resource: Resource, name: string, namespace: string | undefined, body: object): void {
     const changed = this.all(resource).map((o) =>
       o.metadata.name === name && o.metadata.namespace === namespace
-        ? (mergePatch(o as unknown as Json, body as Json) as unknown as KubeObject)
+        ? (mergePatch(o as unknown as Json, body as Json) as unknown as TypedObject)
         : o,
     );
     this.objects.set(resource, changed);
@@ -60,7 +60,7 @@ class Store {
   }
 
   #collect(resource: Resource): void {
-    const gone = (o: KubeObject): boolean =>
+    const gone = (o: TypedObject): boolean =>
       o.metadata.deletionTimestamp !== undefined && (o.metadata.finalizers ?? []).length === 0;
     this.objects.set(
       resource,
@@ -100,7 +100,7 @@ function cluster(site: string): void {
   });
 }
 
-function manifest(mode = 'standby'): KubeObject {
+function manifest(mode = 'standby'): TypedObject {
   return store.add('manifests', {
     metadata: {
       name: 'configmaps.shop.settings',
@@ -153,7 +153,7 @@ function data(site: string): unknown {
   const raw = description(site)?.spec.raw?.[0];
   return raw === undefined
     ? undefined
-    : (JSON.parse(Buffer.from(raw, 'base64').toString()) as KubeObject)['data'];
+    : (JSON.parse(Buffer.from(raw, 'base64').toString()) as TypedObject)['data'];
 }
 
 function bound(): unknown {

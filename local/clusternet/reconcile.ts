@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from 'node:util';
-import type { KubeObject } from '../kube-api.js';
+import type { TypedObject } from '../../kube/object.js';
 import { currentBase, digest, newBases, newDescription } from './bases.js';
 import { names, simulatorAnnotations } from './labels.js';
 import { feedSource, isApplyNow, render, type RenderResult } from './render.js';
@@ -108,7 +108,7 @@ function reconcileCluster(cluster: ManagedCluster, now: Date): Write[] {
 /** Finalizers that keep a feed as long as a Subscription has it, and labels that say whose feed it is. */
 function reconcileFeeds(world: World): Write[] {
   const users = new Map<string | undefined, Record<string, string>>();
-  const use = (feeds: Subscription['spec']['feeds'], user: KubeObject): void => {
+  const use = (feeds: Subscription['spec']['feeds'], user: TypedObject): void => {
     for (const feed of feeds ?? []) {
       const uid = feedSource(world, feed)?.metadata.uid;
       users.set(uid, { ...users.get(uid), [user.metadata.uid ?? '']: user.kind });
@@ -116,7 +116,7 @@ function reconcileFeeds(world: World): Write[] {
   };
   for (const subscription of world.subscriptions) use(subscription.spec.feeds, subscription);
   for (const base of world.bases) if (!isDeleting(base)) use(base.spec.feeds, base);
-  const one = (resource: 'manifests' | 'helmcharts', source: KubeObject): Write[] => {
+  const one = (resource: 'manifests' | 'helmcharts', source: TypedObject): Write[] => {
     const { labels = {}, annotations, uid } = source.metadata;
     const wanted = users.get(uid) ?? {};
     if (!isDeleting(source)) {
@@ -326,7 +326,7 @@ function renderProblem(
 
 function ensureFinalizers(
   resource: Resource,
-  object: KubeObject,
+  object: TypedObject,
   wanted: string[] = [names.finalizer],
 ): Write[] {
   const finalizers = object.metadata.finalizers ?? [];
@@ -335,7 +335,7 @@ function ensureFinalizers(
 }
 
 /** Subscriptions and Bases carry their own uid, as their feeds do. */
-function ensureOwnLabel(resource: 'subscriptions' | 'bases', object: KubeObject): Write[] {
+function ensureOwnLabel(resource: 'subscriptions' | 'bases', object: TypedObject): Write[] {
   const { uid = '', labels } = object.metadata;
   return labels?.[uid] === undefined
     ? [patch(resource, object, { metadata: { labels: { [uid]: object.kind } } })]
@@ -344,7 +344,7 @@ function ensureOwnLabel(resource: 'subscriptions' | 'bases', object: KubeObject)
 
 function dropFinalizers(
   resource: Resource,
-  object: KubeObject,
+  object: TypedObject,
   dropped: string[] = [names.finalizer],
 ): Write[] {
   const finalizers = object.metadata.finalizers ?? [];
@@ -352,12 +352,12 @@ function dropFinalizers(
   return kept.length === finalizers.length ? [] : [patchFinalizers(resource, object, kept)];
 }
 
-function patchFinalizers(resource: Resource, object: KubeObject, finalizers: string[]): Write {
+function patchFinalizers(resource: Resource, object: TypedObject, finalizers: string[]): Write {
   const { resourceVersion } = object.metadata;
   return patch(resource, object, { metadata: { finalizers, resourceVersion } });
 }
 
-function deleteAll(resource: Resource, objects: KubeObject[]): Write[] {
+function deleteAll(resource: Resource, objects: TypedObject[]): Write[] {
   return objects
     .filter((object) => !isDeleting(object))
     .map(({ metadata: { name, namespace, uid = '' } }) => ({ op: 'delete', resource, namespace, name, uid }));
@@ -365,7 +365,7 @@ function deleteAll(resource: Resource, objects: KubeObject[]): Write[] {
 
 function patch(
   resource: Resource,
-  object: KubeObject,
+  object: TypedObject,
   body: Record<string, unknown>,
   subresource?: 'status',
 ): Write {
@@ -377,11 +377,11 @@ function isReady(cluster: ManagedCluster): boolean {
   return cluster.status?.conditions?.some((c) => c.type === 'Ready' && c.status === 'True') ?? false;
 }
 
-function isDeleting(object: KubeObject): boolean {
+function isDeleting(object: TypedObject): boolean {
   return object.metadata.deletionTimestamp !== undefined;
 }
 
-function label(object: KubeObject, name: string): string | undefined {
+function label(object: TypedObject, name: string): string | undefined {
   return object.metadata.labels?.[name];
 }
 

@@ -1,19 +1,27 @@
+/**
+ * An independent oracle: of Drover's own code it uses the Kubernetes client alone. What Clusternet selects, patches and
+ * renders is written here once more, from Clusternet's behaviour, so that a fault in Drover's own code is not met by the
+ * same fault here.
+ */
 import { setTimeout as sleep } from 'node:timers/promises';
-import { expectOk, message, type KubeApi, type KubeObject } from '../kube-api.js';
+import type { KubeClient } from '../../kube/client.js';
+import { KubeError } from '../../kube/error.js';
+import type { TypedObject } from '../../kube/object.js';
 import { createDeployer, type Deployer } from './deploy.js';
+import { fieldManager } from './field-manager.js';
 import { reconcile } from './reconcile.js';
 import { resources, type Resource, type World, type Write } from './world.js';
 
 /** What the simulator needs. */
 export interface SimulatorOptions {
-  api: KubeApi;
+  kube: KubeClient;
   log: (line: string) => void;
   signal: AbortSignal;
   now?: () => Date;
 }
 
-/** Events that come together are handled in one pass. */
-const settleMs = 30;
+/** Events that come within this time are handled in one pass. */
+const gatherMs = 30;
 /** A pass at least this often, for heartbeats and for writes that failed. */
 const idlePassMs = 5000;
 /** A pass this often while something is to happen later. */
@@ -21,14 +29,14 @@ const waitingPassMs = 250;
 
 /** Runs the simulator until the signal aborts. */
 export async function runSimulator(options: SimulatorOptions): Promise<void> {
-  const { api, log, signal, now = () => new Date() } = options;
-  const caches = new Map<Resource, Map<string, KubeObject>>();
+  const { kube, log, signal, now = () => new Date() } = options;
+  const caches = new Map<Resource, Map<string, TypedObject>>();
   let wake: () => void = () => undefined;
   const followers = (Object.keys(resources) as Resource[]).map((resource) =>
-    follow({ api, log, signal, resource, onChange: (cache) => (caches.set(resource, cache), wake()) }),
+    follow({ kube, log, signal, resource, onChange: (cache) => (caches.set(resource, cache), wake()) }),
   );
   const warned = new Set<string>();
-  const deployer = createDeployer({ api, log, now });
+  const deployer = createDeployer({ kube, log, now });
   while (!signal.aborted) {
     const woken = new Promise<void>((resolve) => (wake = resolve));
     let isWaiting = false;
@@ -39,7 +47,7 @@ export async function runSimulator(options: SimulatorOptions): Promise<void> {
       } as unknown as World;
       isWaiting = world.descriptions.some(({ metadata }) => metadata.deletionTimestamp !== undefined);
       for (const write of reconcile(world, now())) {
-        isWaiting = (await perform({ api, log, write, warned, deployer })) === 'later' || isWaiting;
+        isWaiting = (await perform({ kube, log, write, warned, deployer })) === 'later' || isWaiting;
       }
     }
     const idle = new AbortController();
@@ -50,44 +58,42 @@ export async function runSimulator(options: SimulatorOptions): Promise<void> {
     await Promise.race([woken, sleep(pause, undefined, { signal: idle.signal }).catch(() => undefined)]);
     signal.removeEventListener('abort', stop);
     idle.abort();
-    await sleep(settleMs);
+    await sleep(gatherMs);
   }
   await Promise.all([...followers, deployer.close()]);
 }
 
 /** Keeps a copy of all objects of one resource, by list and watch. */
 async function follow(options: {
-  api: KubeApi;
+  kube: KubeClient;
   log: (line: string) => void;
   signal: AbortSignal;
   resource: Resource;
-  onChange: (cache: Map<string, KubeObject>) => void;
+  onChange: (cache: Map<string, TypedObject>) => void;
 }): Promise<void> {
-  const { api, log, signal, resource, onChange } = options;
-  const { group, kind } = resources[resource];
-  const path = `/apis/${group}/${resource}`;
+  const { kube, log, signal, resource, onChange } = options;
+  const { group: apiVersion, kind } = resources[resource];
   while (!signal.aborted) {
     try {
-      const list = expectOk(await api.request('GET', path), `listing ${resource}`) as {
-        metadata: { resourceVersion: string };
-        items: KubeObject[];
-      };
+      const list = await kube.list<TypedObject>({ apiVersion, kind }, { signal });
       // Items of a list come without their kind.
-      const cache = new Map<string, KubeObject>(
-        list.items.map((o) => [o.metadata.uid!, { ...o, apiVersion: group, kind }]),
+      const cache = new Map<string, TypedObject>(
+        list.items.map((object) => [object.metadata.uid ?? '', { ...object, apiVersion, kind }]),
       );
       onChange(cache);
-      const query = `watch=true&resourceVersion=${list.metadata.resourceVersion}&allowWatchBookmarks=true&timeoutSeconds=3600`;
-      for await (const line of api.stream(`${path}?${query}`, signal)) {
-        const event = line as { type: string; object: KubeObject };
+      const { resourceVersion } = list.metadata;
+      const watch = { resourceVersion, timeoutSeconds: 3600, signal };
+      for await (const event of kube.watch<TypedObject>({ apiVersion, kind }, watch)) {
         if (event.type === 'BOOKMARK') continue;
-        if (event.type === 'ERROR') break;
-        if (event.type === 'DELETED') cache.delete(event.object.metadata.uid!);
-        else cache.set(event.object.metadata.uid!, event.object);
+        const { uid = '' } = event.object.metadata;
+        if (event.type === 'DELETED') cache.delete(uid);
+        else cache.set(uid, event.object);
         onChange(cache);
       }
     } catch (error) {
       if (signal.aborted) return;
+      // Too old to be followed: what is there now is listed.
+      if (error instanceof KubeError && error.code === 410) continue;
       log(`${resource}: ${(error as Error).message}; looking again in 1 s`);
       await sleep(1000, undefined, { signal }).catch(() => undefined);
     }
@@ -95,74 +101,93 @@ async function follow(options: {
 }
 
 async function perform(options: {
-  api: KubeApi;
+  kube: KubeClient;
   log: (line: string) => void;
   write: Write;
   warned: Set<string>;
   deployer: Deployer;
 }): Promise<'done' | 'later'> {
-  const { api, log, write, warned, deployer } = options;
+  const { kube, log, write, warned, deployer } = options;
   try {
-    if (write.op === 'warn') {
-      await warn(api, write, warned);
-      return 'done';
-    }
-    if (write.op === 'deploy' || write.op === 'undeploy') {
-      const result = await deployer[write.op](write.description, write.cluster);
-      for (const { reason, message } of result.warnings) {
-        await warn(api, { op: 'warn', object: write.description, reason, message }, warned);
+    switch (write.op) {
+      case 'warn':
+        await warn(kube, write, warned);
+        return 'done';
+      case 'deploy':
+      case 'undeploy': {
+        const result = await deployer[write.op](write.description, write.cluster);
+        for (const { reason, message } of result.warnings) {
+          await warn(kube, { op: 'warn', object: write.description, reason, message }, warned);
+        }
+        return result.later ? 'later' : 'done';
       }
-      return result.later ? 'later' : 'done';
+      case 'create':
+      case 'patch':
+      case 'delete':
+        log(`${describe(write)}${await send(kube, write)}`);
     }
-    const name = write.op === 'create' ? write.object.metadata.name : write.name;
-    const namespace = write.op === 'create' ? write.object.metadata.namespace : write.namespace;
-    const { group, namespaced } = resources[write.resource];
-    const folder = `/apis/${group}${namespaced ? `/namespaces/${namespace}` : ''}/${write.resource}`;
-    const response = await send(api, write, folder);
-    // Lost a race against someone else's write: the next pass sees what came of it.
-    const expected = response.status < 300 || [404, 409].includes(response.status);
-    const outcome = response.status < 300 ? '' : `: ${response.status} ${message(response.body)}`;
-    const subresource =
-      write.op === 'patch' && write.subresource !== undefined ? `/${write.subresource}` : '';
-    log(
-      `${expected ? '' : 'FAILED '}${write.op} ${write.resource}${subresource} ${namespace ?? ''}/${name}${outcome}`,
-    );
   } catch (error) {
-    log(`${write.op}: ${(error as Error).message}`);
+    const failed = error instanceof KubeError && error.code !== 0;
+    log(
+      failed && isStored(write)
+        ? `FAILED ${describe(write)}: ${error.code} ${error.message}`
+        : `${write.op}: ${(error as Error).message}`,
+    );
   }
   return 'done';
 }
 
-async function send(
-  api: KubeApi,
-  write: Exclude<Write, { op: 'warn' | 'deploy' | 'undeploy' }>,
-  folder: string,
-): Promise<{ status: number; body: unknown }> {
-  switch (write.op) {
-    case 'create':
-      return api.request('POST', folder, { body: write.object });
-    case 'patch': {
-      const suffix = write.subresource === undefined ? '' : `/${write.subresource}`;
-      return api.request('PATCH', `${folder}/${write.name}${suffix}`, {
-        body: write.body,
-        contentType: 'application/merge-patch+json',
-      });
+/** A write of an object that the simulator looks at. */
+type StoredWrite = Extract<Write, { op: 'create' | 'patch' | 'delete' }>;
+
+const isStored = (write: Write): write is StoredWrite => 'resource' in write;
+
+function describe(write: StoredWrite): string {
+  const { name, namespace = '' } = write.op === 'create' ? write.object.metadata : write;
+  const part = write.op === 'patch' && write.subresource !== undefined ? `/${write.subresource}` : '';
+  return `${write.op} ${write.resource}${part} ${namespace}/${name}`;
+}
+
+/** Returns what to add to the log. */
+async function send(kube: KubeClient, write: StoredWrite): Promise<string> {
+  try {
+    if (write.op === 'create') {
+      await kube.create(write.object, { fieldManager });
+      return '';
     }
-    case 'delete':
-      return api.request('DELETE', `${folder}/${write.name}`, {
-        body: { kind: 'DeleteOptions', apiVersion: 'v1', preconditions: { uid: write.uid } },
-      });
+    const { group: apiVersion, kind, namespaced } = resources[write.resource];
+    const { name, namespace } = write;
+    const key = { apiVersion, kind, name, ...(namespaced && namespace !== undefined && { namespace }) };
+    if (write.op === 'delete') {
+      return (await kube.delete(key, { uid: write.uid })) ? '' : ': it was gone already';
+    }
+    const { subresource } = write;
+    const options = { kind: 'merge', fieldManager, ...(subresource && { subresource }) } as const;
+    await kube.patch(key, write.body, options);
+    return '';
+  } catch (error) {
+    // Lost a race against someone else's write: the next pass sees what came of it.
+    if (error instanceof KubeError && [404, 409].includes(error.code))
+      return `: ${error.code} ${error.message}`;
+    throw error;
   }
 }
 
-async function warn(api: KubeApi, write: Extract<Write, { op: 'warn' }>, warned: Set<string>): Promise<void> {
-  const { object, reason, message: text } = write;
+async function warn(
+  kube: KubeClient,
+  write: Extract<Write, { op: 'warn' }>,
+  warned: Set<string>,
+): Promise<void> {
+  const { object, reason, message } = write;
   const { name, namespace = 'default', uid, generation } = object.metadata;
-  const key = `${uid}/${generation}/${reason}/${text}`;
+  const key = `${uid}/${generation}/${reason}/${message}`;
   if (warned.has(key)) return;
   warned.add(key);
   const time = new Date().toISOString();
-  await api.request('POST', `/api/v1/namespaces/${namespace}/events`, {
+  await kube.raw({
+    method: 'POST',
+    path: `/api/v1/namespaces/${namespace}/events`,
+    query: { fieldManager },
     body: {
       apiVersion: 'v1',
       kind: 'Event',
@@ -170,7 +195,7 @@ async function warn(api: KubeApi, write: Extract<Write, { op: 'warn' }>, warned:
       involvedObject: { apiVersion: object.apiVersion, kind: object.kind, name, namespace, uid },
       type: 'Warning',
       reason,
-      message: text,
+      message,
       source: { component: 'clusternet-simulator' },
       firstTimestamp: time,
       lastTimestamp: time,

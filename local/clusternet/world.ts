@@ -1,4 +1,4 @@
-import type { KubeObject } from '../kube-api.js';
+import type { TypedObject } from '../../kube/object.js';
 import type { LabelSelector } from './selector.js';
 
 /** The resources the simulator looks at, by plural name. */
@@ -25,7 +25,7 @@ export interface Feed {
 }
 
 /** A Subscription, as far as the simulator reads it. */
-export interface Subscription extends KubeObject {
+export interface Subscription extends TypedObject {
   spec: {
     subscribers?: { clusterAffinity?: LabelSelector }[];
     feeds?: Feed[];
@@ -45,7 +45,7 @@ export interface OverrideEntry {
 }
 
 /** A Localization or, with `clusterAffinity`, a Globalization. */
-export interface Override extends KubeObject {
+export interface Override extends TypedObject {
   spec: {
     overridePolicy?: string;
     priority?: number;
@@ -56,19 +56,19 @@ export interface Override extends KubeObject {
 }
 
 /** A Manifest or HelmChart. */
-export interface FeedSource extends KubeObject {
-  template?: KubeObject;
+export interface FeedSource extends TypedObject {
+  template?: TypedObject;
   spec?: Record<string, unknown>;
   status?: { phase?: string };
 }
 
 /** A Base. */
-export interface Base extends KubeObject {
+export interface Base extends TypedObject {
   spec: { feeds?: Feed[] };
 }
 
 /** A Description. */
-export interface Description extends KubeObject {
+export interface Description extends TypedObject {
   spec: {
     deployer: string;
     charts?: { name: string; namespace: string }[];
@@ -79,7 +79,7 @@ export interface Description extends KubeObject {
 }
 
 /** A ManagedCluster. */
-export interface ManagedCluster extends KubeObject {
+export interface ManagedCluster extends TypedObject {
   spec: { clusterId: string; taints?: { key: string }[] };
   status?: {
     lastObservedTime?: string;
@@ -107,7 +107,7 @@ export interface World {
 
 /** One change to make. */
 export type Write =
-  | { op: 'create'; resource: Resource; object: KubeObject }
+  | { op: 'create'; resource: Resource; object: TypedObject }
   /** A merge patch; one that touches lists of metadata carries the resourceVersion it was made for. */
   | {
       op: 'patch';
@@ -122,4 +122,4 @@ export type Write =
   | { op: 'deploy'; description: Description; cluster: ManagedCluster }
   | { op: 'undeploy'; description: Description; cluster: ManagedCluster }
   /** A warning Event on an object. */
-  | { op: 'warn'; object: KubeObject; reason: string; message: string };
+  | { op: 'warn'; object: TypedObject; reason: string; message: string };

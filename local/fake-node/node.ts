@@ -1,4 +1,4 @@
-import type { KubeObject } from '../kube-api.js';
+import type { TypedObject } from '../../kube/object.js';
 
 /** The label by which kwok knows the nodes it plays. */
 export const fakeNodeSelector = 'type=kwok';
@@ -7,7 +7,7 @@ export const fakeNodeSelector = 'type=kwok';
 export const fakeNodeName = 'drover-node-0';
 
 /** The one node every pod lands on: large enough never to be full. */
-export function fakeNode(): KubeObject {
+export function fakeNode(): TypedObject {
   return {
     apiVersion: 'v1',
     kind: 'Node',
@@ -19,7 +19,7 @@ export function fakeNode(): KubeObject {
 }
 
 /** The node's capacity, a part of its status. */
-export function fakeNodeStatus(): KubeObject {
+export function fakeNodeStatus(): TypedObject {
   const size = { cpu: '64', memory: '256Gi', pods: '5000' };
   return {
     apiVersion: 'v1',

@@ -5,7 +5,6 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { lookup } from '../../local/index.js';
 import { CertificateAuthority, serviceAccountKeys } from '../../local/certificates.js';
-import { certificateApi } from '../../local/kube-api.js';
 import { kubeconfig } from '../../local/kubeconfig.js';
 import { dataPaths } from '../../local/paths.js';
 import { choosePorts } from '../../local/ports.js';
@@ -52,7 +51,7 @@ export async function startChild(name: string, dataDir: string): Promise<Child> 
   await ca.issue({
     name: 'apiserver',
     commonName: 'kube-apiserver',
-    hosts: { dns: ['localhost'], ip: ['127.0.0.1'] },
+    hosts: ['localhost', '127.0.0.1'],
     usage: ['server'],
   });
   const admin = await ca.issue({
@@ -64,7 +63,9 @@ export async function startChild(name: string, dataDir: string): Promise<Child> 
   const keys = await serviceAccountKeys(folder);
   const own = (file: string): string => join(folder, file);
   const ofStack = (file: string): string => join(stack.pki, file);
-  const api = certificateApi({ server, ca: ca.certificate, ...admin });
+  const file = own('kubeconfig');
+  await writeWhole(file, kubeconfig({ name, server, ca: ca.certificate, user: 'admin', ...admin }));
+  const kube = connect(file);
   const spec: ProcessSpec = {
     name: 'apiserver',
     command: program.path,
@@ -87,21 +88,20 @@ export async function startChild(name: string, dataDir: string): Promise<Child> 
     ],
     env: { KUBECONFIG: undefined },
     log: own('apiserver.log'),
-    ready: async () => (await api.request('GET', '/readyz', { timeoutMs: 2000 })).status === 200,
+    ready: async () => {
+      await kube.text({ method: 'GET', path: '/readyz', timeoutMs: 2000 }, 1000);
+      return true;
+    },
     readyTimeoutMs: 60_000,
   };
   const record = await startDetached(spec);
   await recordServer(folder, 'apiserver', record);
   const stop = async (): Promise<void> => {
-    await api.close();
     await stopProcess(record, 5000);
     await rm(folder, { recursive: true, force: true });
   };
   try {
     await waitReady(spec, record);
-    const file = own('kubeconfig');
-    await writeWhole(file, kubeconfig({ name, server, ca: ca.certificate, user: 'admin', ...admin }));
-    const kube = connect(file);
     return {
       name,
       server,

@@ -5,12 +5,11 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { clusterId } from '../../api/plan/naming.js';
-import { createKubeClient } from '../../kube/client.js';
+import { createKubeClient } from '../../kube/kubeconfig-client.js';
 import type { KubeClient } from '../../kube/client.js';
 import { readClusterUid } from '../../kube/cluster-id.js';
 import { loadKubeConfig } from '../../kube/config.js';
-import { Applier, readObjects } from '../../local/apply.js';
-import { certificateApi } from '../../local/kube-api.js';
+import { applyDefinitions, readObjects } from '../../local/apply.js';
 import { kubeconfig, parseKubeconfig } from '../../local/kubeconfig.js';
 import { startDetached, stopProcess, waitReady } from '../../local/processes.js';
 import type { ProcessSpec } from '../../local/processes.js';
@@ -50,16 +49,14 @@ export async function startSecondCluster(plant: Plant): Promise<SecondCluster> {
     readyTimeoutMs: 180_000,
   };
   const record = await startDetached(spec);
-  const api = certificateApi({ ...own, server });
   const instances: Awaited<ReturnType<Plant['add']>>[] = [];
   const stop = async (): Promise<void> => {
     for (const instance of instances) await plant.remove(instance);
-    await api.close();
     await stopProcess(record, 10_000);
   };
   try {
     await waitReady(spec, record);
-    await new Applier(api).applyDefinitions(await readObjects('deploy/crds'));
+    await applyDefinitions(kube, await readObjects('deploy/crds'));
     for (const name of ['faults', 'default']) {
       await insistOnCreating(() => kube.create({ apiVersion: 'v1', kind: 'Namespace', metadata: { name } }));
     }
