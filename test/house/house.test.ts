@@ -9,7 +9,7 @@ import { promisify } from 'node:util';
 import { tmpdir } from 'node:os';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { parse } from 'yaml';
-import { createKubeClient } from '../../kube/client.js';
+import { createKubeClient } from '../../kube/kubeconfig-client.js';
 import type { KubeClient } from '../../kube/client.js';
 import { loadKubeConfig } from '../../kube/config.js';
 import type { KubeObject } from '../../kube/object.js';
@@ -152,6 +152,17 @@ it('a new entity is looked after: from its creation, through a change, to its en
   await poll(
     () => kube.get(key),
     (now) => now === undefined,
+  );
+});
+
+it('the command line checks files of a new kind', async () => {
+  const file = join(house, 'lamp.yaml');
+  await writeFile(
+    file,
+    JSON.stringify({ apiVersion: TOYS, kind: 'Lamp', metadata: { name: 'a' }, spec: { colour: 1 } }),
+  );
+  await expect(drover('validate', file)).rejects.toThrow(
+    'error InvalidField spec.colour: is 1; must be text',
   );
 });
 
