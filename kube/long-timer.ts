@@ -1,5 +1,5 @@
 /** Longest time that a timer of Node takes, in milliseconds; with more it fires at once. */
-const MOST_MS = 2 ** 31 - 1;
+const MAX_MS = 2 ** 31 - 1;
 
 /**
  * Calls back once after a time of any length.
@@ -10,7 +10,7 @@ export function startTimer(ms: number, fire: () => void, options: { unref?: bool
   let left = ms;
   let timer: NodeJS.Timeout;
   const arm = (): void => {
-    const next = Math.min(left, MOST_MS);
+    const next = Math.min(left, MAX_MS);
     left -= next;
     timer = setTimeout(left > 0 ? arm : fire, next);
     if (options.unref === true) timer.unref();

@@ -18,7 +18,7 @@ const INDEX_FRESH_MS = 5000;
 /** Time for one answer of the server. */
 const READ_MS = 10_000;
 /** Documents have up to some megabytes; the results of this many are kept. */
-const KEPT = 16;
+const MAX_KEPT = 16;
 
 interface Index {
   paths: Record<string, { serverRelativeURL: string } | undefined>;
@@ -81,7 +81,7 @@ export function createOpenApi<T>(
       documents.set(path, read);
       read.catch(() => documents.delete(path));
       const [oldest] = documents.keys();
-      if (documents.size > KEPT && oldest !== undefined) documents.delete(oldest);
+      if (documents.size > MAX_KEPT && oldest !== undefined) documents.delete(oldest);
       return read;
     },
   };

@@ -20,7 +20,7 @@ export interface DownResult {
   processes: Partial<Record<ProcessName, StopOutcome>>;
 }
 
-/** Whoever uses another goes first; those in one row end together. */
+/** A process ends before those that it uses; those in one row end together. */
 const order: readonly (readonly ProcessName[])[] = [
   ['worker', 'bridge'],
   ['temporal', 'clusternet', 'kwok', 'scheduler', 'controllerManager'],
@@ -59,7 +59,7 @@ export async function down(options: DownOptions): Promise<DownResult> {
   });
 }
 
-/** Stops these processes, whoever uses another first. */
+/** Stops these processes, each before those that it uses. */
 export async function stopInOrder(
   records: State['processes'],
   options: Pick<DownOptions, 'progress' | 'graceMs'>,

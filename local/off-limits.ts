@@ -28,7 +28,7 @@ export async function offLimits(dataDir: string): Promise<OffLimits | undefined>
   };
 }
 
-/** Everything that listens here but the API server, about which the worker has a rule of its own: no action reaches it. */
+/** Everything that listens here and that no action may reach; for the API server the worker has a rule of its own. */
 export function ownEndpoints(options: {
   ports: Partial<Record<PortName, number>>;
   temporal: string;

@@ -44,7 +44,7 @@ export interface UpOptions {
   env?: NodeJS.ProcessEnv;
   /**
    * Asked before anything is changed in the user's own cluster; false stops.
-   * Without it the change is told by a `notice` event and made.
+   * Without it the change is reported by a `notice` event and made.
    */
   confirm?: (question: string) => Promise<boolean>;
 }

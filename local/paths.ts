@@ -14,7 +14,7 @@ export interface DataPaths {
   /** etcd's data of an ephemeral `up`, apart from the durable data so that throwing it away cannot hurt that. */
   etcdEphemeral: string;
   pki: string;
-  /** The keys by which bridge and worker tell what they vouch for (mode 0600). */
+  /** The keys with which bridge and worker seal what they vouch for (mode 0600). */
   sealRing: string;
   temporalDb: string;
 }

@@ -1,5 +1,5 @@
 /**
- * What `up`, `down` and the binary search tell while they work. The library
+ * What `up`, `down` and the binary search report while they work. The library
  * itself prints nothing; the caller turns these into lines or a spinner.
  */
 export type ProgressEvent =

@@ -17,7 +17,7 @@ const longestPauseMs = 30_000;
 /**
  * Watches over a data dir that is up and starts again what dies, until the
  * signal aborts or someone takes the data dir down. A restart that fails is
- * told and tried again after a growing pause.
+ * reported and tried again after a growing pause.
  */
 export async function supervise(options: SuperviseOptions): Promise<'aborted' | 'taken-down'> {
   const paths = dataPaths(options.dataDir);

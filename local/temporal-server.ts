@@ -21,7 +21,7 @@ const dynamicConfig: Readonly<Record<string, string>> = {
   'history.transferProcessorMaxPollRPS': '2000',
   'history.timerProcessorMaxPollRPS': '2000',
   'history.outboundProcessorMaxPollRPS': '2000',
-  // A timer may fire so much late, for hosts whose clocks differ; by default a second, which status would be late by.
+  // How late a timer may fire, for hosts whose clocks differ; the default of a second would delay status as much.
   'history.timerProcessorMaxTimeShift': '"10ms"',
   // It would ask a host on the internet for newer versions.
   'frontend.enableServerVersionCheck': 'false',

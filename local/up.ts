@@ -173,7 +173,7 @@ async function startChildren(
   );
 }
 
-/** What is fetched or built goes on by itself; nobody waits for it. */
+/** Waits for work unless the signal aborts; a download or build that has begun goes on by itself. */
 async function unlessAborted<T>(work: Promise<T>, signal: AbortSignal | undefined): Promise<T> {
   if (signal === undefined) return work;
   let onAbort = (): void => undefined;

@@ -8,7 +8,7 @@ export interface ApiCounters {
   bodyBytes: Map<string, number>;
 }
 
-const LIMIT_BYTES = 64 << 20;
+const MAX_BYTES = 64 << 20;
 const WRITES = new Set(['POST', 'PUT', 'PATCH', 'APPLY', 'DELETE', 'DELETECOLLECTION']);
 /** What the control plane writes by itself, however many runs there are. */
 const BACKGROUND = new Set(['leases', 'nodes', 'nodes/status', 'apiservices', 'apiservices/status']);
@@ -17,7 +17,7 @@ const BACKGROUND = new Set(['leases', 'nodes', 'nodes/status', 'apiservices', 'a
 export async function readApiCounters(kube: KubeClient): Promise<ApiCounters> {
   const text = await kube.text(
     { method: 'GET', path: '/metrics', headers: { accept: 'text/plain' }, timeoutMs: 60_000 },
-    LIMIT_BYTES,
+    MAX_BYTES,
   );
   return parseApiCounters(text);
 }

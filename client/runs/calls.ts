@@ -1,13 +1,13 @@
-/** How handles on workflows put their calls to Temporal. */
+/** How handles on workflows call Temporal. */
 import { isGrpcServiceError, WorkflowNotFoundError } from '@temporalio/client';
 import type { Client, WorkflowStartOptions } from '@temporalio/client';
 import { WorkflowExecutionAlreadyStartedError } from '@temporalio/common';
 
-/** How a workflow that was asked for came about. */
+/** What a start came to. */
 export type StartResult =
   /** It runs, started now or by an earlier call. */
   | { kind: 'running'; runId: string }
-  /** One of that id was there and has ended. */
+  /** A workflow of that id has run and ended. */
   | { kind: 'closed' };
 
 /** How a request to a workflow ended. */
@@ -24,7 +24,7 @@ export const callsOf =
   (work, timeoutMs = CALL_TIMEOUT_MS) =>
     client.withDeadline(Date.now() + timeoutMs, work);
 
-/** Starts a workflow; idempotent by its id: one that is there already, or was there, is not started again. */
+/** Starts a workflow; idempotent by its id: one that runs, or has ended, is not started again. */
 export async function startOnce(
   client: Client,
   call: Call,

@@ -1,11 +1,11 @@
-/** Histories page by page: one may have 50 MB, and whoever reads it has other things to do. */
+/** Reads histories page by page: one may have 50 MB. */
 import { isGrpcServiceError, WorkflowNotFoundError } from '@temporalio/client';
 import type { Client } from '@temporalio/client';
 import type { temporal } from '@temporalio/proto';
 
 export type HistoryEvent = temporal.api.history.v1.IHistoryEvent;
 
-/** Bytes of payloads that a page is meant to have. */
+/** Bytes of payloads that a page aims for. */
 const PAGE_BYTES = 1024 * 1024;
 /** Before anything is known of their size: one event may carry 2 MiB. */
 const FIRST_PAGE = 4;

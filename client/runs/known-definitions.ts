@@ -6,7 +6,7 @@ import { KubeError } from '../../kube/error.js';
 import type { OpenApi } from '../../kube/openapi.js';
 
 /** Group versions that are read for one workflow. */
-const MOST = 20;
+const MAX_GROUP_VERSIONS = 20;
 
 /**
  * What the definitions of a cluster say against what a workflow writes. A definition that cannot be read says nothing: the
@@ -20,7 +20,10 @@ export async function problemsByDefinitions(
   openApi: OpenApi<Map<string, Shape>>,
   budgetMs: number,
 ): Promise<Problem[]> {
-  const versions = [...new Set(kindsWritten(workflow).map(({ apiVersion }) => apiVersion))].slice(0, MOST);
+  const versions = [...new Set(kindsWritten(workflow).map(({ apiVersion }) => apiVersion))].slice(
+    0,
+    MAX_GROUP_VERSIONS,
+  );
   const known = new Map<string, Map<string, Shape> | undefined>();
   const read = versions.map(async (apiVersion) => {
     try {

@@ -1,4 +1,4 @@
-/** What a description of a workflow tells about tasks that no worker takes, and about tasks that fail on one. */
+/** What a description of a workflow says about tasks that no worker takes, and about tasks that fail on one. */
 import type { Client, WorkflowExecutionDescription } from '@temporalio/client';
 import { decodeOptionalFailureToOptionalError } from '@temporalio/common/lib/internal-non-workflow/index.js';
 import { WAIT_ACTIVITIES } from '../../api/plan/actions/activities.js';
@@ -37,7 +37,7 @@ const FAILING_ATTEMPTS = 3;
 const SECOND_TRY_MS = 3_000;
 /** UNHANDLED_COMMAND, RESET_STICKY_TASK_QUEUE, FORCE_CLOSE_COMMAND, RESET_WORKFLOW: they say nothing about the code. */
 const HARMLESS_CAUSES = new Set([1, 13, 17, 20]);
-const EVENTS_LOOKED_AT = 20;
+const MAX_EVENTS_LOOKED_AT = 20;
 
 /** The oldest task that was due and that no worker has taken, among workflow tasks and the workflow's own activities. */
 export function waitingTask(raw: Raw): WaitingTask | undefined {
@@ -82,13 +82,13 @@ export async function failingTask(
   const { history } = await client.workflowService.getWorkflowExecutionHistoryReverse({
     namespace: client.options.namespace,
     execution: { workflowId },
-    maximumPageSize: EVENTS_LOOKED_AT,
+    maximumPageSize: MAX_EVENTS_LOOKED_AT,
   });
   const last = (history?.events ?? []).find(({ eventType }) =>
     [TASK_FAILED, TASK_TIMED_OUT].includes(Number(eventType)),
   );
   const failed = last?.workflowTaskFailedEventAttributes ?? undefined;
-  // A worker that died over the task is another thing.
+  // A task that timed out, as where its worker died, says nothing about the code.
   if (failed === undefined || HARMLESS_CAUSES.has(Number(failed.cause))) return undefined;
   const error = await decodeOptionalFailureToOptionalError(
     client.options.loadedDataConverter,

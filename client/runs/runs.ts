@@ -41,7 +41,7 @@ export type RunAttributes = Partial<Record<(typeof SEARCH_ATTRIBUTES)[number], s
 
 /** Starts, watches and stops runs. Every method throws the client library's errors for a Temporal that is unreachable. */
 export interface Runs {
-  /** Starts a run; idempotent by its id: a run that is there already is not started again. */
+  /** Starts a run; idempotent by its id: one that runs, or has ended, is not started again. */
   start(request: {
     workflowId: string;
     input: RunInput;
@@ -90,7 +90,7 @@ export interface Runs {
   stageResult(workflowId: string): Promise<StageResult>;
   /**
    * Actions that a stage, or its rollback, has begun, and how those that have ended did, by its history: all that is left of
-   * one that was ended from outside before it could tell. Empty where Temporal knows no such workflow.
+   * one that was ended from outside before it could report. Empty where Temporal knows no such workflow.
    */
   told(workflowId: string): Promise<StageActions>;
   /**
@@ -107,7 +107,7 @@ export interface Runs {
     workflowId: string;
     runId: string;
   }): Promise<{ workflowId: string; runId: string } | undefined>;
-  /** Which Temporal answers now: what it does not know means something only of runs that were started in it. */
+  /** Which Temporal answers now: that it does not know a run means something only for runs started in it. */
   where(): Promise<TemporalIdentity>;
   /** Open runs of a workflow type whose id begins with the prefix. Eventually consistent. */
   listOpen(of: {

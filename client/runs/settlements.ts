@@ -20,7 +20,7 @@ export type SettlementState =
       isAnswered: boolean;
       /** What it waits for, in the words of a worker. */
       waitsFor?: string;
-      /** What of it has waited longest for a worker. */
+      /** Its task that has waited longest for a worker. */
       waiting?: WaitingTask;
     }
   /** It has ended without a result, or workers cannot carry it out. */
@@ -37,7 +37,7 @@ export interface Settlements {
 const ANSWER_MS = 2_000;
 
 /**
- * Settlements by a client.
+ * Settlements over a client.
  *
  * @param call bounds the time of a call
  */

@@ -1,4 +1,4 @@
-/** What the history of a stage, or of its rollback, tells when the stage itself cannot any more. */
+/** Reads from its history what a stage, or its rollback, can no longer report itself. */
 import type { Client } from '@temporalio/client';
 import type { temporal } from '@temporalio/proto';
 import { decodeFromPayloadsAtIndex } from '@temporalio/common/lib/internal-non-workflow/index.js';
@@ -15,8 +15,8 @@ type IPayload = temporal.api.common.v1.IPayload;
 const EFFECTS = new Set<string>(ACTION_ACTIVITIES);
 const NESTED = 'nestedPlan';
 const SETTLE = 'settle';
-/** More than fits in one answer is left as it is: interrupted, of unknown effect. */
-const MOST_CHARACTERS = 1_000_000;
+/** Actions beyond this are left out, and so stay interrupted, of unknown effect. */
+const MAX_CHARACTERS = 1_000_000;
 
 /** What was scheduled, and its result if it has completed. */
 interface Scheduled {
@@ -45,7 +45,7 @@ export async function readStage(client: Client, workflowId: string): Promise<Sta
   const actions = new Map<string, ActionTask | undefined>();
   const plans = new Map<string, ActionTask | undefined>();
   const ended: Settled[] = [];
-  const room = { tasks: MOST_CHARACTERS, outcomes: MOST_CHARACTERS };
+  const room = { tasks: MAX_CHARACTERS, outcomes: MAX_CHARACTERS };
   const fits = (what: keyof typeof room, value: unknown): boolean => {
     room[what] -= JSON.stringify(value).length;
     return room[what] >= 0;
@@ -93,8 +93,8 @@ function whole(outcome: ActionOutcome): ActionOutcome {
 }
 
 /**
- * Backwards, so that the end of what was scheduled is known when it is met, and only results of what ran at the same time
- * are kept.
+ * Reads backwards: the end of an activity is known before its beginning is met, and only results of activities that ran at
+ * the same time are held.
  */
 async function* scheduledNewestFirst(client: Client, workflowId: string): AsyncGenerator<Scheduled> {
   const decode = (payloads: IPayload[] | null | undefined): Promise<unknown> =>

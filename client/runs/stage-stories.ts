@@ -21,7 +21,7 @@ export interface StageStories {
 /** Characters of closed stages' actions that are kept. */
 const MAX_KEPT_CHARACTERS = 5_000_000;
 
-/** Stories by a client. */
+/** Stories over a client. */
 export function createStageStories(client: Client, call: Call): StageStories {
   /** Of closed stages, by run: they are asked for several times, and a history may be long. */
   const kept = new LRUCache<string, StageActions>({

@@ -8,7 +8,7 @@ export interface TemporalIdentity {
 }
 
 /**
- * Asks the server that answers now which Temporal it is. The address alone does not tell: a server may be set up anew
+ * Asks the server that answers now which Temporal it is. The address alone does not say: a server may be set up anew
  * behind it. A server may keep its cluster id to itself; then the namespace's id has to do.
  *
  * @throws the client library's error when the server does not answer or does not know the namespace

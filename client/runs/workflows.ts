@@ -1,9 +1,9 @@
-/** A handle on workflows of all kinds: what a controller asks of Temporal whatever its workflows do. */
+/** A handle on workflows of all kinds: what a controller asks of Temporal, whatever its workflows do. */
 import type { Client } from '@temporalio/client';
 import { callsOf, orNone, startOnce, unlessGone } from './calls.js';
 import type { SignalResult, StartResult } from './calls.js';
 
-/** What is kept beside a workflow in Temporal, so that it can be told whose it is without its history. */
+/** What is kept beside a workflow in Temporal, so that its owner is known without its history. */
 export interface ObjectMemo {
   namespace: string;
   name: string;
@@ -27,7 +27,7 @@ export interface WorkflowDescription {
  * Seam: Temporal Schedules that an entity owns are kept through this handle too.
  */
 export interface Workflows {
-  /** Starts a workflow; idempotent by its id: one that is there already, or was there, is not started again. */
+  /** Starts a workflow; idempotent by its id: one that runs, or has ended, is not started again. */
   start(request: {
     type: string;
     workflowId: string;

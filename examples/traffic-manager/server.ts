@@ -46,7 +46,7 @@ export interface TrafficManager {
 /** Answers a request; `drop` breaks the connection. Rejects when the client goes away. */
 type Answerer = (request: IncomingMessage, url: URL, gone: AbortSignal) => Promise<Answer | 'drop'>;
 
-const BODY_LIMIT = 64 * 1024;
+const MAX_BODY_BYTES = 64 * 1024;
 
 /** Starts a traffic manager. @throws Error when the port is taken. */
 export async function startTrafficManager(options: TrafficManagerOptions = {}): Promise<TrafficManager> {
@@ -105,7 +105,8 @@ function createAnswerer(traffic: Traffic, ledger: Ledger): Answerer {
 
   return async (request, url, gone) => {
     const text = await readBody(request);
-    if (text === undefined) return { status: 413, body: { error: `a body may have ${BODY_LIMIT} bytes` } };
+    if (text === undefined)
+      return { status: 413, body: { error: `a body may have ${MAX_BODY_BYTES} bytes` } };
     const trouble = troubleOf(request.method ?? 'GET', url);
     await trouble.delay(gone);
     if (trouble.before !== undefined) return trouble.before;
@@ -163,7 +164,7 @@ async function readBody(request: IncomingMessage): Promise<string | undefined> {
   let size = 0;
   for await (const chunk of request) {
     size += (chunk as Buffer).length;
-    if (size > BODY_LIMIT) return undefined;
+    if (size > MAX_BODY_BYTES) return undefined;
     chunks.push(chunk as Buffer);
   }
   return Buffer.concat(chunks).toString('utf8');

@@ -10,7 +10,7 @@ const maxLabelledName = 57;
 
 /**
  * Bases for a cluster that a Subscription has just been bound to: one, or two where the race of the real controllers is
- * asked for. Their names end in five characters that nothing can be told from.
+ * asked for. Their names end in five characters that mean nothing.
  */
 export function newBases(subscription: Subscription, cluster: ManagedCluster): TypedObject[] {
   const { name, uid = '', generation = 0 } = subscription.metadata;

@@ -10,7 +10,7 @@ import type { Description, ManagedCluster } from './world.js';
 
 /** How a deployment or removal went. */
 export interface DeployResult {
-  /** It is to be looked at again by itself. */
+  /** Whether to try again without a further change. */
   later: boolean;
   warnings: { reason: string; message: string }[];
 }
@@ -28,8 +28,8 @@ export interface Deployer {
 }
 
 /** Waits between tries of a failed deployment: each is twice the one before, from 5 ms up to 1000 s. */
-const firstRetryMs = 5;
-const lastRetryMs = 1_000_000;
+const minRetryMs = 5;
+const maxRetryMs = 1_000_000;
 const done: DeployResult = { later: false, warnings: [] };
 const later: DeployResult = { later: true, warnings: [] };
 
@@ -130,7 +130,7 @@ function createTimetable(now: () => Date): Timetable {
     failed(change) {
       const before = failures.get(change) ?? 0;
       failures.set(change, before + 1);
-      due.set(change, now().getTime() + Math.min(firstRetryMs * 2 ** before, lastRetryMs));
+      due.set(change, now().getTime() + Math.min(minRetryMs * 2 ** before, maxRetryMs));
     },
     done(change) {
       due.delete(change);
@@ -146,7 +146,11 @@ async function patchDescription(
   subresource?: 'status',
 ): Promise<void> {
   try {
-    await kube.patch(keyOf(description), body, { kind: 'merge', fieldManager, ...(subresource && { subresource }) });
+    await kube.patch(keyOf(description), body, {
+      kind: 'merge',
+      fieldManager,
+      ...(subresource && { subresource }),
+    });
   } catch (error) {
     // Lost a race against someone else's write: the next pass sees what came of it.
     if (!(error instanceof KubeError) || error.code === 0) throw error;

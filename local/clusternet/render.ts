@@ -19,7 +19,7 @@ export interface Rendering {
 export type RenderResult =
   | { kind: 'rendered'; rendering: Rendering }
   | { kind: 'nothing' }
-  /** `cause` is the part of the message that is told of an override too, and `override` the one at fault. */
+  /** `cause` is the part of the message that the override at fault gets as an Event, too. */
   | { kind: 'failed'; reason: string; message: string; cause: string; override?: Override };
 
 const chartKind = 'HelmChart';
@@ -112,8 +112,8 @@ export function isApplyNow(override: Override): boolean {
   return override.spec.overridePolicy === 'ApplyNow';
 }
 
-// Globalizations before Localizations, each from the lowest to the highest priority. Among equals Clusternet goes by
-// the second within the minute in which they were created, so who wins is a matter of chance.
+// Globalizations before Localizations, each from the lowest to the highest priority. Clusternet orders equals by
+// the second within the minute in which they were created, so which one wins is chance.
 function overridesFor(world: World, source: FeedSource, cluster: ManagedCluster): Override[] {
   const byPriority = (a: Override, b: Override): number =>
     (a.spec.priority ?? 500) - (b.spec.priority ?? 500) ||

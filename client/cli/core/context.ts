@@ -50,7 +50,7 @@ export function createContext(parts: {
   };
 }
 
-/** `HOST:PORT` of Temporal, where somebody has said it. */
+/** `HOST:PORT` of Temporal, where an option or a variable gives it. */
 export const temporalAddress = ({
   options,
   environment,

@@ -3,7 +3,7 @@ import { KubeError } from '../../../kube/error.js';
 import { CliError } from './cli-error.js';
 import { EXIT } from './exit-codes.js';
 
-/** A failure as it is told. */
+/** A failure as it is shown. */
 export interface Failure {
   message: string;
   hints: readonly string[];
@@ -33,34 +33,34 @@ export function describeFailure(error: unknown, options: { program: string; verb
   }
   if (error instanceof KubeError) {
     const hints = [...kubeHints(error, program), ...trace];
-    return { message: ownVerdict(error) ?? error.message, hints, exitCode: EXIT.error };
+    return { message: ownRefusal(error) ?? error.message, hints, exitCode: EXIT.error };
   }
   const message = error instanceof Error ? error.message : String(error);
   return { message, hints: trace, exitCode: EXIT.error };
 }
 
-/** How the API server tells that a webhook has refused, and why. */
-const VERDICT = /^admission webhook "([^"]*)" denied the request: (.*)$/s;
+/** How the API server reports that a webhook has refused, and why. */
+const DENIAL = /^admission webhook "([^"]*)" denied the request: (.*)$/s;
 
-/** What Drover's own admission has refused, without the API server's words around it. */
-function ownVerdict({ message }: KubeError): string | undefined {
-  const [, webhook = '', why = ''] = VERDICT.exec(message) ?? [];
+/** Why Drover's own admission has refused, without the API server's words around it. */
+function ownRefusal({ message }: KubeError): string | undefined {
+  const [, webhook = '', why = ''] = DENIAL.exec(message) ?? [];
   return webhook.endsWith(`.${GROUP}`) ? `refused: ${why}` : undefined;
 }
 
-/** How the API server tells that it cannot ask a webhook. */
-const UNASKED = /failed calling webhook "([^"]*)": (.*)$/s;
+/** How the API server reports that it cannot call a webhook. */
+const CALL_FAILED = /failed calling webhook "([^"]*)": (.*)$/s;
 
-/** Why the API server cannot ask Drover's own admission, which the bridge serves; undefined for all other errors. */
+/** Why the API server cannot call Drover's own admission, which the bridge serves; undefined for all other errors. */
 function silentBridge({ message }: KubeError): string | undefined {
-  const [, webhook = '', why = ''] = UNASKED.exec(message) ?? [];
+  const [, webhook = '', why = ''] = CALL_FAILED.exec(message) ?? [];
   return webhook.endsWith(`.${GROUP}`) ? why.replace(/^failed to call webhook: /, '') : undefined;
 }
 
 /** A refusal by admission has the code of a missing right, and nothing to do with rights. */
 function forbiddenHints(error: KubeError): string[] {
-  if (ownVerdict(error) !== undefined) return [];
-  const [, webhook] = VERDICT.exec(error.message) ?? [];
+  if (ownRefusal(error) !== undefined) return [];
+  const [, webhook] = DENIAL.exec(error.message) ?? [];
   if (webhook !== undefined || error.message.startsWith('ValidatingAdmissionPolicy'))
     return [
       `a rule of this cluster refuses it${webhook === undefined ? '' : `: webhook ${webhook}`}; ask who keeps it`,
@@ -83,7 +83,7 @@ function kubeHints(error: KubeError, program: string): string[] {
     case 403:
       return forbiddenHints(error);
     default:
-      // Admission says in its message already what the causes say one by one.
+      // Admission's message already says what the causes say one by one.
       return (error.details?.causes ?? [])
         .filter(({ message = '' }) => message === '' || !error.message.includes(message))
         .map(({ field, message }) => `${field ?? ''}: ${message ?? ''}`);

@@ -4,7 +4,7 @@ import type { KubeClient } from '../../../kube/client.js';
 import type { KubeError } from '../../../kube/error.js';
 import { listAndWatch } from '../../../kube/list-and-watch.js';
 
-/** What following an execution tells. */
+/** What following an execution reports. */
 export type FollowEvent =
   | { kind: 'state'; execution: DRPlanExecution }
   /** It was deleted, or another one has its name now. */
@@ -17,7 +17,7 @@ const BACKOFF = { minMs: 250, maxMs: 5000 };
 
 /**
  * The states of one execution, from the present one on, until it is deleted or the signal aborts. Broken and expired
- * watches are opened again; an unreachable API server is told once for each outage.
+ * watches are opened again; an unreachable API server is reported once for each outage.
  *
  * @throws KubeError for what waiting does not mend, such as 403.
  */

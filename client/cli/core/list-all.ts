@@ -2,7 +2,10 @@ import type { KubeClient } from '../../../kube/client.js';
 
 const PAGE = 500;
 
-/** All objects of a kind, in a namespace or (undefined) in all. Lists leave out what each item is; here it is said. */
+/**
+ * All objects of a kind, in a namespace or (undefined) in all. The items of a list come without apiVersion and kind; they
+ * are added.
+ */
 export async function listAll<T extends object>(
   kube: KubeClient,
   type: { apiVersion: string; kind: string },

@@ -2,7 +2,7 @@ import type { Progress } from '../../../local/index.js';
 import { progressLine } from './render/progress-line.js';
 import type { Terminal } from './terminal.js';
 
-/** Without a terminal, a step that takes long is told of only this often. */
+/** Without a terminal, a long step is reported only this often. */
 const BUSY_EVERY_SECONDS = 30;
 
 /** Prints the steps of `up` and `down` to standard error: a line when one begins and ends, and now and then between. */

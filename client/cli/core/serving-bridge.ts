@@ -8,7 +8,7 @@ import type { KubeObject, ObjectKey } from '../../../kube/object.js';
 
 type Claim = KubeObject & { data?: Record<string, string> };
 
-/** A bridge says a new word every 20 s, or 30 s after another replica of it has died. */
+/** A bridge renews its claim every 20 s, or 30 s after another replica has died. */
 const CLAIM_LIVES_MS = 45_000;
 const FIELD_MANAGER = 'drover-uninstall';
 const NAMESPACE = 'default';
@@ -16,8 +16,8 @@ const NAMESPACE = 'default';
 /**
  * Looks for a bridge that serves: one that answers for the webhooks, or renews the claim to the cluster's id.
  *
- * @param options.claimLivesMs a claim that nobody renews for so long is that of a bridge that is gone (default 45 s)
- * @param options.onWait told when a claim is so fresh that its next renewal is waited for
+ * @param options.claimLivesMs a claim not renewed for this long belongs to a bridge that is gone (default 45 s)
+ * @param options.onWait called when a claim is fresh, so that its next renewal is awaited
  * @returns how it was noticed, for people; undefined where none was
  */
 export async function findServingBridge(

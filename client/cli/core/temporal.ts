@@ -27,7 +27,7 @@ const DEFAULT_NAMESPACE = 'default';
 
 /**
  * Finds the Temporal of a run: `--temporal`, else the one of the data dir, else the standard TEMPORAL_* variables.
- * Undefined when none of them says.
+ * Undefined when none of them names one.
  */
 export function temporalTarget(
   context: Pick<CommandContext, 'options' | 'environment'>,

@@ -1,4 +1,4 @@
-/** Takes an installation away in an order in which nothing hangs: runs, programs, webhooks, kinds. */
+/** Removes an installation in an order that leaves nothing hanging: runs, programs, webhooks, kinds. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import {
   ANNOTATIONS,
@@ -121,7 +121,7 @@ async function present(kube: KubeClient, keys: readonly ObjectKey[]): Promise<Ob
 /**
  * Cancels what has not ended and waits for the end.
  *
- * @param options.onWait told how many are left, at each look
+ * @param options.onWait called with how many are left, at each look
  * @returns what had not ended when the time was up
  * @throws KubeError where a cancel is refused, as by webhooks that no bridge answers
  */
@@ -133,7 +133,7 @@ export async function cancelRuns(
   const until = performance.now() + timeoutMs;
   const asked = new Set<string>();
   for (;;) {
-    // Looked for anew each time: until the webhooks and kinds are gone somebody may begin another one.
+    // Looked for anew each time: until the webhooks and kinds are gone somebody may start another run.
     const live = (await findExecutions(kube)).filter(({ hasEnded }) => !hasEnded);
     if (live.length === 0 || performance.now() >= until) return live;
     for (const { namespace, name, uid } of live) {
@@ -200,7 +200,7 @@ async function release(kube: KubeClient, namespace: string, name: string): Promi
   }
 }
 
-/** Removes what snapshots of plans are stored in: no kind of ours owns it. */
+/** Removes the snapshots of plans, which no object of ours owns. */
 export async function removeSnapshots(kube: KubeClient): Promise<number> {
   const type = { apiVersion: 'apps/v1', kind: 'ControllerRevision' };
   const selection = { labelSelector: LABELS.snapshot, metadataOnly: true };

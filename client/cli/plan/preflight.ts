@@ -79,7 +79,7 @@ export async function preflightPlan(cluster: Cluster, request: PreflightRequest)
       },
     );
   }
-  // Loaded on demand: what carries actions out is much to load, and few commands need it.
+  // Loaded on demand: the code that carries out actions is slow to load, and few commands need it.
   const { preflight, createPolicies } = await import('../../../activities/preflight/preflight.js');
   const actions = await preflight({
     snapshot,
@@ -173,12 +173,12 @@ async function accountOf(
   }
   const kube = cluster.kube.as({ user: identity });
   try {
-    const review = await kube.raw<{ status?: { userInfo?: { username?: string } } }>({
+    const self = await kube.raw<{ status?: { userInfo?: { username?: string } } }>({
       method: 'POST',
       path: '/apis/authentication.k8s.io/v1/selfsubjectreviews',
       body: { apiVersion: 'authentication.k8s.io/v1', kind: 'SelfSubjectReview' },
     });
-    const who = review.status?.userInfo?.username;
+    const who = self.status?.userInfo?.username;
     if (who !== identity) {
       throw new CliError(
         `asked to act as ${identity}, the API server took the request for ${who ?? 'nobody'}'s: something on the way drops impersonation`,

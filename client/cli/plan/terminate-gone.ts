@@ -92,7 +92,7 @@ async function awaitFreePlan(
   return EXIT.interrupted;
 }
 
-/** As much of the execution as tells where its Temporal is. */
+/** As much of the execution as says where its Temporal is. */
 function standIn(plan: DRPlan, name: string, uid: string): DRPlanExecution {
   const row = plan.status?.executionHistory?.find((one) => one.uid === uid);
   return {

@@ -102,7 +102,7 @@ async function clusterFindings(context: CommandContext): Promise<Finding[]> {
   }
 }
 
-/** An installation may do without, so that their absence is no more than a warning. */
+/** An installation may do without webhooks, so their absence is only a warning. */
 async function webhookFindings(kube: KubeClient): Promise<Finding[]> {
   const webhooks = await findWebhooks(kube).catch((error: unknown) => {
     if (error instanceof KubeError && error.code === 403) return undefined;

@@ -25,13 +25,13 @@ export function addKubectl(program: Command, perform: Perform): void {
   ]);
 }
 
-/** Takes `--data-dir` out of what is meant for kubectl: hints of other commands end with it. */
+/** Takes `--data-dir` out of kubectl's arguments: the hints of other commands end with it. */
 export function takeDataDir(args: readonly string[]): { args: string[]; dataDir?: string } {
   const rest: string[] = [];
   let dataDir: string | undefined;
   for (let index = 0; index < args.length; index += 1) {
     const arg = args[index] ?? '';
-    // Behind "--" is what kubectl runs elsewhere.
+    // What follows "--" is a command for kubectl to run elsewhere.
     if (arg === '--')
       return { args: [...rest, ...args.slice(index)], ...(dataDir !== undefined && { dataDir }) };
     if (arg === '--data-dir') {
@@ -46,7 +46,7 @@ export function takeDataDir(args: readonly string[]): { args: string[]; dataDir?
   return { args: rest, ...(dataDir !== undefined && { dataDir }) };
 }
 
-/** Whether kubectl only tells about itself with these arguments. */
+/** Whether these arguments only ask kubectl for help. */
 export function asksForHelp(args: readonly string[]): boolean {
   const [first] = args;
   const end = args.indexOf('--');
@@ -69,7 +69,7 @@ async function passOn(context: CommandContext, given: readonly string[]): Promis
     });
   }
   const env = { ...environment.env };
-  // Help needs no cluster; one that was not chosen is not found by kubectl either.
+  // Help needs no cluster; kubectl is kept from finding one that was not chosen.
   if (source === undefined) env['KUBECONFIG'] = devNull;
   if (source?.kind === 'file') env['KUBECONFIG'] = source.file;
   if (source?.kind === 'embedded') env['KUBECONFIG'] = source.paths.kubeconfig;

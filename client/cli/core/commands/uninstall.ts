@@ -28,7 +28,7 @@ interface UninstallOptions {
 }
 
 /** Objects that a message names. */
-const NAMED = 5;
+const MAX_NAMED = 5;
 const REMOVE_TIMEOUT_MS = 120_000;
 
 /** `drover uninstall`. */
@@ -95,7 +95,7 @@ async function uninstall(context: CommandContext, options: UninstallOptions): Pr
   return EXIT.ok;
 }
 
-/** One that runs outside the cluster would serve on without its kinds, and put its webhooks back. */
+/** A bridge outside the cluster would keep serving without its kinds, and register its webhooks again. */
 async function refuseServing(
   context: CommandContext,
   kube: KubeClient,
@@ -146,8 +146,8 @@ const notEnded = ({ length }: readonly FoundExecution[]): string =>
 const countOf = (count: number, noun: string): string => `${count} ${noun}${count === 1 ? '' : 's'}`;
 
 function names(executions: readonly FoundExecution[]): string {
-  const shown = executions.slice(0, NAMED).map(({ namespace, name }) => `${namespace}/${name}`);
-  return executions.length > NAMED ? `${shown.join(', ')}, …` : shown.join(', ');
+  const shown = executions.slice(0, MAX_NAMED).map(({ namespace, name }) => `${namespace}/${name}`);
+  return executions.length > MAX_NAMED ? `${shown.join(', ')}, …` : shown.join(', ');
 }
 
 async function endRuns(

@@ -2,14 +2,14 @@
 const MIN_REPEATED = 16;
 
 /**
- * A text without what is told elsewhere: a run, its stages and its workflows carry the message of the action that has
- * failed, and told once it is found sooner.
+ * A text without what is shown elsewhere: a run, its stages and its workflows carry the message of the action that has
+ * failed, and a reader finds it sooner where it stands once.
  *
- * @param told the texts that stand elsewhere
+ * @param shown the texts that stand elsewhere
  */
-export function withoutRepeats(text: string, told: readonly string[]): string {
+export function withoutRepeats(text: string, shown: readonly string[]): string {
   let short = text;
-  for (const other of [...told].sort((a, b) => b.length - a.length)) {
+  for (const other of [...shown].sort((a, b) => b.length - a.length)) {
     if (other.length >= MIN_REPEATED) short = short.replaceAll(other, '');
   }
   return short === text ? text : short.replace(/[\s:;,("]+$/, '').trim();

@@ -28,7 +28,7 @@ interface Work {
   signal: AbortSignal;
 }
 
-/** Throws nothing but what stops a check: it did not hold. */
+/** Ends a check that does not hold. */
 class NotHeld extends Error {}
 
 interface Check {
@@ -37,7 +37,7 @@ interface Check {
   essential?: boolean;
   /** Why it cannot be tried here. */
   skip?: (work: Work) => string | undefined;
-  /** Gives what is worth telling. */
+  /** Returns what is worth showing. */
   run: (work: Work) => Promise<string>;
 }
 
@@ -173,7 +173,7 @@ const CHECKS: readonly Check[] = [
   },
 ];
 
-/** Tries everything in order and tells each result as it comes. */
+/** Tries everything in order and reports each result as it comes. */
 export async function runChecks(work: Work, onResult: (result: CheckResult) => void): Promise<CheckResult[]> {
   const results: CheckResult[] = [];
   let stopped: string | undefined;
@@ -217,7 +217,7 @@ async function until(work: Work, member: Member, reached: (sight: Sight) => bool
   });
 }
 
-/** Waits as long as nothing should happen; gives the last look. */
+/** Waits for as long as nothing should happen; returns what was seen last. */
 async function staysSo(work: Work, member: Member, value: string): Promise<Sight> {
   const end = Date.now() + work.times.quietMs;
   for (;;) {

@@ -170,7 +170,7 @@ export class Scratch {
     });
   }
 
-  /** Deletes all Localizations; those first, and to their end, that would be taken in by the deletion of another one. */
+  /** Deletes all Localizations: first, until they are gone, those that would take effect when another one is deleted. */
   async unlocalize(): Promise<void> {
     const keys = this.#made.filter(({ kind }) => kind === 'Localization');
     const policies = await Promise.all(

@@ -156,7 +156,7 @@ async function awaitTermination(
   context.terminal.note(`asked for the end of ${namespace}/${name}; what it had begun is being settled`);
   const key = { namespace, name, ...(uid !== undefined && { uid }) };
   const code = await watchExecution(context, kube, key, output, { isEnding: true });
-  // Failed is what it was to become.
+  // A terminated run is meant to end Failed.
   return code === EXIT.interrupted ? code : EXIT.ok;
 }
 

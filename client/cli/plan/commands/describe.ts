@@ -17,7 +17,7 @@ import { describePolicy } from '../render/describe-policy.js';
 import { openTemporal, temporalTarget, workflowIdOf } from '../../core/temporal.js';
 import { addExamples, nameOf, outputOption, type Perform } from '../../core/commands/shared.js';
 
-/** Kinds that a name alone may mean; who reads them need not be let read policies. */
+/** Kinds that a bare name may mean. Policies are not among them: not everybody may read those. */
 const NAMED: readonly Kind[] = ['DRPlanExecution', 'DRPlan', 'DRWorkflow'];
 
 /** `drover describe NAME`. */

@@ -87,7 +87,7 @@ interface Sources {
   close(): Promise<void>;
 }
 
-/** All sources there are. One that fails is told once and left out: the others still say something. */
+/** All sources there are. One that fails is reported once and left out: the others still say something. */
 function createSources(context: CommandContext, cluster: Cluster): Sources {
   const complaints = new Set<string>();
   let temporal: Promise<TemporalAccess> | undefined;

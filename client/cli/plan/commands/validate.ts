@@ -133,10 +133,10 @@ function lineOf({ file, line, column, severity, text }: Found, style: Style): st
 
 /** How many of each, most first. */
 function describeOthers(others: ReadonlyMap<string, number>): string {
-  const SHOWN = 5;
+  const MAX_SHOWN = 5;
   const sorted = [...others].sort(([, a], [, b]) => b - a);
-  const shown = sorted.slice(0, SHOWN).map(([kind, count]) => `${count} ${cut(oneLine(kind), 60)}`);
-  if (sorted.length > SHOWN) shown.push(`${sorted.length - SHOWN} more kinds`);
+  const shown = sorted.slice(0, MAX_SHOWN).map(([kind, count]) => `${count} ${cut(oneLine(kind), 60)}`);
+  if (sorted.length > MAX_SHOWN) shown.push(`${sorted.length - MAX_SHOWN} more kinds`);
   return shown.join(', ');
 }
 

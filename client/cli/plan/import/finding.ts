@@ -4,13 +4,13 @@ import type { DrObject } from '../manifests/objects.js';
  * What a finding means for the person who moves:
  *
  * - `blocked`: the object is refused or Invalid until a person changes it;
- * - `differs`: it is accepted and behaves otherwise than under the original;
+ * - `differs`: it is accepted and behaves differently than under the original;
  * - `changed`: the conversion takes care of it;
  * - `note`: good to know.
  */
 export type Effect = 'blocked' | 'differs' | 'changed' | 'note';
 
-/** Something that would be otherwise. */
+/** Something that would be different. */
 export interface Finding {
   effect: Effect;
   /** Stable CamelCase code. */

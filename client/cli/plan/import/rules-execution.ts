@@ -4,7 +4,7 @@ import type { Effect, RuleInput, RuleOutput } from './finding.js';
 
 const UNFINISHED = ['', 'Pending', 'Running', 'Unknown'];
 
-/** What a DRPlanExecution of the original, or of its documents, would do otherwise. */
+/** What a DRPlanExecution of the original, or of its documents, would do differently. */
 export function importExecution({ object: { object, namespace } }: RuleInput): RuleOutput {
   const out: RuleOutput = { findings: [], edits: [] };
   const say = (effect: Effect, code: string, path: string, message: string): void =>

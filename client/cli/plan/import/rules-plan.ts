@@ -6,7 +6,7 @@ import type { Effect, RuleInput, RuleOutput } from './finding.js';
 type Loose = Record<string, unknown>;
 const listOf = (value: unknown): unknown[] => (Array.isArray(value) ? (value as unknown[]) : []);
 
-/** What a DRPlan of the original would do otherwise. */
+/** What a DRPlan of the original would do differently. */
 export function importPlan(input: RuleInput): RuleOutput {
   const out: RuleOutput = { findings: [], edits: [] };
   const { object, namespace } = input.object;

@@ -10,7 +10,7 @@ type Loose = Record<string, unknown>;
 
 const BLOCKS = ['http', 'job', 'localization', 'globalization', 'helmChart', 'subscription', 'resource'];
 
-/** What a DRWorkflow of the original would do otherwise. */
+/** What a DRWorkflow of the original would do differently. */
 export function importWorkflow(input: RuleInput): RuleOutput {
   const out: RuleOutput = { findings: [], edits: [] };
   const { spec } = input.object.object;

@@ -11,7 +11,7 @@ export function isStored(object: Record<string, unknown>): boolean {
 }
 
 /**
- * Tells for each field of an object whether a person wrote it. In a file everything is written; in an object of a
+ * Says for each field of an object whether a person wrote it. In a file everything is written; in an object of a
  * cluster kubectl's record of what was applied decides, and without one nothing is known.
  */
 export function writtenIn(object: Record<string, unknown>): (path: readonly (string | number)[]) => Written {

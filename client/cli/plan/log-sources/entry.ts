@@ -7,7 +7,7 @@ export interface LogEntry {
   /** What it is about: a path such as `drain/switch/tm-drain`, or a name. */
   subject: string;
   text: string;
-  /** What tells it from all others, where two sources tell the same with other times. */
+  /** Identifies it where two sources report the same with different times. */
   key?: string;
 }
 
@@ -16,7 +16,7 @@ export function sortEntries(entries: readonly LogEntry[]): LogEntry[] {
   return [...entries].sort((a, b) => Date.parse(a.time) - Date.parse(b.time));
 }
 
-/** What tells an entry from all others, so that it is printed once. */
+/** Identifies an entry, so that it is printed once. */
 export function entryKey({ time, source, subject, text, key }: LogEntry): string {
   return key ?? JSON.stringify([time, source, subject, text]);
 }

@@ -35,7 +35,7 @@ export function createHistoryReader(client: Client): HistoryReader {
     await openHistory(description.raw, converter);
     const pending = (description.raw.pendingActivities ?? []).flatMap((activity) => {
       const id = activity.activityId ?? '';
-      const attempt = tellAttempt(story.activity(id) ?? { name: 'activity', id }, activity);
+      const attempt = attemptReport(story.activity(id) ?? { name: 'activity', id }, activity);
       if (attempt === undefined) return [];
       return entry(timeOf(activity.lastStartedTime) ?? timeOf(activity.scheduledTime), label, attempt);
     });
@@ -75,9 +75,9 @@ function unlessGone(error: unknown): undefined {
   throw error;
 }
 
-/** What a history tells, read a page after the other. */
+/** What a history says, read a page after the other. */
 export interface Story {
-  /** What a further page tells. */
+  /** What a further page says. */
   read: (events: readonly HistoryEvent[]) => LogEntry[];
   /** Ids of the children that were started so far. */
   readonly children: readonly string[];
@@ -86,8 +86,8 @@ export interface Story {
 }
 
 /**
- * Tells what goes beyond the status: further attempts and why, failures, time-outs, signals, cancels. Steps that went well
- * at once are left out, since the status has them.
+ * Reports what the status does not show: further attempts and why, failures, time-outs, signals, cancels. Steps that went
+ * well at once are left out, since the status has them.
  */
 export function createStory(label: string): Story {
   const scheduled = new Map<string, Activity>();
@@ -99,15 +99,15 @@ export function createStory(label: string): Story {
         if (child) children.push(child);
         const activity = scheduledBy(event);
         if (activity !== undefined) scheduled.set(String(event.eventId), activity);
-        const told = tell(event, scheduled);
-        return told === undefined ? [] : entry(timeOf(event.eventTime), label, told);
+        const report = reportOf(event, scheduled);
+        return report === undefined ? [] : entry(timeOf(event.eventTime), label, report);
       }),
     children,
     activity: (id) => [...scheduled.values()].find((known) => known.id === id),
   };
 }
 
-type Told = Omit<LogEntry, 'time' | 'source'>;
+type Report = Omit<LogEntry, 'time' | 'source'>;
 
 interface Activity {
   /** Type and summary, such as `http switch-dns`. */
@@ -129,11 +129,11 @@ function scheduledBy({
   };
 }
 
-/** A further attempt. History has it once it has ended, the description while it goes on: the key is the same. */
-function tellAttempt(
+/** A further attempt. The history has it once it has ended, the description while it goes on, under the same key. */
+function attemptReport(
   activity: Activity,
   state: { attempt?: number | null; lastFailure?: Failure | null },
-): Told | undefined {
+): Report | undefined {
   const attempt = state.attempt ?? 1;
   if (attempt < 2) return undefined;
   const last = failureText(state.lastFailure);
@@ -145,11 +145,11 @@ function tellAttempt(
   };
 }
 
-function tell(event: HistoryEvent, names: Map<string, Activity>): Told | undefined {
+function reportOf(event: HistoryEvent, names: Map<string, Activity>): Report | undefined {
   const activityOf = (id: unknown): Activity => names.get(String(id)) ?? { name: 'activity', id: String(id) };
   const nameOf = (id: unknown): string => activityOf(id).name;
   const started = event.activityTaskStartedEventAttributes;
-  if (started) return tellAttempt(activityOf(started.scheduledEventId), started);
+  if (started) return attemptReport(activityOf(started.scheduledEventId), started);
   const failed = event.activityTaskFailedEventAttributes;
   if (failed) {
     return {
@@ -203,11 +203,11 @@ function tell(event: HistoryEvent, names: Map<string, Activity>): Told | undefin
   return undefined;
 }
 
-function entry(time: string | undefined, label: string, { key, ...told }: Told): LogEntry[] {
+function entry(time: string | undefined, label: string, { key, ...report }: Report): LogEntry[] {
   if (time === undefined) return [];
-  const subject = `${label}${told.subject}`;
+  const subject = `${label}${report.subject}`;
   return [
-    { time, source: 'temporal', ...told, subject, ...(key !== undefined && { key: `${label} ${key}` }) },
+    { time, source: 'temporal', ...report, subject, ...(key !== undefined && { key: `${label} ${key}` }) },
   ];
 }
 

@@ -34,8 +34,8 @@ const RENDER_FIRST =
 const MAX_DEPTH = 500;
 
 /**
- * Reads a file as kubectl does: one or several documents of YAML or JSON, Lists opened. What cannot be read is told
- * with line and column, and the other documents are read all the same.
+ * Reads a file as kubectl does: one or several documents of YAML or JSON, Lists opened. What cannot be read is
+ * reported with line and column, and the other documents are read all the same.
  */
 export function parseManifests({ file, text }: SourceText): ParsedFile {
   const lines = new LineCounter();
@@ -105,7 +105,7 @@ export function parseManifests({ file, text }: SourceText): ParsedFile {
 function read(document: Document, fault: (offset: number, message: string) => void): unknown {
   let broken = false;
   let aliases = 0;
-  const refuse = (node: unknown, message: string): void => {
+  const reject = (node: unknown, message: string): void => {
     broken = true;
     fault((node as { range?: readonly number[] }).range?.[0] ?? 0, message);
   };
@@ -120,14 +120,14 @@ function read(document: Document, fault: (offset: number, message: string) => vo
         const seen = new Set<string>();
         for (const { key } of map.items) {
           if (!isScalar(key)) {
-            refuse(key ?? map, 'a key must be a single text');
+            reject(key ?? map, 'a key must be a single text');
             continue;
           }
           // A symbol is the merge key.
           if (typeof key.value === 'symbol') continue;
           const name = String(key.value);
           if (seen.has(name)) {
-            refuse(key, `key ${JSON.stringify(short(name))} stands twice in its map; remove one`);
+            reject(key, `key ${JSON.stringify(short(name))} stands twice in its map; remove one`);
           }
           seen.add(name);
         }
@@ -138,7 +138,7 @@ function read(document: Document, fault: (offset: number, message: string) => vo
         const exact = typeof node.value === 'bigint' ? Number.isSafeInteger(number) : Number.isFinite(number);
         if (exact) node.value = number;
         else
-          refuse(
+          reject(
             node,
             `${short(node.source ?? 'the number')} cannot be kept exactly as a number; write it in quotes`,
           );
@@ -147,14 +147,14 @@ function read(document: Document, fault: (offset: number, message: string) => vo
         // Counted before they are resolved, which takes time for each of them.
         aliases += 1;
         if (aliases === MAX_YAML_ALIASES + 1) {
-          refuse(node, `has more than ${MAX_YAML_ALIASES} aliases; write out what they stand for`);
+          reject(node, `has more than ${MAX_YAML_ALIASES} aliases; write out what they stand for`);
         }
       },
     });
     if (broken) return undefined;
     const value = document.toJS({ maxAliasCount: MAX_YAML_ALIASES }) as unknown;
     const excess = findExcess(value);
-    if (excess !== undefined) refuse(document.contents ?? {}, excess);
+    if (excess !== undefined) reject(document.contents ?? {}, excess);
     return broken ? undefined : value;
   } catch (error) {
     fault(document.contents?.range?.[0] ?? 0, reasonOf(error));

@@ -16,7 +16,7 @@ export function outcomeLines(
   const { metadata, spec, status } = execution;
   const phase = status?.phase ?? '';
   const time = elapsed(status ?? {}, now);
-  // What failed is told below, action by action.
+  // What failed is shown below, action by action.
   const message = withoutRepeats(endNote(status ?? {}), actionMessages(status?.stageStatuses ?? []));
   const lines = [
     `${style.sign(phase)} ${style.bold(metadata.name)} ${style.phase(phase)}${time === '' ? '' : ` in ${time}`}${
