@@ -29,7 +29,13 @@ export const ROOMS = {
   runtime: [],
   local: ['api/core', 'kube', 'runtime'],
   // An oracle that shares what it checks would have the same faults: of all this it uses the Kubernetes client alone.
-  'local/clusternet': ['local', 'runtime/package-root.ts', 'kube/client.ts', 'kube/error.ts', 'kube/object.ts'],
+  'local/clusternet': [
+    'local',
+    'runtime/package-root.ts',
+    'kube/client.ts',
+    'kube/error.ts',
+    'kube/object.ts',
+  ],
   workflows: ['api'],
   activities: ['api', 'kube', ...CONTRACTS, ...SEALS],
   worker: ['api', 'kube', 'runtime', 'workflows', 'activities'],
