@@ -12,13 +12,13 @@ const proto = protocol.temporal.api.common.v1.Payload;
 /** `encoding` of a compressed payload, as Temporal's Go SDK names it: its tools open them too. */
 export const COMPRESSED = 'binary/zlib';
 /** Smaller ones stay as they are: people read them in the Web UI. */
-const LEAST_BYTES = 16 * 1024;
+const MIN_BYTES = 16 * 1024;
 /**
  * Largest inflated size of a payload, and largest ratio to its compressed size: whoever can write into a history must
  * not be able to use up all memory. Texts of plans shrink to a tenth to a fiftieth.
  */
-const MOST_BYTES = 16 * 1024 * 1024;
-const MOST_TIMES = 200;
+const MAX_BYTES = 16 * 1024 * 1024;
+const MAX_RATIO = 200;
 
 const compress = promisify(deflate);
 const decompress = promisify(inflate);
@@ -43,7 +43,7 @@ export function createCompressionCodec(): PayloadCodec {
 export const compressingConverter = (): DataConverter => ({ payloadCodecs: [createCompressionCodec()] });
 
 async function shrink(payload: Payload): Promise<Payload> {
-  if ((payload.data?.length ?? 0) < LEAST_BYTES) return payload;
+  if ((payload.data?.length ?? 0) < MIN_BYTES) return payload;
   const whole = proto.encode(payload).finish();
   const data = await compress(whole);
   return isWorthIt(whole.length, data.length)
@@ -53,14 +53,14 @@ async function shrink(payload: Payload): Promise<Payload> {
 
 /** A payload that shrinks too well could not be told from an attack when it is read, and stays as it is. */
 const isWorthIt = (whole: number, compressed: number): boolean =>
-  compressed < whole && whole <= Math.min(MOST_BYTES, compressed * MOST_TIMES);
+  compressed < whole && whole <= Math.min(MAX_BYTES, compressed * MAX_RATIO);
 
 async function expand(payload: Payload): Promise<Payload> {
   const encoding = payload.metadata?.['encoding'];
   if (encoding === undefined || encoding === null || Buffer.from(encoding).toString() !== COMPRESSED)
     return payload;
   const data = payload.data ?? Buffer.alloc(0);
-  const maxOutputLength = Math.max(LEAST_BYTES, Math.min(MOST_BYTES, data.length * MOST_TIMES));
+  const maxOutputLength = Math.max(MIN_BYTES, Math.min(MAX_BYTES, data.length * MAX_RATIO));
   return proto.decode(await decompress(data, { maxOutputLength }));
 }
 

@@ -2,9 +2,9 @@ import { pino } from 'pino';
 import type { Logger } from 'pino';
 
 /** Most characters that wait to be written; what comes after them is dropped. */
-const MOST_WAITING = 1 << 20;
+const MAX_WAITING = 1 << 20;
 /** Longest text of an error, in characters: one may hold what a server was sent. */
-const LONGEST_TEXT = 1000;
+const MAX_TEXT = 1000;
 /** Its end says what was wrong. */
 const END = 300;
 /** Most messages of an error and its causes that are logged, from the outermost. */
@@ -26,7 +26,7 @@ export interface LogOptions {
  * lines are lost until it can be written again.
  */
 export function createLog({ level = 'info', component, fd = 1 }: LogOptions): Logger {
-  const destination = pino.destination({ dest: fd, sync: true, maxLength: MOST_WAITING });
+  const destination = pino.destination({ dest: fd, sync: true, maxLength: MAX_WAITING });
   destination.on('error', () => undefined);
   return pino(
     { level, base: { component }, serializers: { err: errorFields, error: errorFields } },
@@ -59,9 +59,9 @@ function errorFields(error: unknown): unknown {
 }
 
 const brief = (text: string): string =>
-  text.length <= LONGEST_TEXT
+  text.length <= MAX_TEXT
     ? text
-    : `${text.slice(0, LONGEST_TEXT - END)}… (${text.length} characters) …${text.slice(-END)}`;
+    : `${text.slice(0, MAX_TEXT - END)}… (${text.length} characters) …${text.slice(-END)}`;
 
 /** A stack without the message that it begins with. */
 const framesOf = ({ stack = '' }: Error): string =>

@@ -1,6 +1,6 @@
 /** Least and most time between two heartbeats of an attempt, in milliseconds (S3.10). */
-const LEAST_MS = 400;
-const MOST_MS = 1_000;
+const MIN_MS = 400;
+const MAX_MS = 1_000;
 /** What each running attempt adds: a heartbeat costs some 3 CPU milliseconds, the server's part counted. */
 const PER_ATTEMPT_MS = 25;
 
@@ -27,7 +27,7 @@ export function createHeartbeats(): Heartbeats {
         ended = true;
       };
     },
-    intervalMs: () => Math.min(MOST_MS, Math.max(LEAST_MS, running * PER_ATTEMPT_MS)),
+    intervalMs: () => Math.min(MAX_MS, Math.max(MIN_MS, running * PER_ATTEMPT_MS)),
   };
 }
 

@@ -6,7 +6,7 @@ import type { RunIdentity } from '../../workflows/plan/contract.js';
 
 /** Time for which an account that was confirmed counts as such. */
 const CONFIRMED_MS = 600_000;
-const MOST_ACCOUNTS = 1000;
+const MAX_ACCOUNTS = 1000;
 
 /**
  * Returns why an impersonation has no effect; undefined when the API server takes requests of the client for the
@@ -25,7 +25,7 @@ export type ConfirmIdentity = (
  * may drop the headers of an impersonation; then every action would act with the worker's own rights.
  */
 export function createIdentityCheck(): ConfirmIdentity {
-  const confirmed = new LRUCache<string, true>({ max: MOST_ACCOUNTS, ttl: CONFIRMED_MS });
+  const confirmed = new LRUCache<string, true>({ max: MAX_ACCOUNTS, ttl: CONFIRMED_MS });
   return async (kube, user, signal) => {
     if (confirmed.has(user)) return undefined;
     const who = await whoIs(kube, user, signal);

@@ -141,7 +141,7 @@ export async function prepare(
 }
 
 /** Most messages of one attempt, and the least time between two: each one adds to a history. */
-const MOST_WORDS = 20;
+const MAX_NOTES = 20;
 const WORDS_APART_MS = 2_000;
 
 /** Shows what a running attempt waits for, where it is news. */
@@ -151,7 +151,7 @@ function sayer(task: ActionTask, failures: number, notes: Notes): Attempt['say']
   return (text) => {
     const message = cutMessage(text);
     const now = Date.now();
-    if (message === last?.message || words >= MOST_WORDS) return;
+    if (message === last?.message || words >= MAX_NOTES) return;
     if (last !== undefined && now - last.at < WORDS_APART_MS) return;
     last = { message, at: now };
     words += 1;

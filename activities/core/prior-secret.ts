@@ -33,10 +33,10 @@ export interface PriorSecret extends KubeObject {
 }
 
 /** A Secret holds at most 1 MiB; the rest is for what the action leaves behind, which has a Secret of its own if need be. */
-export const LIMIT_BYTES = 900 * 1024;
-const PLAIN_LIMIT_BYTES = 64 * 1024;
+export const MAX_PRIOR_BYTES = 900 * 1024;
+const MAX_PLAIN_BYTES = 64 * 1024;
 /** Bounds what a tampered Secret can inflate to. */
-const INFLATED_LIMIT_BYTES = 64 * 1024 * 1024;
+const MAX_INFLATED_BYTES = 64 * 1024 * 1024;
 const SECRET_TYPE = 'dr.bkbcs.tencent.com/prior-state';
 
 const sealOf = (part: Part): string => `${part}.seal`;
@@ -70,7 +70,7 @@ export const isOwnedBy = ({ metadata }: PriorSecret, { execution }: PriorOwner):
 /** A part in the form that it is kept in, and how many bytes of a Secret it takes. */
 export function pack(part: Part, json: string): { field: string; value: string; bytes: number } {
   const plain = Buffer.from(json);
-  const isSmall = plain.length <= PLAIN_LIMIT_BYTES;
+  const isSmall = plain.length <= MAX_PLAIN_BYTES;
   const bytes = isSmall ? plain : gzipSync(plain);
   const field = isSmall ? `${part}.json` : `${part}.json.gz`;
   return { field, value: bytes.toString('base64'), bytes: bytes.length };
@@ -109,7 +109,7 @@ function decode({ data }: PriorSecret, part: Part): { field: string; json: strin
     return { field: `${part}.json`, json: Buffer.from(plain, 'base64').toString('utf8') };
   const packed = data?.[`${part}.json.gz`];
   if (packed === undefined) return undefined;
-  const json = gunzipSync(Buffer.from(packed, 'base64'), { maxOutputLength: INFLATED_LIMIT_BYTES });
+  const json = gunzipSync(Buffer.from(packed, 'base64'), { maxOutputLength: MAX_INFLATED_BYTES });
   return { field: `${part}.json.gz`, json: json.toString('utf8') };
 }
 

@@ -15,7 +15,7 @@ import {
   bytesOf,
   digestOf,
   isOwnedBy,
-  LIMIT_BYTES,
+  MAX_PRIOR_BYTES,
   pack,
   priorSecret,
   sealedEntries,
@@ -140,7 +140,7 @@ async function record(
   const { kube, sealer } = vault;
   const json = canonicalJson(documents);
   const packed = pack('prior', json);
-  if (packed.bytes > LIMIT_BYTES) return tooLarge(packed.bytes);
+  if (packed.bytes > MAX_PRIOR_BYTES) return tooLarge(packed.bytes);
   const [name, ...older] = namesOf(vault, owner);
   for (const earlier of isRepeated ? older : []) {
     const known = await recorded(vault, owner, earlier);
@@ -203,12 +203,12 @@ async function addAfter(
   const packed = pack('after', json);
   const entries = sealedEntries(owner, 'after', { ...packed, json }, sealer);
   const cleared = { 'after.json': null, 'after.json.gz': null, 'after.seal': null };
-  if (bytesOf(found, 'prior') + packed.bytes <= LIMIT_BYTES) {
+  if (bytesOf(found, 'prior') + packed.bytes <= MAX_PRIOR_BYTES) {
     const data = { ...cleared, 'after.elsewhere': null, ...entries };
     await kube.patch(key, { data }, { kind: 'merge' });
     return;
   }
-  if (packed.bytes > LIMIT_BYTES) return;
+  if (packed.bytes > MAX_PRIOR_BYTES) return;
   const more = keyOf(owner, ref.name + AFTER_SUFFIX);
   try {
     await kube.create(priorSecret(owner, more.name, entries));
@@ -237,13 +237,13 @@ const refTo = (name: string, { field, digest }: Kept): PriorRef => ({ name, key:
 /** Why the state before an action could not be recorded; undefined when it could. */
 export function refuseSize(documents: PriorDocument[]): PriorProblem | undefined {
   const { bytes } = pack('prior', canonicalJson(documents));
-  return bytes > LIMIT_BYTES ? tooLarge(bytes) : undefined;
+  return bytes > MAX_PRIOR_BYTES ? tooLarge(bytes) : undefined;
 }
 
 const tooLarge = (bytes: number): PriorProblem => ({
   ok: false,
   reason: 'PriorStateTooLarge',
-  message: `the state before the action takes ${kib(bytes)} KiB compressed; at most ${kib(LIMIT_BYTES)} KiB can be kept in one Secret: split the manifest over several actions`,
+  message: `the state before the action takes ${kib(bytes)} KiB compressed; at most ${kib(MAX_PRIOR_BYTES)} KiB can be kept in one Secret: split the manifest over several actions`,
 });
 
 const forged = ({ namespace, name }: ObjectKey): PriorProblem => ({

@@ -2,7 +2,7 @@
 export type Redactor = (text: string) => string;
 
 /** Shorter values cannot be told from ordinary text. */
-const SHORTEST = 4;
+const MIN_LENGTH = 4;
 
 /** Shorter pieces of base64 are found in ordinary text. */
 const SHORTEST_BASE64 = 6;
@@ -15,7 +15,7 @@ export function secretsOf(): { add(value: string): void; redact: Redactor } {
   const forms = new Set<string>();
   return {
     add(value) {
-      if (value.length < SHORTEST) return;
+      if (value.length < MIN_LENGTH) return;
       for (const form of formsOf(value)) forms.add(form);
     },
     redact: (text) =>

@@ -33,7 +33,7 @@ const TOLD_WAIT_MS = 1_000;
 const TOLD_FAILURES = 100;
 /** An attempt given up for a shutdown or a pause is taken up again at once. */
 const AT_ONCE_MS = 1;
-const MESSAGE_LIMIT = 1500;
+const MAX_MESSAGE = 1500;
 
 /**
  * The series of attempts that one activity makes: counts failures and rounds, and turns the result of an attempt into
@@ -291,7 +291,7 @@ export function tryAgain(reason: string, message: string, afterMs?: number): App
 
 /** Bounds a message: it travels through histories and into a status. */
 export const cutMessage = (text: string): string =>
-  text.length <= MESSAGE_LIMIT ? text : `${text.slice(0, MESSAGE_LIMIT - 1)}…`;
+  text.length <= MAX_MESSAGE ? text : `${text.slice(0, MAX_MESSAGE - 1)}…`;
 
 function effectOf(result: Result<'retry' | 'interrupted'>): Effect {
   if (result.kind === 'interrupted') return result.effect;

@@ -14,7 +14,7 @@ export interface TargetCluster {
 export type TargetKubeconfig = { ok: true; cluster: TargetCluster } | { ok: false; problem: string };
 
 /** A kubeconfig is a few KiB; authorities and certificates do not make it more than this. */
-const LIMIT_CHARACTERS = 256 * 1024;
+const MAX_CHARACTERS = 256 * 1024;
 
 /** Fields that may stand in a cluster and in a user, and why those that are known elsewhere may not. */
 const CLUSTER_FIELDS = new Set([
@@ -50,8 +50,8 @@ const REFUSED: Record<string, string> = {
  * program, read a file, use a proxy or impersonate (S3.54). What other contexts say is never used.
  */
 export function readTargetKubeconfig(text: string): TargetKubeconfig {
-  if (text.length > LIMIT_CHARACTERS)
-    return bad(`has ${text.length} characters; allowed are ${LIMIT_CHARACTERS}`);
+  if (text.length > MAX_CHARACTERS)
+    return bad(`has ${text.length} characters; allowed are ${MAX_CHARACTERS}`);
   let config: unknown;
   try {
     config = parse(text, { maxAliasCount: 0 }) as unknown;

@@ -117,7 +117,7 @@ function contests({ operation, object, force }: ObjectTask, { applied }: Foresig
   return [...new Set(latest.values())].map((by): Finding => {
     const fields = listed(
       [...latest].flatMap(([field, owner]) => (owner === by ? [field] : [])),
-      MOST_FIELDS,
+      MAX_FIELDS,
     );
     return force === false
       ? {
@@ -133,7 +133,7 @@ function contests({ operation, object, force }: ObjectTask, { applied }: Foresig
   });
 }
 
-const MOST_FIELDS = 8;
+const MAX_FIELDS = 8;
 
 /** Fields that two bodies give different values; lists without names may be merged or not, and are left out. */
 function contested(one: unknown, other: unknown, path: string): string[] {

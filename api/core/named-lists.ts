@@ -89,7 +89,7 @@ function lostFields(before: unknown, after: unknown, path: string): string[] {
   });
 }
 
-const MOST = 8;
+const MAX_LISTED = 8;
 
 /** Losses for a message: `spec.template.spec.containers lost item "sidecar", and of "web": env, ports`. */
 export function describeLosses(losses: readonly LostItems[]): string {
@@ -99,7 +99,7 @@ export function describeLosses(losses: readonly LostItems[]): string {
         items.length === 0
           ? undefined
           : `${items.length === 1 ? 'item' : 'items'} ${listed(items.map((name) => JSON.stringify(name)))}`,
-        ...fields.slice(0, MOST).map((one) => `of ${JSON.stringify(one.item)}: ${listed(one.fields)}`),
+        ...fields.slice(0, MAX_LISTED).map((one) => `of ${JSON.stringify(one.item)}: ${listed(one.fields)}`),
       ];
       return `${path}: ${parts.filter((part) => part !== undefined).join('; ')}`;
     })
@@ -111,8 +111,8 @@ export const KEEP_THE_REST =
   'patchType: strategic (for kinds of Kubernetes itself) or operation Apply keep what is not written';
 
 function listed(names: readonly string[]): string {
-  const more = names.length > MOST ? ` and ${names.length - MOST} more` : '';
-  return `${names.slice(0, MOST).join(', ')}${more}`;
+  const more = names.length > MAX_LISTED ? ` and ${names.length - MAX_LISTED} more` : '';
+  return `${names.slice(0, MAX_LISTED).join(', ')}${more}`;
 }
 
 const memberPath = (path: string, key: string): string => {

@@ -7,9 +7,9 @@ import { FIELD_MANAGER } from '../core/group.js';
 import type { ActionAddress } from './snapshot/run.js';
 
 const HASH_LENGTH = 8;
-const LABEL_VALUE_MAX = 63;
+const MAX_LABEL_VALUE_LENGTH = 63;
 /** Leaves room for a stage's suffix below Temporal's and the API server's limits (S6.2). */
-const RUN_ID_NAME_MAX = 100;
+const MAX_RUN_ID_NAME_LENGTH = 100;
 
 const hashOf = (text: string, length = HASH_LENGTH): string =>
   createHash('sha256').update(text).digest('hex').slice(0, length);
@@ -52,7 +52,7 @@ export function shorten(name: string, max: number): string {
 
 /** A valid Kubernetes label value (at most 63 characters) for any text. The empty text stays empty. */
 export function labelValue(text: string): string {
-  return text === '' ? '' : fit(text, LABEL_VALUE_MAX, LABEL_VALUE);
+  return text === '' ? '' : fit(text, MAX_LABEL_VALUE_LENGTH, LABEL_VALUE);
 }
 
 /** Id of a cluster: the first eight characters of the uid of its kube-system namespace (S6.2). */
@@ -67,12 +67,12 @@ export function runWorkflowId(execution: {
   name: string;
   uid: string;
 }): string {
-  const name = fit(execution.name, RUN_ID_NAME_MAX, DNS_SUBDOMAIN);
+  const name = fit(execution.name, MAX_RUN_ID_NAME_LENGTH, DNS_SUBDOMAIN);
   return `dr/${execution.cluster}/${execution.namespace}/${name}/${execution.uid.slice(0, 8)}`;
 }
 
 /** Longest name of a Subscription: for a longer one, Clusternet does not gather the state of its feeds. */
-const SUBSCRIPTION_NAME_MAX = 57;
+const MAX_SUBSCRIPTION_NAME_LENGTH = 57;
 
 /**
  * Name of the Subscription that an action per cluster writes for one cluster: another one for each cluster, whatever
@@ -81,7 +81,7 @@ const SUBSCRIPTION_NAME_MAX = 57;
  * @param cluster `namespace/name` of the ManagedCluster; a namespace has no dot, so that two never meet
  */
 export function childSubscriptionName(name: string, cluster: string): string {
-  return fit(`${name}--${cluster.replace('/', '.')}`, SUBSCRIPTION_NAME_MAX, DNS_SUBDOMAIN);
+  return fit(`${name}--${cluster.replace('/', '.')}`, MAX_SUBSCRIPTION_NAME_LENGTH, DNS_SUBDOMAIN);
 }
 
 /** Position of an action as a label value: `<stage>.<workflow>.<action>`. */
@@ -134,7 +134,7 @@ function effectName({ executionName, actionName, key }: EffectNames): string {
   const round = key.slice(key.lastIndexOf('/') + 1);
   const suffix = `${hashOf(key)}-${shorten(round, 10)}`;
   const action = shorten(actionName, 24);
-  const execution = shorten(executionName, LABEL_VALUE_MAX - suffix.length - action.length - 2);
+  const execution = shorten(executionName, MAX_LABEL_VALUE_LENGTH - suffix.length - action.length - 2);
   return `${execution}-${action}-${suffix}`;
 }
 
@@ -152,7 +152,7 @@ export function snapshotPartName(name: string, index: number): string {
 }
 
 /** Value of label `snapshot`: a digest is a character too long for a label. */
-export const snapshotLabel = (digest: string): string => digest.slice(0, LABEL_VALUE_MAX);
+export const snapshotLabel = (digest: string): string => digest.slice(0, MAX_LABEL_VALUE_LENGTH);
 
 /** Name of the Secret that keeps the state before an action. */
 export function priorSecretName(prior: { executionName: string; uid: string; at: ActionAddress }): string {

@@ -123,9 +123,9 @@ const normal = (host: string): string =>
     .replace(/\.$/, '');
 
 function shown(list: readonly string[]): string {
-  const MOST = 8;
+  const MAX_LISTED = 8;
   if (list.length === 0) return 'none';
-  return list.length > MOST
-    ? `${list.slice(0, MOST).join(', ')} and ${list.length - MOST} more`
+  return list.length > MAX_LISTED
+    ? `${list.slice(0, MAX_LISTED).join(', ')} and ${list.length - MAX_LISTED} more`
     : list.join(', ');
 }

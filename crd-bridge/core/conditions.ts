@@ -9,7 +9,7 @@ export interface ConditionUpdate {
   observedGeneration?: number;
 }
 
-const MESSAGE_MAX = 32_000;
+const MAX_MESSAGE = 32_000;
 
 /**
  * Sets a condition among others. `lastTransitionTime` moves only when the status changes, and nothing moves when all
@@ -23,7 +23,7 @@ export function setCondition(
   const list = conditions ?? [];
   const known = list.find((condition) => condition.type === update.type);
   const message =
-    update.message.length > MESSAGE_MAX ? `${update.message.slice(0, MESSAGE_MAX - 1)}…` : update.message;
+    update.message.length > MAX_MESSAGE ? `${update.message.slice(0, MAX_MESSAGE - 1)}…` : update.message;
   const next: Condition = {
     type: update.type,
     status: update.status,

@@ -12,7 +12,7 @@ import { isElsewhere } from './temporal-identity.js';
 
 /** An epoch that lasts less than this has achieved nothing: the next one waits. */
 const QUICK_MS = 60_000;
-const PAUSE = { firstMs: 1_000, mostMs: 300_000 };
+const PAUSE = { firstMs: 1_000, maxMs: 300_000 };
 
 /** @returns after how many milliseconds to look again, if at all */
 export async function followEntity<T extends Cacheable>(
@@ -113,7 +113,7 @@ async function pauseAfter<T extends Cacheable>(
   const lasted = (found?.closeTime?.getTime() ?? now()) - (found?.startTime.getTime() ?? 0);
   memory.quickEnds = lasted < QUICK_MS ? memory.quickEnds + 1 : 0;
   if (memory.quickEnds <= 1 || found?.closeTime === undefined) return undefined;
-  const pause = Math.min(PAUSE.mostMs, PAUSE.firstMs * 2 ** Math.min(memory.quickEnds, 10));
+  const pause = Math.min(PAUSE.maxMs, PAUSE.firstMs * 2 ** Math.min(memory.quickEnds, 10));
   const wait = found.closeTime.getTime() + pause - now();
   if (wait <= 0) return undefined;
   memory.quickEnds -= 1;

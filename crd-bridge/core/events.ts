@@ -23,8 +23,8 @@ export interface EventRecorder {
   flush(): Promise<void>;
 }
 
-const NOTE_MAX = 1000;
-const NAME_MAX = 230;
+const MAX_NOTE_LENGTH = 1000;
+const MAX_NAME_LENGTH = 230;
 /** Normal events are sent this much later, so that the steps of a run come first. */
 const NORMAL_DELAY_MS = 1000;
 
@@ -83,14 +83,17 @@ export function createEventRecorder(options: {
       await options.kube.create({
         apiVersion: 'events.k8s.io/v1',
         kind: 'Event',
-        metadata: { name: `${name.slice(0, NAME_MAX)}.${id}`, namespace: namespace ?? 'default' },
+        metadata: { name: `${name.slice(0, MAX_NAME_LENGTH)}.${id}`, namespace: namespace ?? 'default' },
         eventTime,
         reportingController: options.controller,
         reportingInstance: options.instance.slice(0, 128),
         type: note.type,
         reason: note.reason,
         action: note.action,
-        note: note.message.length > NOTE_MAX ? `${note.message.slice(0, NOTE_MAX - 1)}…` : note.message,
+        note:
+          note.message.length > MAX_NOTE_LENGTH
+            ? `${note.message.slice(0, MAX_NOTE_LENGTH - 1)}…`
+            : note.message,
         regarding: {
           apiVersion: object.apiVersion,
           kind: object.kind,

@@ -56,12 +56,12 @@ export type JsonPatch = (
   { op: 'add' | 'replace'; path: string; value: unknown } | { op: 'remove'; path: string }
 )[];
 
-const MOST_PROBLEMS = 20;
-const LONGEST_MESSAGE = 4000;
-const LONGEST_CAUSE = 1000;
+const MAX_PROBLEMS = 20;
+const MAX_MESSAGE = 4000;
+const MAX_CAUSE = 1000;
 /** The API server may cut longer warnings, and all of them when there are many. */
-const LONGEST_WARNING = 250;
-const MOST_WARNINGS = 15;
+const MAX_WARNING = 250;
+const MAX_WARNINGS = 15;
 
 /**
  * Reads an AdmissionReview.
@@ -137,17 +137,17 @@ export function verdictOn(problems: readonly Problem[]): Verdict {
   const errors = errorsOf(problems);
   const warnings = warningsOf(problems);
   if (errors.length === 0) return { allowed: true, warnings };
-  const shown = errors.slice(0, MOST_PROBLEMS);
+  const shown = errors.slice(0, MAX_PROBLEMS);
   const more = errors.length > shown.length ? `; and ${errors.length - shown.length} more` : '';
   return {
     allowed: false,
     code: 422,
     reason: 'Invalid',
-    message: `${clip(describeProblems(shown), LONGEST_MESSAGE)}${more}`,
+    message: `${clip(describeProblems(shown), MAX_MESSAGE)}${more}`,
     causes: shown.map(({ path, reason, message }) => ({
       field: path,
       reason,
-      message: clip(message, LONGEST_CAUSE),
+      message: clip(message, MAX_CAUSE),
     })),
     warnings,
   };
@@ -159,8 +159,8 @@ export function refusedBy(refusal: { reason: string; message: string }, warnings
     allowed: false,
     code: 403,
     reason: 'Forbidden',
-    message: clip(refusal.message, LONGEST_MESSAGE),
-    causes: [{ field: '', reason: refusal.reason, message: clip(refusal.message, LONGEST_CAUSE) }],
+    message: clip(refusal.message, MAX_MESSAGE),
+    causes: [{ field: '', reason: refusal.reason, message: clip(refusal.message, MAX_CAUSE) }],
     warnings,
   };
 }
@@ -178,7 +178,7 @@ export function warningsOf(problems: readonly Problem[]): string[] {
 /** The answer to a review. */
 export function answer({ uid, kind, object, oldObject }: ReviewRequest, verdict: Verdict): object {
   const { warnings } = verdict;
-  const shown = warnings.slice(0, MOST_WARNINGS).map((text) => clip(oneLine(text), LONGEST_WARNING));
+  const shown = warnings.slice(0, MAX_WARNINGS).map((text) => clip(oneLine(text), MAX_WARNING));
   if (warnings.length > shown.length) shown.push(`and ${warnings.length - shown.length} more warnings`);
   return {
     apiVersion: 'admission.k8s.io/v1',

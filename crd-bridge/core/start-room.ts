@@ -17,7 +17,7 @@ export interface StartRoomOptions {
  * Number of places at first, and the least when runs are taken up late: as many runs as a worker on two cores begins
  * within about three seconds, which is how long a cancel then waits behind them.
  */
-const LEAST = 40;
+const MIN_PLACES = 40;
 /** A run that is taken up within this time did not wait for others, in milliseconds. */
 const PROMPT_MS = 2000;
 const LATE_MS = 5000;
@@ -49,8 +49,8 @@ export function createStartRoom(options: StartRoomOptions): StartRoom {
   const { now = Date.now, quietMs = () => 0 } = options;
   const taken = new Map<string, { timer: NodeJS.Timeout; since: number }>();
   const waiting = new Map<string, string>();
-  const least = Math.min(LEAST, options.places);
-  let places = least;
+  const minPlaces = Math.min(MIN_PLACES, options.places);
+  let places = minPlaces;
 
   function take(uid: string): void {
     const timer = setTimeout(() => {
@@ -90,7 +90,7 @@ export function createStartRoom(options: StartRoomOptions): StartRoom {
       if (place === undefined) return;
       const ms = now() - place.since;
       if (ms <= PROMPT_MS) places = Math.min(options.places, places + 1);
-      else if (ms >= LATE_MS) places = Math.max(least, places * 0.95);
+      else if (ms >= LATE_MS) places = Math.max(minPlaces, places * 0.95);
       leave(uid);
     },
     leave,

@@ -20,7 +20,7 @@ export const TROUBLES: ReadonlySet<string> = new Set<Trouble['reason'] | 'Waitin
   'Starting',
 ]);
 
-const MESSAGE_LIMIT = 300;
+const MAX_MESSAGE = 300;
 /** gRPC status codes that say that nobody answered: DEADLINE_EXCEEDED, RESOURCE_EXHAUSTED, ABORTED, INTERNAL, UNAVAILABLE. */
 const UNANSWERED = new Set([4, 8, 10, 13, 14]);
 
@@ -51,4 +51,4 @@ export function troubleOf(error: unknown): Trouble {
 }
 
 const cut = (text: string): string =>
-  text.length <= MESSAGE_LIMIT ? text : `${text.slice(0, MESSAGE_LIMIT - 1)}…`;
+  text.length <= MAX_MESSAGE ? text : `${text.slice(0, MAX_MESSAGE - 1)}…`;

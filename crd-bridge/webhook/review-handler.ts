@@ -27,10 +27,10 @@ export class HttpError extends Error {
 }
 
 /** An update carries the old object too, and the API server admits requests of 3 MiB. */
-const LONGEST_BODY = 16 * 1024 * 1024;
+const MAX_BODY_BYTES = 16 * 1024 * 1024;
 const CONCURRENCY = 32;
 /** More than that wait in the API servers' clients already. */
-const MOST_WAITING = 512;
+const MAX_WAITING = 512;
 /** Longest wait for a turn, and longest time for a review from then on: below the 5 s that the API server waits. */
 export const ANSWER_MS = 4500;
 
@@ -44,7 +44,7 @@ export function createReviewHandler(
 ): (request: IncomingMessage) => Promise<object> {
   const slots = createSlots({
     atOnce: options.concurrency ?? CONCURRENCY,
-    waiting: MOST_WAITING,
+    waiting: MAX_WAITING,
     timeoutMs: ANSWER_MS,
   });
   return async (request) => {
@@ -98,7 +98,7 @@ async function readBody(request: IncomingMessage): Promise<string> {
   let size = 0;
   for await (const chunk of request) {
     size += (chunk as Buffer).length;
-    if (size > LONGEST_BODY) throw new HttpError(413, `a review has at most ${LONGEST_BODY} bytes`);
+    if (size > MAX_BODY_BYTES) throw new HttpError(413, `a review has at most ${MAX_BODY_BYTES} bytes`);
     chunks.push(chunk as Buffer);
   }
   return Buffer.concat(chunks).toString('utf8');

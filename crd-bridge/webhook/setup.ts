@@ -14,7 +14,7 @@ import type { AdmissionWebhook } from './webhook.js';
 
 /** Authorities outlive many serving certificates: about ten years by default. */
 const AUTHORITY_LIVES = 40;
-const LONGEST_SETTLE_MS = 5000;
+const MAX_SPREAD_MS = 5000;
 
 /**
  * Starts the webhook that the configuration asks for.
@@ -61,7 +61,7 @@ export async function setUpWebhook(
       ? ownRegistration(kube, options)
       : foreignRegistration(kube, options),
     checkMs: Math.min(config['webhook-check'], servingMs / 20),
-    settleMs: Math.min(LONGEST_SETTLE_MS, servingMs / 10),
+    spreadMs: Math.min(MAX_SPREAD_MS, servingMs / 10),
     log,
     onCertificate: (expires) => {
       if (expires !== undefined) metrics.certificateExpiry.set(expires.getTime() / 1000);

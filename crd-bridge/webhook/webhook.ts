@@ -14,7 +14,7 @@ export interface WebhookOptions {
   /** Time between two looks at certificates and configurations, in milliseconds. */
   checkMs: number;
   /** How long API servers are given to learn new authorities before a certificate signed by them is served. */
-  settleMs: number;
+  spreadMs: number;
   log: Log;
   /** Called with the expiry of the certificate that is served. */
   onCertificate?: (expires: Date | undefined) => void;
@@ -51,7 +51,7 @@ export function startWebhook(options: WebhookOptions): AdmissionWebhook {
     if (served?.cert === wanted.cert && served.key === wanted.key) return;
     const isNewAuthority = wanted.caBundle !== undefined && wanted.caBundle !== served?.caBundle;
     if (isNewAuthority && !isExpired(served?.cert))
-      await sleep(options.settleMs, undefined, { signal: abort.signal });
+      await sleep(options.spreadMs, undefined, { signal: abort.signal });
     server.setCertificate(wanted);
     served = wanted;
     options.onCertificate?.(expiryOf(wanted.cert));

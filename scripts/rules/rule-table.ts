@@ -5,7 +5,7 @@ import type { Rule } from './rules.js';
 export const RULE_TABLE = 'test/contract/README.md';
 
 /** One word explains nothing. */
-const SHORTEST_REASON = 10;
+const MIN_REASON_LENGTH = 10;
 
 /** Tests that run against a real API server, a real Temporal server, or both, by the beginnings of their paths. */
 const SERVERS: Record<string, string> = {
@@ -59,7 +59,7 @@ function faultsOf(rule: Rule, known: ReadonlySet<string>, isTested: boolean): st
   const { id, keptBy, untestable } = rule;
   const lost = keptBy.filter((other) => !known.has(other)).map((other) => `${id}: there is no rule ${other}`);
   if (untestable !== undefined) {
-    const isReason = untestable.trim().length >= SHORTEST_REASON;
+    const isReason = untestable.trim().length >= MIN_REASON_LENGTH;
     if (!isReason) lost.push(`${id}: "${untestable}" is no reason; say what is missing and why`);
     if (isTested) lost.push(`${id}: has a test, and the page says that it can have none`);
   } else if (!isTested && keptBy.length === 0) {

@@ -12,13 +12,13 @@ export interface Answers {
   conflicts: number;
 }
 
-const LIMIT_BYTES = 64 << 20;
+const MAX_BYTES = 64 << 20;
 
 /** Reads the counters. @throws KubeError when this account may not */
 export async function answers(kube: KubeClient): Promise<Answers> {
   const text = await kube.text(
     { method: 'GET', path: '/metrics', headers: { accept: 'text/plain' }, timeoutMs: 60_000 },
-    LIMIT_BYTES,
+    MAX_BYTES,
   );
   const sum = (metric: string, label = ''): number =>
     text

@@ -1,11 +1,11 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { isAlreadyExists, isRetryable, KubeError } from '../../kube/error.js';
 
-const LONGEST_MS = 180_000;
+const MAX_MS = 180_000;
 
 /** Tries until the API server takes it: it is killed every now and then, and so is the bridge that admits. */
 export async function insist<T>(work: () => Promise<T>): Promise<T> {
-  const end = Date.now() + LONGEST_MS;
+  const end = Date.now() + MAX_MS;
   const seen = new Map<string, number>();
   for (;;) {
     try {
@@ -17,7 +17,7 @@ export async function insist<T>(work: () => Promise<T>): Promise<T> {
       if (!passes) throw error;
       if (Date.now() > end) {
         const times = [...seen].map(([message, count]) => `${count} times: ${message}`).join('; ');
-        throw new Error(`not within ${LONGEST_MS / 1000} s; ${times}`, { cause: error });
+        throw new Error(`not within ${MAX_MS / 1000} s; ${times}`, { cause: error });
       }
       await sleep(300);
     }

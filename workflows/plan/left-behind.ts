@@ -12,7 +12,7 @@ import { HEARTBEAT_TIMEOUT_MS, settleTask } from './options.js';
  */
 const LAST_ATTEMPT_MS = HEARTBEAT_TIMEOUT_MS + 2_000;
 /** Between two looks at a nested plan that is being ended. */
-const LOOK = { leastMs: 1_000, mostMs: 30_000 };
+const LOOK = { minMs: 1_000, maxMs: 30_000 };
 
 /**
  * Finds what a stage that was ended from outside has left half done, stops it, and says what became of it. Nobody else
@@ -55,7 +55,7 @@ async function settle(task: ActionTask, bounds: RunBounds): Promise<ActionOutcom
 
 async function endPlan(task: ActionTask): Promise<ActionOutcome | undefined> {
   const { nestedPlan } = bridgeActivities<BridgeActivities>(task.run, `look: ${task.name}`);
-  for (let pauseMs = LOOK.leastMs; ; pauseMs = Math.min(pauseMs * 2, LOOK.mostMs)) {
+  for (let pauseMs = LOOK.minMs; ; pauseMs = Math.min(pauseMs * 2, LOOK.maxMs)) {
     try {
       const found = await nestedPlan({ task, stop: true });
       if (found.kind === 'ended') return { ...found.outcome, round: task.round, retryCount: 0 };

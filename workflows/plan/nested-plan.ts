@@ -8,9 +8,9 @@ import type { ActionOutcome } from './contract-tasks.js';
 import type { Series } from './series.js';
 
 /** Looks become rarer with time, so that a run of many days stays below the limits of a history. */
-const LOOK = { leastMs: 2_000, mostMs: 900_000 };
+const LOOK = { minMs: 2_000, maxMs: 900_000 };
 /** Pauses between looks once the nested plan has been asked to end. */
-const LOOK_AT_STOP = { leastMs: 1_000, mostMs: 60_000 };
+const LOOK_AT_STOP = { minMs: 1_000, maxMs: 60_000 };
 
 type Stop = 'Cancelled' | 'Timeout';
 
@@ -71,8 +71,8 @@ export async function carryOutPlan(
       if (said !== found.message) say?.(found.message, { planExecutionRef: found.ref });
       said = found.message;
       known = found.ref;
-      const { leastMs, mostMs } = asked === undefined ? LOOK : LOOK_AT_STOP;
-      const pauseMs = Math.min(Math.max((Date.now() - since) / 4, leastMs), mostMs);
+      const { minMs, maxMs } = asked === undefined ? LOOK : LOOK_AT_STOP;
+      const pauseMs = Math.min(Math.max((Date.now() - since) / 4, minMs), maxMs);
       await condition(() => nudged() !== seen || state.stop !== asked, Math.round(pauseMs), {
         summary: 'until the nested execution changes',
       });

@@ -13,7 +13,7 @@ export const skipSignal = defineSignal<[Resolution?]>(PLAN_SIGNALS.skip);
 export const abortSignal = defineSignal<[Resolution?]>(PLAN_SIGNALS.abort);
 
 /** Of a stage, and of all its pauses together (S4.12). */
-const MOST_REMINDERS = 100;
+const MAX_REMINDERS = 100;
 /** Runs begun before 0.2 may have sent more. */
 const REMINDERS_BOUNDED = 'reminders-bounded';
 
@@ -67,7 +67,7 @@ export function createPauses(setup: PauseSetup): Pauses {
         reminder += 1;
         setup.touch();
         // Every reminder adds to the history; after this many, only status shows the pause.
-        if (reminder >= MOST_REMINDERS && patched(REMINDERS_BOUNDED)) await condition(decided);
+        if (reminder >= MAX_REMINDERS && patched(REMINDERS_BOUNDED)) await condition(decided);
         else await condition(decided, setup.bounds.pauseReminderMs, { summary: 'waits for a decision' });
       }
       waiting.delete(workflow);

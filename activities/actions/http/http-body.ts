@@ -3,13 +3,13 @@ import { createBrotliDecompress, createGunzip, createInflate, createInflateRaw, 
 import type { Dispatcher } from 'undici';
 
 /** Most bytes of a body that are read, and most that it may decompress to; the rest is left on the wire. */
-const BODY_LIMIT_BYTES = 1024 * 1024;
+const MAX_BODY_BYTES = 1024 * 1024;
 /** Codings that one answer may be wrapped in; nobody has a reason for more. */
 const MAX_CODINGS = 3;
 
 /** The text of a body, decompressed, as far as 1 MiB of it goes; what cannot be decompressed is named instead. */
 export async function readText({ body, headers }: Dispatcher.ResponseData): Promise<string> {
-  const raw = await readUpTo(BODY_LIMIT_BYTES, body as AsyncIterable<Buffer>);
+  const raw = await readUpTo(MAX_BODY_BYTES, body as AsyncIterable<Buffer>);
   const codings = codingsOf(headers['content-encoding']);
   const bytes = raw.length === 0 ? raw : await decompress(raw, codings);
   if (bytes === undefined) return `[${raw.length} bytes, ${codings.join(', ')}]`;
@@ -48,7 +48,7 @@ async function decompress(bytes: Buffer, codings: readonly string[]): Promise<Bu
     if (decoder === undefined) return undefined;
     decoder.end(plain);
     try {
-      plain = await readUpTo(BODY_LIMIT_BYTES, decoder as AsyncIterable<Buffer>);
+      plain = await readUpTo(MAX_BODY_BYTES, decoder as AsyncIterable<Buffer>);
     } catch {
       return undefined;
     }

@@ -5,7 +5,7 @@ import { endOf, explainPods, keyOfJob } from './job-state.js';
 import type { Job, JobEnd } from './job-state.js';
 
 /** Time that the result has to be recorded before a TTL may remove the Job. */
-const LEAST_TTL_SECONDS = 60;
+const MIN_TTL_SECONDS = 60;
 
 type Concluded = Extract<AttemptResult, { kind: 'succeeded' | 'failed' | 'retry' }>;
 
@@ -53,7 +53,7 @@ async function setTtl(job: Job, ttlSeconds: number | undefined, attempt: Attempt
   attempt.remember({ jobUid: job.metadata.uid ?? '', completed: endOf(job)?.kind === 'complete' });
   const ended = Date.parse(endTime(job) ?? '');
   const since = Number.isNaN(ended) ? 0 : Math.ceil((attempt.kube.now() - ended) / 1000);
-  const ttl = Math.max(ttlSeconds, since + LEAST_TTL_SECONDS);
+  const ttl = Math.max(ttlSeconds, since + MIN_TTL_SECONDS);
   try {
     await attempt.kube.patch(
       keyOfJob(job),

@@ -12,7 +12,7 @@ const POD_POLL_MS = 500;
 const DEFAULT_GRACE_SECONDS = 30;
 /** Default wait for pods past the end of their grace. */
 export const STOP_WAIT_MS = 300_000;
-const MOST_NAMED = 20;
+const MAX_NAMED = 20;
 
 /** What one look has found; `none`: no pod at all, not even one that has ended. */
 type Look = Exclude<PodsEnd, { kind: 'quiet' }> | { kind: 'quiet'; none: boolean };
@@ -122,7 +122,7 @@ async function look(wait: PodsWait): Promise<Look> {
     }
     return {
       kind: 'unconfirmed',
-      places: places.slice(0, MOST_NAMED),
+      places: places.slice(0, MAX_NAMED),
       said: `StopUnconfirmed: ${told}, but ${formatDuration(wait.waitMs)} after their grace these pods are still there: ${listed(places)}; make sure that they have stopped before anything else takes their place`,
     };
   } catch (error) {
@@ -155,4 +155,4 @@ function placeOf({ metadata, spec }: Pod): string {
 }
 
 const listed = (places: string[]): string =>
-  `${places.slice(0, MOST_NAMED).join(', ')}${places.length > MOST_NAMED ? `, and ${places.length - MOST_NAMED} more` : ''}`;
+  `${places.slice(0, MAX_NAMED).join(', ')}${places.length > MAX_NAMED ? `, and ${places.length - MAX_NAMED} more` : ''}`;

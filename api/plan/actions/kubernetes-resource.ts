@@ -8,7 +8,7 @@ import type { Policy } from '../policy.js';
 import type { StepFields } from '../schema/actions/step-fields.js';
 import { renderDocuments, renderString } from '../template/render.js';
 import { error, show, warning } from '../../core/fields.js';
-import { isLabel, LONGEST_NAME } from '../validate/names.js';
+import { isLabel, MAX_NAME_LENGTH } from '../validate/names.js';
 import { blankScope, isSample, isTemplated, sampled, trySample, withoutBlanks } from '../validate/sample.js';
 import { checkTextMaps } from '../validate/text-maps.js';
 import type { ActionDescriptor, RefusedPlace, WrittenObject } from './descriptor.js';
@@ -196,7 +196,7 @@ function checkNames(manifest: string, documents: readonly unknown[], path: strin
 
 type NameForm = 'label' | 'segment';
 
-const longest = (form: NameForm): number => LONGEST_NAME[form === 'label' ? 'label' : 'subdomain'];
+const longest = (form: NameForm): number => MAX_NAME_LENGTH[form === 'label' ? 'label' : 'subdomain'];
 
 /** Kinds differ in what characters they allow; no name may change the path of a request. */
 function faultOf(name: string, form: NameForm): string | undefined {

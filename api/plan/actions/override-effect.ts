@@ -60,8 +60,8 @@ export interface OverrideJudgement {
 }
 
 const DEFAULT_PRIORITY = 500;
-const LONGEST_VALUE = 40;
-const MOST_KEYS = 8;
+const MAX_VALUE_LENGTH = 40;
+const MAX_KEYS = 8;
 
 /** Whether an override cannot be judged without its target. */
 export const needsTarget = (spec: Record<string, unknown>): boolean =>
@@ -161,7 +161,7 @@ function describe(operation: unknown): string {
   const { op, value, from } = operation;
   const what = value === undefined ? from : value;
   const text = what === undefined ? '' : JSON.stringify(what);
-  const shown = text.length > LONGEST_VALUE ? `${text.slice(0, LONGEST_VALUE)}…` : text;
+  const shown = text.length > MAX_VALUE_LENGTH ? `${text.slice(0, MAX_VALUE_LENGTH)}…` : text;
   return [String(op), shown].filter((part) => part !== '').join(' ');
 }
 
@@ -172,10 +172,10 @@ function describeReached(document: unknown, path: string): string {
   if (Array.isArray(value)) return `${where} is a list of ${value.length}`;
   if (!isObject(value)) return `${where} is ${value === null ? 'null' : `a ${typeof value}`}`;
   const keys = Object.keys(value);
-  const more = keys.length > MOST_KEYS ? `, and ${keys.length - MOST_KEYS} more` : '';
+  const more = keys.length > MAX_KEYS ? `, and ${keys.length - MAX_KEYS} more` : '';
   return keys.length === 0
     ? `${where} is empty`
-    : `${where} has ${keys.slice(0, MOST_KEYS).join(', ')}${more}`;
+    : `${where} has ${keys.slice(0, MAX_KEYS).join(', ')}${more}`;
 }
 
 function complaint({ why, path }: Extract<Patched, { ok: false }>): string {

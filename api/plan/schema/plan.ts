@@ -119,7 +119,7 @@ export const executionRecordSchema = z
 export type ExecutionRecord = z.infer<typeof executionRecordSchema>;
 
 /** Rows kept in a plan's history (S5.23). */
-export const HISTORY_LIMIT = 10;
+export const MAX_HISTORY = 10;
 
 export const planStatusSchema = z
   .object({
@@ -137,7 +137,7 @@ export const planStatusSchema = z
     lastProcessedTrigger: z.string().optional().describe('Deprecated, never written.'),
     executionHistory: z
       .array(executionRecordSchema)
-      .max(HISTORY_LIMIT)
+      .max(MAX_HISTORY)
       .optional()
       .describe('The last executions, newest first. Rows survive the executions.'),
     observedGeneration: z.int().optional().describe('Generation of the spec that was checked.'),

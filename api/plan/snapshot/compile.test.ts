@@ -45,10 +45,10 @@ function snapshot(parts: Parts): Snapshot {
 
 type Compiled = Extract<CompileResult, { ok: true }>;
 
-function compiled(parts: Parts, inlineLimitBytes?: number): Compiled {
+function compiled(parts: Parts, maxInlineBytes?: number): Compiled {
   const result = compileRun({
     snapshot: snapshot(parts),
-    ...(inlineLimitBytes !== undefined && { inlineLimitBytes }),
+    ...(maxInlineBytes !== undefined && { maxInlineBytes }),
   });
   if (!result.ok) throw new Error(JSON.stringify(result.problems));
   return result;

@@ -15,7 +15,7 @@ import { descriptorOf, isActionType } from '../actions/table.js';
 import { parseDuration } from '../../core/duration.js';
 import { hookOf, modeText, runsIn } from '../order/hooks.js';
 import type { MergedParameters } from '../template/parameters.js';
-import { INLINE_LIMIT_BYTES, limitBodies } from './inline-bodies.js';
+import { MAX_INLINE_BYTES, limitBodies } from './inline-bodies.js';
 import { MAX_ACTIONS } from './parts.js';
 import { dedupeProblems, errorsOf } from '../../core/problem.js';
 import type { Problem } from '../../core/problem.js';
@@ -54,8 +54,8 @@ export type CompileResult =
 export interface CompileRequest {
   /** Of a plan and workflows that were validated. */
   snapshot: Snapshot;
-  /** Largest sum of the bodies that travel inside the run (default {@link INLINE_LIMIT_BYTES}). */
-  inlineLimitBytes?: number;
+  /** Largest sum of the bodies that travel inside the run (default {@link MAX_INLINE_BYTES}). */
+  maxInlineBytes?: number;
 }
 
 /**
@@ -63,7 +63,7 @@ export interface CompileRequest {
  * `UndefinedParameter`, `UndefinedOutput`, `InvalidPlaceholder`, `UnsupportedField`, `InvalidAction` and `PlanTooLarge`.
  */
 export function compileRun(request: CompileRequest): CompileResult {
-  const { snapshot, inlineLimitBytes = INLINE_LIMIT_BYTES } = request;
+  const { snapshot, maxInlineBytes = MAX_INLINE_BYTES } = request;
   const { spec } = snapshot.plan;
   const problems: Problem[] = [];
   const stages = spec.stages.map((stage, index) => compileStage(snapshot, stage, index, problems));
@@ -73,7 +73,7 @@ export function compileRun(request: CompileRequest): CompileResult {
   if (errorsOf(found).length > 0) return { ok: false, problems: found };
   return {
     ok: true,
-    stages: limitBodies(stages, inlineLimitBytes),
+    stages: limitBodies(stages, maxInlineBytes),
     failurePolicy: spec.failurePolicy ?? 'Stop',
     onFailure: spec.onFailure ?? 'Stop',
     maxConcurrentStages: spec.maxConcurrentStages ?? 1,

@@ -3,7 +3,7 @@ import type { ActionInput, StageInput } from './run.js';
 import { carriesSecret } from './secrecy.js';
 
 /** Bodies travel inside the run up to this size in sum; above it, activities read the snapshot. */
-export const INLINE_LIMIT_BYTES = 256 * 1024;
+export const MAX_INLINE_BYTES = 256 * 1024;
 
 /**
  * Drops what may not travel inside the run: secret bodies, all bodies when they are too large in sum, and what conditions of

@@ -67,11 +67,11 @@ export type SnapshotPart =
   { encoding: 'json'; snapshot: unknown } | { encoding: 'gzip'; index: number; total: number; data: string };
 
 /** Largest snapshot, as canonical JSON, that a run may have (S5.20). */
-export const SNAPSHOT_LIMIT_BYTES = 8 * 1024 * 1024;
+export const MAX_SNAPSHOT_BYTES = 8 * 1024 * 1024;
 /** From here on a snapshot is stored compressed. */
-const PLAIN_LIMIT_BYTES = 256 * 1024;
+const MAX_PLAIN_BYTES = 256 * 1024;
 /** Well below the 1.5 MiB that etcd takes for one object. */
-const PART_LIMIT_CHARACTERS = 900 * 1024;
+const MAX_PART_CHARACTERS = 900 * 1024;
 
 /** Key of a workflow in a snapshot: `<namespace>/<name>`. */
 export function workflowKey(ref: { name: string; namespace: string }): string {
@@ -137,14 +137,14 @@ const digestOf = (json: string): string => createHash('sha256').update(json).dig
  * Splits a snapshot into parts that each fit a ControllerRevision. Small ones stay readable; from 256 KiB on they are
  * compressed.
  *
- * @returns the parts, or a problem `SnapshotTooLarge` above {@link SNAPSHOT_LIMIT_BYTES}
+ * @returns the parts, or a problem `SnapshotTooLarge` above {@link MAX_SNAPSHOT_BYTES}
  */
 export function encodeSnapshot(
   snapshot: Snapshot,
 ): { ok: true; digest: string; parts: SnapshotPart[] } | { ok: false; problem: Problem } {
   const json = canonicalJson(snapshot);
   const size = Buffer.byteLength(json);
-  if (size > SNAPSHOT_LIMIT_BYTES) {
+  if (size > MAX_SNAPSHOT_BYTES) {
     return {
       ok: false,
       problem: {
@@ -153,18 +153,18 @@ export function encodeSnapshot(
         reason: 'SnapshotTooLarge',
         message:
           `plan "${snapshot.plan.name}" with its workflows and parameters takes ${mebibytes(size)} MiB; ` +
-          `a run may have ${mebibytes(SNAPSHOT_LIMIT_BYTES)} MiB: move large manifests or bodies out of the workflows, or split the plan`,
+          `a run may have ${mebibytes(MAX_SNAPSHOT_BYTES)} MiB: move large manifests or bodies out of the workflows, or split the plan`,
       },
     };
   }
   const digest = digestOf(json);
-  if (size <= PLAIN_LIMIT_BYTES) {
+  if (size <= MAX_PLAIN_BYTES) {
     return { ok: true, digest, parts: [{ encoding: 'json', snapshot: JSON.parse(json) as unknown }] };
   }
   const text = gzipSync(json).toString('base64');
-  const total = Math.ceil(text.length / PART_LIMIT_CHARACTERS);
+  const total = Math.ceil(text.length / MAX_PART_CHARACTERS);
   const parts = Array.from({ length: total }, (_, index): SnapshotPart => {
-    const data = text.slice(index * PART_LIMIT_CHARACTERS, (index + 1) * PART_LIMIT_CHARACTERS);
+    const data = text.slice(index * MAX_PART_CHARACTERS, (index + 1) * MAX_PART_CHARACTERS);
     return { encoding: 'gzip', index, total, data };
   });
   return { ok: true, digest, parts };
@@ -204,7 +204,7 @@ function joinParts(parts: readonly unknown[]): string {
   if (present !== total) throw new Error(`snapshot has ${present} of ${total} parts`);
   // The limit bounds what a tampered part can inflate to.
   return gunzipSync(Buffer.from(ordered.join(''), 'base64'), {
-    maxOutputLength: SNAPSHOT_LIMIT_BYTES,
+    maxOutputLength: MAX_SNAPSHOT_BYTES,
   }).toString('utf8');
 }
 

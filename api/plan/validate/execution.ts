@@ -11,7 +11,7 @@ import { checkReadable } from './readable.js';
  * The longest start deadline that a new execution may ask for: seven days. One that lies in Git with a longer one would
  * still start when its hub is rebuilt, long after anybody wanted it.
  */
-const LONGEST_START_DEADLINE_SECONDS = 604_800;
+const MAX_START_DEADLINE_SECONDS = 604_800;
 
 /**
  * What {@link validateExecutionSpec} says, and what is asked only of an execution that is about to be created: one that is
@@ -21,8 +21,8 @@ export function validateNewExecutionSpec(execution: unknown): Problem[] {
   const problems = validateExecutionSpec(execution);
   const spec = isObject(execution) && isObject(execution.spec) ? execution.spec : {};
   const { startDeadlineSeconds: seconds } = spec;
-  if (typeof seconds !== 'number' || seconds <= LONGEST_START_DEADLINE_SECONDS) return problems;
-  const message = `is ${show(seconds)}; must be at most ${LONGEST_START_DEADLINE_SECONDS} (7 days), so that nothing starts long after it was asked for; to run the plan later, create the execution later`;
+  if (typeof seconds !== 'number' || seconds <= MAX_START_DEADLINE_SECONDS) return problems;
+  const message = `is ${show(seconds)}; must be at most ${MAX_START_DEADLINE_SECONDS} (7 days), so that nothing starts long after it was asked for; to run the plan later, create the execution later`;
   return [...problems, error('spec.startDeadlineSeconds', 'InvalidField', message)];
 }
 

@@ -12,7 +12,7 @@ const REFERABLE = /^[A-Za-z0-9_][A-Za-z0-9_-]*$/;
 export const isLabel = (text: string): boolean => LABEL.test(text);
 
 /** Longest name of each form. */
-export const LONGEST_NAME = { label: 63, subdomain: 253 } as const;
+export const MAX_NAME_LENGTH = { label: 63, subdomain: 253 } as const;
 
 /**
  * Checks the name of a Kubernetes object: a DNS-1123 subdomain of at most 253 characters, or for a namespace a label of
@@ -20,7 +20,7 @@ export const LONGEST_NAME = { label: 63, subdomain: 253 } as const;
  */
 export function checkName(name: string | undefined, path: string, form: 'label' | 'subdomain'): Problem[] {
   if (name === undefined || name === '') return [];
-  const max = LONGEST_NAME[form];
+  const max = MAX_NAME_LENGTH[form];
   if (isTemplated(name)) {
     const fixed = fixedLength(name);
     return fixed <= max ? [] : [error(path, 'InvalidName', tooLong(name, fixed, max))];

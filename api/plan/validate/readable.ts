@@ -4,7 +4,7 @@ import { isObject } from '../../core/json.js';
 import { dedupeProblems } from '../../core/problem.js';
 import type { Problem } from '../../core/problem.js';
 import { member, readSpec } from '../../core/fields.js';
-import { LONGEST_NAME } from './names.js';
+import { MAX_NAME_LENGTH } from './names.js';
 
 /** What is read, and how far a part of it goes without the rest. */
 export interface ReadableSpec<T> {
@@ -73,7 +73,7 @@ function leaveOut(root: unknown, path: Path, entries: ReadableSpec<unknown>['ent
       const entry: unknown = holder[key];
       const name = isObject(entry) && typeof entry.name === 'string' ? entry.name : '';
       // The other is no name that somebody writes.
-      const isName = name !== '' && name.length <= LONGEST_NAME.subdomain;
+      const isName = name !== '' && name.length <= MAX_NAME_LENGTH.subdomain;
       holder[key] = entries.standIn(isName ? name : `?${key}`);
       return cut;
     }

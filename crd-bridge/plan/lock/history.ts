@@ -1,4 +1,4 @@
-import { HISTORY_LIMIT } from '../../../api/plan/schema/plan.js';
+import { MAX_HISTORY } from '../../../api/plan/schema/plan.js';
 import { isTerminalExecution } from '../../../api/core/phase.js';
 import type { ExecutionRecord } from '../../../api/plan/types.js';
 
@@ -28,7 +28,7 @@ export function recordRow(
   const known =
     rows.find((candidate) => candidate.uid === row.uid) ??
     rows.find((candidate) => isInheritedRow(candidate, row));
-  if (known === undefined) return [row, ...rows].slice(0, HISTORY_LIMIT);
+  if (known === undefined) return [row, ...rows].slice(0, MAX_HISTORY);
   if (isTerminalExecution(known.phase) && !isTerminalExecution(row.phase)) return [...rows];
   const startTime = known.startTime ?? row.startTime;
   const merged = { ...known, ...row, ...(startTime !== undefined && { startTime }) };

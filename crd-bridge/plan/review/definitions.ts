@@ -149,7 +149,7 @@ async function checkAccountUse(
 }
 
 /** Most workflows of other namespaces that one review checks, each with a request. */
-const MOST_READ = 20;
+const MAX_READ = 20;
 
 /**
  * A plan carries the text of its workflows into snapshots and statuses that its own namespace may read: whoever writes
@@ -169,10 +169,10 @@ async function checkForeignWorkflows(
     );
   const before = request.oldObject === undefined ? new Map<string, unknown>() : named(request.oldObject);
   const asked = [...named(plan)].filter(([key]) => !before.has(key)).map(([, ref]) => ref);
-  if (asked.length > MOST_READ && authority.mode !== 'Off') {
+  if (asked.length > MAX_READ && authority.mode !== 'Off') {
     return {
       reason: 'TooManyNamespaces',
-      message: `plan "${plan.metadata.name}" names ${asked.length} workflows of other namespaces that it did not name before; at most ${MOST_READ} can be checked at once: add them in steps`,
+      message: `plan "${plan.metadata.name}" names ${asked.length} workflows of other namespaces that it did not name before; at most ${MAX_READ} can be checked at once: add them in steps`,
     };
   }
   const refusals = await Promise.all(

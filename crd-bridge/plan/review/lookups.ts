@@ -24,7 +24,7 @@ export interface Lookups {
 }
 
 const TIMEOUT_MS = 2000;
-const MOST_READS = 30;
+const MAX_READS = 30;
 
 /** Lookups over caches and client. */
 export function createLookups(deps: Pick<DrDeps, 'kube' | 'caches'>): Lookups {
@@ -61,7 +61,7 @@ export function createLookups(deps: Pick<DrDeps, 'kube' | 'caches'>): Lookups {
       const wanted = new Map(references(plan).map((ref) => [`${ref.namespace}/${ref.name}`, ref]));
       const reads = [...wanted.values()]
         .filter(({ namespace, name }) => all || caches.workflows.get(namespace, name) === undefined)
-        .slice(0, MOST_READS);
+        .slice(0, MAX_READS);
       await Promise.all(
         reads.map(({ namespace, name }) => live<DRWorkflow>(caches.workflows, namespace, name)),
       );
@@ -78,7 +78,7 @@ export function createLookups(deps: Pick<DrDeps, 'kube' | 'caches'>): Lookups {
           .map(({ name }) => name)
           .filter((name) => !seen.has(name));
       const queue = namesIn(plan);
-      for (let name = queue.shift(); name !== undefined && seen.size < MOST_READS; name = queue.shift()) {
+      for (let name = queue.shift(); name !== undefined && seen.size < MAX_READS; name = queue.shift()) {
         if (seen.has(name)) continue;
         seen.add(name);
         const found = await live<DRPlan>(caches.plans, namespace, name);

@@ -6,7 +6,7 @@ import type { Authority, Subject } from './authority.js';
 import type { Lookups } from './lookups.js';
 
 /** Most plans that are checked; each takes up to four requests. */
-const MOST = 10;
+const MAX_PLANS = 10;
 
 /**
  * Warns before a run which of the plans inside it its requester may not run: their actions will fail. Only a warning,
@@ -36,7 +36,7 @@ export async function nestedWarnings(
       return Array.isArray(workflow?.spec?.actions) ? workflow.spec : undefined;
     });
     for (const { name } of uses) {
-      if (seen.has(name) || seen.size > MOST) continue;
+      if (seen.has(name) || seen.size > MAX_PLANS) continue;
       seen.add(name);
       const inner = await lookups.plan(namespace, name);
       if (inner === undefined) continue;

@@ -14,7 +14,7 @@ import type { DrDeps } from '../types.js';
 /** Time for all reads of one review together; warnings that would come later are left out. */
 const BUDGET_MS = 500;
 /** Most feeds that are looked up for one review. */
-const MOST = 20;
+const MAX_FEEDS = 20;
 
 /**
  * Warns of JSON patches whose path does not exist in what is deployed now. It never refuses and never takes long: what
@@ -60,7 +60,7 @@ export async function overrideWarnings(
     const late = new Promise((resolve) => {
       controller.signal.addEventListener('abort', resolve, { once: true });
     });
-    await Promise.race([Promise.allSettled([...wanted].slice(0, MOST).map(read)), late]);
+    await Promise.race([Promise.allSettled([...wanted].slice(0, MAX_FEEDS).map(read)), late]);
     return checkOverridePaths(written, (one) => found.get(keyOf(one)));
   } catch (error) {
     if (!(error instanceof Refused)) log.debug({ err: error }, 'could not look at what overrides change');

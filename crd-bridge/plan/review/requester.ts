@@ -3,7 +3,7 @@ import { isObject, parseJson } from '../../../api/core/json.js';
 import type { Subject } from './authority.js';
 
 /** Longest record, in characters. Annotations of an object share 256 KiB, and caches hold them all. */
-const LONGEST = 16 * 1024;
+const MAX_CHARACTERS = 16 * 1024;
 
 /**
  * Writes the record. If it is too long, parts are left out, extra first, then the last groups: that can only take
@@ -11,10 +11,10 @@ const LONGEST = 16 * 1024;
  */
 export function writeRequester(subject: Subject): string {
   const whole = JSON.stringify(subject);
-  if (whole.length <= LONGEST) return whole;
+  if (whole.length <= MAX_CHARACTERS) return whole;
   const { extra: _, groups = [], ...rest } = subject;
   let kept = groups;
-  while (kept.length > 0 && JSON.stringify({ ...rest, groups: kept }).length > LONGEST) {
+  while (kept.length > 0 && JSON.stringify({ ...rest, groups: kept }).length > MAX_CHARACTERS) {
     kept = kept.slice(0, Math.floor(kept.length * 0.9));
   }
   return JSON.stringify({ ...rest, groups: kept });

@@ -3,7 +3,7 @@ import { findDescriptor } from '../../../api/plan/actions/table.js';
 import type { Snapshot } from '../../../api/plan/snapshot/snapshot.js';
 import type { ActionStatus, DRPlanExecution, StageStatus } from '../../../api/plan/types.js';
 import type { Refusal } from './gates.js';
-import { STATUS_LIMIT_BYTES } from '../status/size-guard.js';
+import { MAX_STATUS_BYTES } from '../status/size-guard.js';
 import { checkInputSize, workOf } from './work.js';
 import type { Work } from './work.js';
 
@@ -51,7 +51,7 @@ function readByRollbacks({ input }: Work): number {
     return [...read].map((key) => findDescriptor(types.get(key))?.outputBytes ?? OUTPUT_BYTES);
   });
   return Math.min(
-    STATUS_LIMIT_BYTES,
+    MAX_STATUS_BYTES,
     bytes.reduce((sum, one) => sum + one, 0),
   );
 }

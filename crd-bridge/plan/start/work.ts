@@ -205,10 +205,10 @@ export function workOf(snapshot: Snapshot, target: DRPlanExecution | undefined):
 /** The input of a revert, made smaller where Temporal would not accept it. */
 function fitted(input: Work['input']): Pick<Work, 'input' | 'bytes'> {
   const bytes = sizeOf(input);
-  if (bytes <= INPUT_LIMIT_BYTES) return { input, bytes };
+  if (bytes <= MAX_INPUT_BYTES) return { input, bytes };
   const shared = { ...input, undo: input.undo.map(shareViews) };
   const less = sizeOf(shared);
-  if (less <= INPUT_LIMIT_BYTES) return { input: shared, bytes: less };
+  if (less <= MAX_INPUT_BYTES) return { input: shared, bytes: less };
   // Created objects are found again by their marks. That takes longer, but is better than no undo.
   return { input: { ...shared, undo: shared.undo.map((stage) => withSteps(stage, unsettled)) } };
 }
@@ -230,7 +230,7 @@ function unsettled(step: UndoStep): UndoStep {
 const sizeOf = (input: Work['input']): number => Buffer.byteLength(JSON.stringify(input)) + sealBytes(input);
 
 /** Temporal accepts 2 MiB for one input; the rest is for what every run carries beside its stages. */
-const INPUT_LIMIT_BYTES = 2 * 1024 * 1024 - 64 * 1024;
+const MAX_INPUT_BYTES = 2 * 1024 * 1024 - 64 * 1024;
 
 /**
  * Whether Temporal accepts the run.
@@ -243,7 +243,7 @@ export function checkInputSize(
   options: { isForeseen?: boolean; more?: number } = {},
 ): Refusal | undefined {
   const size = (bytes ?? sizeOf(input)) + (options.more ?? 0);
-  if (size <= INPUT_LIMIT_BYTES) return undefined;
+  if (size <= MAX_INPUT_BYTES) return undefined;
   const isRevert = target !== undefined;
   const what =
     isRevert && options.isForeseen !== true
@@ -252,7 +252,7 @@ export function checkInputSize(
   const run = isRevert && options.isForeseen === true ? 'a revert of the run' : 'the run';
   return {
     reason: 'PlanTooLarge',
-    message: `${run} would take ${kib(size)} KiB to start, and Temporal takes ${kib(INPUT_LIMIT_BYTES)} KiB; ${what}`,
+    message: `${run} would take ${kib(size)} KiB to start, and Temporal takes ${kib(MAX_INPUT_BYTES)} KiB; ${what}`,
   };
 }
 

@@ -4,7 +4,7 @@ import type { MirrorPace } from '../../../workflows/core/contract.js';
 import type { CachedExecution } from '../types.js';
 
 /** Longest wait of a run before its progress is written, however many are live. */
-const MOST_MS = 5_000;
+const MAX_MS = 5_000;
 /** Below this many live runs, every change is mirrored at once. */
 const UNTHROTTLED_RUNS = 30;
 /** Up to this many live runs, a run that a person watches reports its first change at once. */
@@ -38,10 +38,10 @@ export function createPace(
   });
   return () => {
     const share = Math.max(0, live.size - UNTHROTTLED_RUNS) / settings.stepsPerSecond;
-    const intervalMs = Math.min(Math.round(share * 1000), MOST_MS);
+    const intervalMs = Math.min(Math.round(share * 1000), MAX_MS);
     if (live.size <= FEW) return { beginMs: Math.min(settings.beginMs, FEW_BEGIN_MS), intervalMs: 0 };
     return {
-      beginMs: Math.max(settings.beginMs, Math.min(settings.beginMs + intervalMs, MOST_MS)),
+      beginMs: Math.max(settings.beginMs, Math.min(settings.beginMs + intervalMs, MAX_MS)),
       intervalMs,
     };
   };

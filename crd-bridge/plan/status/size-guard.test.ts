@@ -4,10 +4,10 @@ import type { ActionStatus, DRPlanExecution, DRPlanExecutionStatus } from '../..
 import {
   expandStages,
   fitStatus,
-  HARD_LIMIT_BYTES,
+  MAX_STATUS_BYTES_WITH_OUTPUTS,
   hasLostOutputs,
   smallestStatus,
-  STATUS_LIMIT_BYTES,
+  MAX_STATUS_BYTES,
 } from './size-guard.js';
 
 const status = (actions: number, body: number, message: number): DRPlanExecutionStatus => ({
@@ -44,7 +44,7 @@ it('leaves a status alone that fits', () => {
 
 it('leaves out bodies first [S6.8]', () => {
   const fitted = fitStatus(status(1500, 1000, 200));
-  expect(size(fitted)).toBeLessThanOrEqual(STATUS_LIMIT_BYTES);
+  expect(size(fitted)).toBeLessThanOrEqual(MAX_STATUS_BYTES);
   expect(actions(fitted)[0]).toMatchObject({
     message: 'm'.repeat(200),
     outputs: { httpResponse: { statusCode: 500 } },
@@ -54,7 +54,7 @@ it('leaves out bodies first [S6.8]', () => {
 
 it('then messages, and never phases, reasons or the message of the run [S6.8]', () => {
   const fitted = fitStatus(status(2000, 1000, 1000));
-  expect(size(fitted)).toBeLessThanOrEqual(STATUS_LIMIT_BYTES);
+  expect(size(fitted)).toBeLessThanOrEqual(MAX_STATUS_BYTES);
   expect(actions(fitted)).toHaveLength(2000);
   for (const action of actions(fitted))
     expect(action).toMatchObject({ phase: 'Failed', reason: 'HTTPError' });
@@ -63,7 +63,7 @@ it('then messages, and never phases, reasons or the message of the run [S6.8]', 
 
 it('at its smallest tells every phase of the largest run admitted [S6.8]', () => {
   const smallest = smallestStatus(status(2000, 1000, 32_000));
-  expect(size(smallest)).toBeLessThan(STATUS_LIMIT_BYTES);
+  expect(size(smallest)).toBeLessThan(MAX_STATUS_BYTES);
   expect(actions(smallest)).toHaveLength(2000);
 });
 
@@ -152,7 +152,7 @@ describe.each([200, 1])('2,000 actions that write objects, in %i stages', (stage
     const status = largest(stages);
     expect(size(status)).toBeGreaterThan(1_572_864);
     const fitted = fitStatus(status);
-    expect(size(fitted)).toBeLessThan(HARD_LIMIT_BYTES);
+    expect(size(fitted)).toBeLessThan(MAX_STATUS_BYTES_WITH_OUTPUTS);
     expect(phases(fitted)).toEqual(phases(status));
     expect(fitted.omitted).toContain('messages');
     expect(fitted.omitted).toContain('dr/c/ns/run/uid');

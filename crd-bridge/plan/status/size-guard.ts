@@ -14,9 +14,9 @@ import type {
 } from '../../../api/plan/types.js';
 
 /** Above this a status is made smaller (S6.8). etcd takes 1.5 MiB, metadata included. */
-export const STATUS_LIMIT_BYTES = 800 * 1024;
+export const MAX_STATUS_BYTES = 800 * 1024;
 /** Above this even what a revert has to find out again is left out. */
-export const HARD_LIMIT_BYTES = 1024 * 1024;
+export const MAX_STATUS_BYTES_WITH_OUTPUTS = 1024 * 1024;
 const SHORT_MESSAGE = 120;
 
 type Item = ActionStatus | ClusterActionStatus | WorkflowExecutionStatus | StageStatus;
@@ -33,12 +33,12 @@ interface Reduction {
 
 /** In this order. Phases, effects and ranks always stay: a revert needs them. */
 const REDUCTIONS: readonly Reduction[] = [
-  { note: 'response bodies', limit: STATUS_LIMIT_BYTES, action: withoutBulk },
-  { note: 'the ends of long messages', limit: STATUS_LIMIT_BYTES, item: withShortMessage },
-  { limit: STATUS_LIMIT_BYTES, item: without('duration', 'progress'), action: withoutRepeats },
-  { note: 'all messages', limit: STATUS_LIMIT_BYTES, item: without('message') },
-  { note: 'all outputs', limit: HARD_LIMIT_BYTES, action: without('outputs') },
-  { note: 'all reasons', limit: HARD_LIMIT_BYTES, item: without('reason') },
+  { note: 'response bodies', limit: MAX_STATUS_BYTES, action: withoutBulk },
+  { note: 'the ends of long messages', limit: MAX_STATUS_BYTES, item: withShortMessage },
+  { limit: MAX_STATUS_BYTES, item: without('duration', 'progress'), action: withoutRepeats },
+  { note: 'all messages', limit: MAX_STATUS_BYTES, item: without('message') },
+  { note: 'all outputs', limit: MAX_STATUS_BYTES_WITH_OUTPUTS, action: without('outputs') },
+  { note: 'all reasons', limit: MAX_STATUS_BYTES_WITH_OUTPUTS, item: without('reason') },
 ];
 
 /** The status, as much smaller as it takes to fit: response bodies go first, then messages, never phases. */
@@ -46,7 +46,7 @@ export function fitStatus(status: DRPlanExecutionStatus): DRPlanExecutionStatus 
   let fitted = status;
   const applied = new Set<Reduction>();
   for (const reduction of REDUCTIONS) {
-    if (applied.size === 0 && sizeOf(fitted) <= STATUS_LIMIT_BYTES) return fitted;
+    if (applied.size === 0 && sizeOf(fitted) <= MAX_STATUS_BYTES) return fitted;
     if (sizeOf(fitted) <= reduction.limit) continue;
     fitted = reduce(fitted, reduction);
     applied.add(reduction);

@@ -80,6 +80,6 @@ function noWorker(run: RunDescription, since: string): string {
 const wayOut = ({ memo }: RunDescription): string =>
   `"drover cancel ${memo?.name ?? 'NAME'} -n ${memo?.namespace ?? 'NAMESPACE'} --terminate", which ends it, settles what its actions had begun and frees the plan`;
 
-const MESSAGE_LIMIT = 500;
+const MAX_MESSAGE = 500;
 const cut = (text: string): string =>
-  text.length <= MESSAGE_LIMIT ? text : `${text.slice(0, MESSAGE_LIMIT - 1)}…`;
+  text.length <= MAX_MESSAGE ? text : `${text.slice(0, MAX_MESSAGE - 1)}…`;
