@@ -125,11 +125,11 @@ function follow<T>(
   { signal, timeoutMs }: { signal: AbortSignal; timeoutMs: number },
 ): Promise<T | undefined | typeof BROKEN> {
   return new Promise((resolve, reject) => {
-    const end = (settle: () => void): void => {
+    const end = (finish: () => void): void => {
       endTimer();
       shared.listeners.delete(look);
       signal.removeEventListener('abort', onAbort);
-      settle();
+      finish();
     };
     const onAbort = (): void => {
       end(() => {

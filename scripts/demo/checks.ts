@@ -21,12 +21,12 @@ export interface Places {
 }
 
 /** Clusternet takes what is no longer wanted away in its own time. */
-const SETTLE_MS = 5000;
+const EFFECTS_MS = 5000;
 
 /** Reads every effect of the switchover back. */
 export async function checkSwitchover(places: Places, name: string): Promise<Check[]> {
   const { kube, trafficManager } = places;
-  const shop = await settled(places, (found) => Object.keys(found.deployed).length === 1);
+  const shop = await shopOnce(places, (found) => Object.keys(found.deployed).length === 1);
   const [execution, plan, jobs, effects] = await Promise.all([
     readExecution(kube, name),
     readPlan(kube),
@@ -90,7 +90,7 @@ export async function checkRevert(
   before: Shop,
 ): Promise<Check[]> {
   const { kube, trafficManager } = places;
-  const shop = await settled(places, (found) => isDeepStrictEqual(found, before));
+  const shop = await shopOnce(places, (found) => isDeepStrictEqual(found, before));
   const [execution, revert, plan, jobs, effects] = await Promise.all([
     readExecution(kube, names.execution),
     readExecution(kube, names.revert),
@@ -124,7 +124,7 @@ export async function checkRevert(
 
 /** The example must begin from what its set-up says, or the later comparison would prove nothing. */
 export async function checkSetUp(places: Places): Promise<{ checks: Check[]; shop: Shop }> {
-  const shop = await settled(places, (found) => found.deployed['clusternet-site-a']?.phase === 'Success');
+  const shop = await shopOnce(places, (found) => found.deployed['clusternet-site-a']?.phase === 'Success');
   return {
     shop,
     checks: [
@@ -138,8 +138,8 @@ export async function checkSetUp(places: Places): Promise<{ checks: Check[]; sho
   };
 }
 
-async function settled(places: Places, done: (shop: Shop) => boolean): Promise<Shop> {
-  const deadline = Date.now() + SETTLE_MS;
+async function shopOnce(places: Places, done: (shop: Shop) => boolean): Promise<Shop> {
+  const deadline = Date.now() + EFFECTS_MS;
   for (;;) {
     const shop = await readShop(places.kube, places.trafficManager);
     if (done(shop) || Date.now() > deadline) return shop;

@@ -89,8 +89,8 @@ export async function checkChildren(
   for (;;) {
     const seen = await look(attempt, subscription, open);
     const elapsed = Date.now() - started;
-    const isSettled = elapsed >= bounds.driftAfterMs;
-    const pending = [...seen.failures, ...seen.waiting, ...(isSettled ? [] : seen.drift)];
+    const isStable = elapsed >= bounds.driftAfterMs;
+    const pending = [...seen.failures, ...seen.waiting, ...(isStable ? [] : seen.drift)];
     if (pending.length === 0) {
       const charts = open
         .filter(({ binding }) => seen.charts.has(binding))

@@ -184,8 +184,8 @@ async function awaitChart(
       }
       const phase = phaseOf(chart);
       if (phase !== 'Found' && phase !== 'NotFound') return undefined;
-      const isSettled = isFresh || Date.now() - since >= QUIET_MS;
-      return isSettled ? phase : undefined;
+      const isStable = isFresh || Date.now() - since >= QUIET_MS;
+      return isStable ? phase : undefined;
     },
     {
       signal: attempt.signal,

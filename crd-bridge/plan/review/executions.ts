@@ -110,7 +110,7 @@ async function reviewStart(
   const reused = checkNameReused(execution, known.status);
   if (reused !== undefined) return allowed([reused.message, ...warnings]);
 
-  const plan = await settled(deps, known);
+  const plan = await awaitStatus(deps, known);
   if (plan === undefined) return refusedBy(planNotFound(namespace, planName), warnings);
   const refusal = checkPlan(deps, execution, plan) ?? (await checkBusy(deps, execution, plan));
   if (refusal !== undefined) return refusedBy(refusal, warnings);
@@ -163,7 +163,7 @@ const isObserved = ({ status, metadata }: DRPlan): boolean =>
   (status?.phase ?? '') !== '' && status?.observedGeneration === metadata.generation;
 
 /** Gives the plan a moment when its status may be about to change, and reads it anew when it would be refused. */
-async function settled(deps: ExecutionDeps, first: DRPlan): Promise<DRPlan | undefined> {
+async function awaitStatus(deps: ExecutionDeps, first: DRPlan): Promise<DRPlan | undefined> {
   const { name, namespace = '' } = first.metadata;
   const until = Date.now() + PLAN_WAIT_MS;
   let plan: DRPlan | undefined = first;

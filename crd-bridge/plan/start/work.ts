@@ -168,7 +168,7 @@ export function workOf(snapshot: Snapshot, target: DRPlanExecution | undefined):
   const sealKey = temporal?.sealKey;
   const stageStatuses = expandStages(target);
   const undo = planUndo({ stages, statuses: stageStatuses, undone }).map((stage) =>
-    withSteps(stage, settled),
+    withSteps(stage, withLostOutputs),
   );
   if (phase !== 'Succeeded' && !hasEffects(stageStatuses, undone)) {
     throw new Refused(nothingToUndo(target.metadata.name, phase));
@@ -210,7 +210,7 @@ function fitted(input: Work['input']): Pick<Work, 'input' | 'bytes'> {
   const less = sizeOf(shared);
   if (less <= MAX_INPUT_BYTES) return { input: shared, bytes: less };
   // Created objects are found again by their marks. That takes longer, but is better than no undo.
-  return { input: { ...shared, undo: shared.undo.map((stage) => withSteps(stage, unsettled)) } };
+  return { input: { ...shared, undo: shared.undo.map((stage) => withSteps(stage, asUnanswered)) } };
 }
 
 const withSteps = (stage: UndoStageInput, change: (step: UndoStep) => UndoStep): UndoStageInput => ({
@@ -218,11 +218,11 @@ const withSteps = (stage: UndoStageInput, change: (step: UndoStep) => UndoStep):
   steps: stage.steps.map(change),
 });
 
-const settled = (step: UndoStep): UndoStep =>
-  hasLostOutputs({ ...step.forward, type: step.input.type }) ? unsettled(step) : step;
+const withLostOutputs = (step: UndoStep): UndoStep =>
+  hasLostOutputs({ ...step.forward, type: step.input.type }) ? asUnanswered(step) : step;
 
 /** An action whose outputs are not known is undone like one that ended without an answer: by its marks. */
-function unsettled(step: UndoStep): UndoStep {
+function asUnanswered(step: UndoStep): UndoStep {
   const { outputs: _, ...forward } = step.forward;
   return { ...step, forward: { ...forward, phase: 'Failed', effect: 'Unknown' } };
 }

@@ -137,7 +137,7 @@ function endedStatus(status: DRPlanExecutionStatus, ending: Ending): DRPlanExecu
   const { phase, reason, message, completionTime } = ending;
   const startTime = status.startTime ?? ending.startTime;
   const stages = (status.stageStatuses ?? []).map((stage) =>
-    isSettled(stage) ? stage : closeStage(stage, { at: completionTime, ...ending.unfinished }),
+    hasEnded(stage) ? stage : closeStage(stage, { at: completionTime, ...ending.unfinished }),
   );
   const succeeded = phase === 'Succeeded';
   return withConditions(
@@ -161,7 +161,7 @@ function endedStatus(status: DRPlanExecutionStatus, ending: Ending): DRPlanExecu
 }
 
 /** Whether a stage and everything in it has ended. */
-const isSettled = (stage: StageStatus): boolean =>
+const hasEnded = (stage: StageStatus): boolean =>
   isClosed(stage) &&
   (stage.workflowExecutions ?? []).every(
     (workflow) => isClosed(workflow) && (workflow.actionStatuses ?? []).every(isClosed),
