@@ -23,7 +23,7 @@ export interface Memory {
   waitingSince?: number;
   /** Whether the status shows already that it waits. */
   waitingSaid?: true;
-  /** When the current series of failures began. */
+  /** Since when every reconcile of it has failed. */
   failingSince?: number;
 }
 

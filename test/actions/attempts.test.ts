@@ -12,7 +12,7 @@ import { createEgressPolicy } from '../../activities/core/egress.js';
 import { createActivities } from '../../activities/index.js';
 import type { ActionInput, Retry } from '../../api/plan/snapshot/run.js';
 import type { HTTPAction } from '../../api/plan/types.js';
-import type { Series } from '../../workflows/plan/series.js';
+import type { SeriesSetup } from '../../workflows/plan/series.js';
 import { taskQueues } from '../../workflows/core/contract.js';
 import type { ActionOutcome } from '../../workflows/plan/contract-tasks.js';
 import type { oneAction } from '../support/one-action.js';
@@ -104,7 +104,7 @@ function start(
     interruptible: true,
     uses: [],
   };
-  const series: Series = {
+  const series: SeriesSetup = {
     input,
     bounds: { undoStepMs: 60_000, settleMs: 60_000, pauseReminderMs: 600_000 },
     task: {

@@ -16,7 +16,7 @@ import { UNSETTLED } from './contract-tasks.js';
 import type { ActionOutcome, ActionTask, CleanupOutcome, PriorRef } from './contract-tasks.js';
 import { actionActivities, helperActivities, settleTask, withStop } from './options.js';
 import { prepareEffect } from './preparation.js';
-import type { Series } from './series.js';
+import type { SeriesSetup } from './series.js';
 import { carryOutStep } from './step.js';
 
 /** A cancel no longer waits for the end of a wait; in runs begun before 0.2 it does. */
@@ -49,7 +49,7 @@ export const taskPart = ({
  * settles an attempt that ended without an outcome. Always returns an outcome; a cancel of the current scope gives
  * Failed, `Cancelled`. Starts nothing in a scope that is already cancelled.
  */
-export async function executeAction(series: Series): Promise<ActionOutcome> {
+export async function executeAction(series: SeriesSetup): Promise<ActionOutcome> {
   const { step, optional, cleanup } = series.input;
   const cleans = cleanup !== undefined && series.task.direction === 'forward';
   let unconfirmed: string[] = [];
@@ -77,7 +77,7 @@ function alsoUnconfirmed(outcome: ActionOutcome, places: readonly string[]): Act
 }
 
 /** Deletes what is in the way of a hook, or returns how the action ends without having begun. */
-function makeRoom({ task, bounds }: Series): ReturnType<typeof prepareEffect<CleanupOutcome>> {
+function makeRoom({ task, bounds }: SeriesSetup): ReturnType<typeof prepareEffect<CleanupOutcome>> {
   return prepareEffect(
     task,
     () =>
@@ -94,7 +94,10 @@ function makeRoom({ task, bounds }: Series): ReturnType<typeof prepareEffect<Cle
 }
 
 /** Deletes what a hook has created, where its outcome calls for that. The outcome keeps its phase. */
-async function removeMade({ input, task, bounds }: Series, outcome: ActionOutcome): Promise<ActionOutcome> {
+async function removeMade(
+  { input, task, bounds }: SeriesSetup,
+  outcome: ActionOutcome,
+): Promise<ActionOutcome> {
   if (outcome.phase === 'Skipped') return outcome;
   const { onSuccess, onFailure } = input.cleanup ?? {};
   const { outputs } = outcome;
@@ -121,7 +124,7 @@ async function removeMade({ input, task, bounds }: Series, outcome: ActionOutcom
   }
 }
 
-async function carryOut(series: Series): Promise<ActionOutcome> {
+async function carryOut(series: SeriesSetup): Promise<ActionOutcome> {
   const { input, task } = series;
   const shielded = input.interruptible ? run : CancellationScope.nonCancellable.bind(CancellationScope);
 
@@ -159,14 +162,14 @@ const abandonWait = ({ round }: ActionTask): ActionOutcome => ({
 
 const run = <T>(fn: () => Promise<T>): Promise<T> => fn();
 
-/** The activity keeps to the total itself; the server's bound only catches a series of lost attempts. */
+/** The activity keeps to the total itself; the server's bound only catches attempts that are lost again and again. */
 const serverTotal = (input: ActionInput): number | undefined =>
   input.totalTimeoutMs === undefined ? undefined : input.totalTimeoutMs + 60_000;
 
 async function recordPrior({
   task,
   bounds,
-}: Series): Promise<{ ended: ActionOutcome } | { prior: PriorRef | undefined }> {
+}: SeriesSetup): Promise<{ ended: ActionOutcome } | { prior: PriorRef | undefined }> {
   const recorded = await prepareEffect(
     task,
     () => helperActivities(`record prior state: ${task.name}`, { run: task.run, bounds }).capture(task),
@@ -181,7 +184,7 @@ async function recordPrior({
 }
 
 /** An attempt that ended without an outcome may have had its effect: find it, stop it, say what became of it. */
-async function settle(series: Series, task: ActionTask, cause: Error): Promise<ActionOutcome> {
+async function settle(series: SeriesSetup, task: ActionTask, cause: Error): Promise<ActionOutcome> {
   const cancelled = isCancellation(cause);
   const because = cancelled ? 'cancelled' : isUnsettled(cause) ? 'timedOut' : 'interrupted';
   const why = cancelled

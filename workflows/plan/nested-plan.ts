@@ -5,7 +5,7 @@ import { bridgeActivities } from '../core/bridge-activities.js';
 import { innermost } from '../core/failure.js';
 import type { BridgeActivities, NestedOutcome, NestedRef, NestedState } from './contract-bridge.js';
 import type { ActionOutcome } from './contract-tasks.js';
-import type { Series } from './series.js';
+import type { SeriesSetup } from './series.js';
 
 /** Looks become rarer with time, so that a run of many days stays below the limits of a history. */
 const LOOK = { minMs: 2_000, maxMs: 900_000 };
@@ -21,7 +21,7 @@ type Stop = 'Cancelled' | 'Timeout';
  * A cancel and the timeout end the nested execution and wait for that: when this returns, nothing of it acts any more.
  */
 export async function carryOutPlan(
-  series: Series,
+  series: SeriesSetup,
   step: Extract<StepInput, { kind: 'plan' }>,
 ): Promise<ActionOutcome> {
   const { input, task, nudges, say } = series;
@@ -132,7 +132,7 @@ function armStop({
  * undo. A plan without a timeout has no limit either way.
  */
 function timeOf(
-  { input, task, bounds }: Series,
+  { input, task, bounds }: SeriesSetup,
   { timeoutMs }: Extract<StepInput, { kind: 'plan' }>,
 ): number | undefined {
   const isInverse = task.direction === 'undo' && input.rollback === undefined;

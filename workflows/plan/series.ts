@@ -5,8 +5,8 @@ import type { Approvals } from './approvals.js';
 import type { RunBounds } from './contract.js';
 import type { ActionTask } from './contract-tasks.js';
 
-/** What one series of attempts is made of. */
-export interface Series {
+/** What a series of attempts needs: all that one activity tries for one action. */
+export interface SeriesSetup {
   input: ActionInput;
   /** The task without what `capture` records. */
   task: ActionTask;

@@ -6,13 +6,13 @@ import { innermost } from '../core/failure.js';
 import type { ActionOutcome, Decision } from './contract-tasks.js';
 import { carryOutPlan } from './nested-plan.js';
 import { helperActivities } from './options.js';
-import type { Series } from './series.js';
+import type { SeriesSetup } from './series.js';
 
 /**
  * Carries out an action that is a condition of the workflow itself (docs/semantics.md#other-types): nothing waits in a
  * worker meanwhile, so it may take days. Always ends with an outcome; a cancel ends it at once.
  */
-export async function carryOutStep(series: Series, step: StepInput): Promise<ActionOutcome> {
+export async function carryOutStep(series: SeriesSetup, step: StepInput): Promise<ActionOutcome> {
   if (step.kind === 'plan') return carryOutPlan(series, step);
   const { input, task } = series;
   const shielded = <T>(fn: () => Promise<T>): Promise<T> =>
@@ -64,7 +64,7 @@ export async function carryOutStep(series: Series, step: StepInput): Promise<Act
   }
 }
 
-function decide({ task, bounds }: Series, step: StepInput): Promise<Decision> | Decision {
+function decide({ task, bounds }: SeriesSetup, step: StepInput): Promise<Decision> | Decision {
   if (step.kind === 'timer' && step.ms !== undefined) return { kind: 'timer', ms: step.ms };
   return helperActivities(`decide: ${task.name}`, { run: task.run, bounds }).decide(task);
 }

@@ -6,12 +6,12 @@ import { runClusterBatch } from './cluster-batch.js';
 import { undoInClusters } from './cluster-undo.js';
 import type { StageRollbackInput } from './contract.js';
 import type { ActionOutcome, ActionTask, TaskSeals } from './contract-tasks.js';
-import type { Series } from './series.js';
+import type { SeriesSetup } from './series.js';
 import { createVouchers } from './vouchers.js';
 import type { Vouchers } from './vouchers.js';
 
 /** Where a step shows how far it is, and what wakes it. */
-export interface ShownStep extends Pick<Series, 'nudges' | 'say'> {
+export interface ShownStep extends Pick<SeriesSetup, 'nudges' | 'say'> {
   status: ActionStatus;
   changed: () => void;
   vouchers: Vouchers;
