@@ -4,7 +4,7 @@ import type { KubeClient } from '../../kube/client.js';
 import type { Cacheable, Informer } from '../../kube/informer.js';
 import type { EntityInput } from '../../workflows/core/contract-entity.js';
 import { createEntityController } from './entity-controller.js';
-import type { EntityAdmission, EntityKind, RecordedEpoch } from './entity.js';
+import type { EpochDecision, EntityKind, RecordedEpoch } from './entity.js';
 import type { StatusWriter } from './status-writer.js';
 
 const FINALIZER = 'test/held';
@@ -25,7 +25,7 @@ function setup() {
     found: {} as Record<string, WorkflowDescription | undefined>,
     result: { kind: 'retired' } as unknown,
     where: { namespaceId: 'here' },
-    admission: { kind: 'start' } as EntityAdmission,
+    decision: { kind: 'start' } as EpochDecision,
     inputs: [] as EntityInput[],
   };
   const kind: EntityKind<Thing> = {
@@ -43,7 +43,7 @@ function setup() {
       forceRelease: metadata.annotations?.force === 'true',
     }),
     desired: () => ({ spec: { size: 1 } }),
-    admit: () => Promise.resolve(world.admission),
+    prepareStart: () => Promise.resolve(world.decision),
     withEpoch: ({ status }, epoch) => ({ ...status, epoch }),
     withEnd: ({ status }) => ({ ...status, over: true }),
     held: (_, reason) => {
@@ -151,7 +151,7 @@ describe('an object', () => {
 
   it('that may not be looked after yet is neither held nor started', async () => {
     const { reconcile, world } = setup();
-    world.admission = { kind: 'wait', ms: 500 };
+    world.decision = { kind: 'wait', ms: 500 };
     expect(await reconcile()).toEqual({ after: 500, calls: [] });
   });
 

@@ -26,9 +26,9 @@ export function createEpochs<T extends Cacheable>(context: EntityContext<T>): Ep
   const { kind, kube, log, workflows } = context;
 
   async function begin(object: T, epoch: number): Promise<number | undefined> {
-    const admission = await kind.admit(object);
-    if (admission.kind === 'wait') return admission.ms;
-    if (admission.kind === 'refused') return undefined;
+    const decision = await kind.prepareStart(object);
+    if (decision.kind === 'wait') return decision.ms;
+    if (decision.kind === 'refused') return undefined;
     const { deleting } = kind.view(object);
     if (!deleting && !(await addFinalizer(context, object))) return undefined;
     const entity = identityOf(context, object, epoch);

@@ -30,7 +30,7 @@ export interface EntityView {
 }
 
 /** Whether an object may be looked after. */
-export type EntityAdmission =
+export type EpochDecision =
   | { kind: 'start' }
   /** Not yet; look again after a time, or when something it depends on changes. */
   | { kind: 'wait'; ms: number }
@@ -52,7 +52,7 @@ export interface EntityKind<T extends Cacheable> {
   /** What the workflow is told of the object, with its generation. */
   desired(object: T): { spec: unknown; requestedBy?: string };
   /** Does everything that comes before the start of an epoch. May be repeated after a crash at any point. */
-  admit(object: T): Promise<EntityAdmission>;
+  prepareStart(object: T): Promise<EpochDecision>;
   /** The status with the epoch that now looks after the object. Pure. */
   withEpoch(object: T, recorded: RecordedEpoch): object;
   /** The status with the end of an entity that has ended by itself. Pure; undefined where it shows that already. */

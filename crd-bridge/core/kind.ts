@@ -1,5 +1,5 @@
 /**
- * A kind whose objects become runs. The bridge knows the steps (admit, start, record, follow, cancel, delete) and their
+ * A kind whose objects become runs. The bridge knows the steps (prepare, start, record, follow, cancel, delete) and their
  * order; a kind knows what each means for its objects.
  */
 import type { SignalResult, StartResult } from '../../client/runs/calls.js';
@@ -67,7 +67,7 @@ export interface PreparedRun {
 }
 
 /** Whether an object may become a run. */
-export type Admission =
+export type StartDecision =
   | { kind: 'start'; prepared: PreparedRun }
   /** Not yet; look again after a time, or when something it depends on changes. */
   | { kind: 'wait'; ms: number }
@@ -89,7 +89,7 @@ export interface RunKind<T extends Cacheable> {
   view(object: T): RunView;
   workflowId(object: T): string;
   /** Does everything that comes before the start. May be repeated after a crash at any point. */
-  admit(object: T): Promise<Admission>;
+  prepareStart(object: T): Promise<StartDecision>;
   /**
    * Whether the object holds what every start takes first, so that another replica may be about to start its run. Asks
    * the API server itself.

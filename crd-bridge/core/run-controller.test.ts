@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { RunDescription, Runs } from '../../client/runs/runs.js';
 import type { Cacheable } from '../../kube/informer.js';
-import type { Admission, Delivery, RunKind, RunView } from './kind.js';
+import type { Delivery, RunKind, RunView, StartDecision } from './kind.js';
 import { createRunController } from './run-controller.js';
 import { createStartRoom } from './start-room.js';
 
@@ -31,7 +31,7 @@ function setup(view: Partial<RunView> = {}) {
     starting: false,
     mayBegin: true,
     where: { clusterId: 'this', namespaceId: 'here' },
-    admission: undefined as Admission | undefined,
+    decision: undefined as StartDecision | undefined,
     refusal: undefined as Error | undefined,
   };
   const note =
@@ -47,11 +47,11 @@ function setup(view: Partial<RunView> = {}) {
     state: () => world.view,
     view: () => world.view,
     workflowId: () => 'id',
-    admit: () => {
-      world.calls.push('admit');
+    prepareStart: () => {
+      world.calls.push('prepareStart');
       if (world.refusal !== undefined) return Promise.reject(world.refusal);
       return Promise.resolve(
-        world.admission ?? { kind: 'start', prepared: { start, record: note('record') } },
+        world.decision ?? { kind: 'start', prepared: { start, record: note('record') } },
       );
     },
     isStarting: () => Promise.resolve(world.starting),
@@ -125,15 +125,15 @@ describe('what keeps an object from being brought forward [F2] [S5.7]', () => {
     const { world, reconcile } = setup();
     world.refusal = new Error('no room on the disk');
     await expect(reconcile()).rejects.toThrow('no room');
-    expect(world.calls).toEqual(['admit']);
+    expect(world.calls).toEqual(['prepareStart']);
     world.now += 1_000;
     await expect(reconcile()).rejects.toThrow('no room');
     expect(world.calls).toEqual([
-      'admit',
+      'prepareStart',
       expect.stringMatching(/^held InternalError .*no room on the disk.*tried again/),
     ]);
     world.refusal = undefined;
-    expect((await reconcile()).calls).toEqual(['admit', 'start', 'record']);
+    expect((await reconcile()).calls).toEqual(['prepareStart', 'start', 'record']);
   });
 
   it('is told of a deletion too', async () => {
@@ -157,7 +157,7 @@ describe('what keeps an object from being brought forward [F2] [S5.7]', () => {
     room.enter('third', 'ns/third');
     expect(await reconcile()).toEqual({ after: undefined, calls: [] });
     room.leave('another');
-    expect((await reconcile()).calls).toEqual(['admit', 'start', 'record']);
+    expect((await reconcile()).calls).toEqual(['prepareStart', 'start', 'record']);
   });
 });
 
@@ -174,30 +174,30 @@ describe('a run that is looked at', () => {
 });
 
 describe('an object without a run', () => {
-  it('is admitted, started and recorded, and looked at once more if nothing is heard [S5.2]', async () => {
+  it('is prepared, started and recorded, and looked at once more if nothing is heard [S5.2]', async () => {
     const { reconcile } = setup();
-    expect(await reconcile()).toEqual({ after: 30_000, calls: ['admit', 'start', 'record'] });
+    expect(await reconcile()).toEqual({ after: 30_000, calls: ['prepareStart', 'start', 'record'] });
   });
 
   it('is recorded from a run that an interrupted start has left', async () => {
     const { world, reconcile } = setup();
     world.run = { ...running, state: 'Completed' };
-    expect((await reconcile()).calls).toEqual(['admit', 'start', 'describe', 'record']);
+    expect((await reconcile()).calls).toEqual(['prepareStart', 'start', 'describe', 'record']);
   });
 
   it('waits, or stays refused', async () => {
     const { world, reconcile } = setup();
-    world.admission = { kind: 'wait', ms: 7 };
-    expect(await reconcile()).toEqual({ after: 7, calls: ['admit'] });
-    world.admission = { kind: 'refused' };
-    expect(await reconcile()).toEqual({ after: undefined, calls: ['admit'] });
+    world.decision = { kind: 'wait', ms: 7 };
+    expect(await reconcile()).toEqual({ after: 7, calls: ['prepareStart'] });
+    world.decision = { kind: 'refused' };
+    expect(await reconcile()).toEqual({ after: undefined, calls: ['prepareStart'] });
   });
 
   it('is cancelled at once, but only when Temporal knows no run of it', async () => {
     const { world, reconcile } = setup({ cancel: { via: 'Annotation' } });
     expect((await reconcile()).calls).toEqual(['describe', 'cancelBeforeStart']);
     world.run = running;
-    expect((await reconcile()).calls).toEqual(['describe', 'admit', 'start', 'record']);
+    expect((await reconcile()).calls).toEqual(['describe', 'prepareStart', 'start', 'record']);
   });
 
   it('waits where too many runs are not taken up yet, is woken when one is, and then is started [S5.16] [S6.13]', async () => {
@@ -206,7 +206,7 @@ describe('an object without a run', () => {
     expect(await reconcile()).toEqual({ after: 4_000, calls: [] });
     room.leave('another');
     expect(woken).toEqual(['ns/o']);
-    expect((await reconcile()).calls).toEqual(['admit', 'start', 'record']);
+    expect((await reconcile()).calls).toEqual(['prepareStart', 'start', 'record']);
   });
 
   it('is cancelled at once while it waits, and waits no more [S5.16] [S6.13]', async () => {
@@ -240,9 +240,9 @@ describe('an object without a run', () => {
   });
 
   it('gives its place back when it is refused or has to wait', async () => {
-    for (const admission of [{ kind: 'refused' }, { kind: 'wait', ms: 7 }] as const) {
+    for (const decision of [{ kind: 'refused' }, { kind: 'wait', ms: 7 }] as const) {
       const { world, reconcile, room } = setup();
-      world.admission = admission;
+      world.decision = decision;
       await reconcile();
       expect(room.enter('next', 'ns/next')).toBe(true);
     }
@@ -251,7 +251,7 @@ describe('an object without a run', () => {
   it('is not held up where a run goes on that it belongs to', async () => {
     const { reconcile, room } = setup({ goesOn: true });
     room.enter('another', 'ns/another');
-    expect((await reconcile()).calls).toEqual(['admit', 'start', 'record']);
+    expect((await reconcile()).calls).toEqual(['prepareStart', 'start', 'record']);
   });
 
   it('is neither ended nor let go while another replica may be about to start it, for 15 seconds', async () => {

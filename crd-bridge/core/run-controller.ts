@@ -28,7 +28,7 @@ const TELL_FAILURE_MS = 1_000;
  *
  * | crash after | leaves | mended by |
  * |---|---|---|
- * | admit (metadata, lock, snapshot written) | an object without a run that holds its lock | the next reconcile: admit finds its own lock and goes on; if it is too late to start, it refuses and frees the lock |
+ * | prepare (metadata, lock, snapshot written) | an object without a run that holds its lock | the next reconcile: `prepareStart` finds its own lock and goes on; if it is too late to start, it refuses and frees the lock |
  * | start | a run that the status does not know | the next reconcile: `start` is idempotent by id, finds the run and records it; mirrors are retried until then |
  * | record | nothing | – |
  * | the run's end, before its last mirror | a run that waits for the mirror | Temporal hands the mirror to the next bridge |

@@ -1,4 +1,4 @@
-/** The start of a run: its turn, its admission, its record. */
+/** The start of a run: its turn, what comes before it, its record. */
 import type { Cacheable } from '../../kube/informer.js';
 import type { RunView } from './kind.js';
 import { mayBeStarting, POLL_WHILE_STARTING_MS } from './run-context.js';
@@ -81,15 +81,15 @@ async function begin<T extends Cacheable>(
   workflowId: string,
 ): Promise<number | undefined> {
   const uid = object.metadata.uid ?? '';
-  const admission = await kind.admit(object);
-  if (admission.kind !== 'start') room.leave(uid);
-  switch (admission.kind) {
+  const decision = await kind.prepareStart(object);
+  if (decision.kind !== 'start') room.leave(uid);
+  switch (decision.kind) {
     case 'wait':
-      return admission.ms;
+      return decision.ms;
     case 'refused':
       return undefined;
     case 'start': {
-      const { prepared } = admission;
+      const { prepared } = decision;
       const started = await prepared.start();
       onStart();
       const runId = started.kind === 'running' ? started.runId : (await runs.describe(workflowId))?.runId;

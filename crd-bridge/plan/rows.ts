@@ -25,7 +25,7 @@ import { createSnapshotSweep } from './retention/snapshot-sweep.js';
 import { createAuthority } from './review/authority.js';
 import { createRules } from './review/rules.js';
 import { drSettings } from './settings.js';
-import { createAdmission } from './start/admission.js';
+import { createStarts } from './start/starts.js';
 import { createSnapshotStore } from './start/snapshot-store.js';
 import { createBridgeVouching } from './start/vouching.js';
 import type { BridgeVouching } from './start/vouching.js';
@@ -54,7 +54,7 @@ export function planRows(services: Services): Row[] {
   const { caches } = deps;
   const workflows = createWorkflowKind(deps);
   const plans = createPlanKind(deps, workflows);
-  const executions = createExecutionKind(deps, createAdmission(deps));
+  const executions = createExecutionKind(deps, createStarts(deps));
   const vouching = createBridgeVouching({
     ...deps,
     caller: () => activityInfo().workflowExecution,

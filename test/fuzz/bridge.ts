@@ -4,7 +4,7 @@ import type { Kind } from '../../api/core/group.js';
 import { runWorkflowId } from '../../api/plan/naming.js';
 import type { ActionStatus, DRPlan, DRPlanExecution, DRWorkflow, StageStatus } from '../../api/plan/types.js';
 import { positionOf } from '../../api/plan/undo/undo.js';
-import { createAdmission } from '../../crd-bridge/plan/start/admission.js';
+import { createStarts } from '../../crd-bridge/plan/start/starts.js';
 import type { CachedExecution } from '../../crd-bridge/plan/types.js';
 import { createPlanKind } from '../../crd-bridge/plan/kinds/dr-plan.js';
 import { createWorkflowKind } from '../../crd-bridge/plan/kinds/dr-workflow.js';
@@ -44,7 +44,7 @@ export async function tell(story: Story): Promise<Told[]> {
   const workflows = createWorkflowKind(deps);
   const plans = createPlanKind(deps, workflows);
   const rules = createRules(deps, { workflows, plans });
-  const admission = createAdmission(deps);
+  const starts = createStarts(deps);
   const mirror = speaksItself(deps);
   const told: Told[] = [];
 
@@ -131,11 +131,11 @@ export async function tell(story: Story): Promise<Told[]> {
     const { told: entry, object } = await create<CachedExecution>('DRPlanExecution', part, caches.executions);
     entry.act = part;
     if (object === undefined) return;
-    const admitted = await admission.admit(object);
+    const decision = await starts.prepare(object);
     const input = (): RunInput | undefined => started.at(-1);
     const before = started.length;
-    if (admitted.kind === 'start') {
-      const result = await admitted.prepared.start();
+    if (decision.kind === 'start') {
+      const result = await decision.prepared.start();
       if (result.kind === 'running') {
         const { name, namespace, uid } = object.metadata;
         const workflowId = runWorkflowId({
@@ -144,13 +144,13 @@ export async function tell(story: Story): Promise<Told[]> {
           name,
           uid: uid ?? '',
         });
-        await admitted.prepared.record({ workflowId, runId: result.runId });
+        await decision.prepared.record({ workflowId, runId: result.runId });
       }
     }
     const { status } = world.read<DRPlanExecution>('DRPlanExecution', part.name);
     const own = started.length > before ? input() : undefined;
     if (own === undefined) {
-      entry.wrong = `${admitted.kind}: ${status?.reason ?? ''} ${status?.message ?? ''}`;
+      entry.wrong = `${decision.kind}: ${status?.reason ?? ''} ${status?.message ?? ''}`;
       return;
     }
     entry.isRevert = own.run.operation === 'Revert';

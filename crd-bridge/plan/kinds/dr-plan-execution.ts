@@ -4,7 +4,7 @@ import type { DRPlan, DRPlanExecution } from '../../../api/plan/types.js';
 import { WORKFLOW_TYPES } from '../../../workflows/plan/contract.js';
 import type { RunKind } from '../../core/kind.js';
 import { closeHistory } from '../lock/close-history.js';
-import type { ExecutionAdmission } from '../start/admission.js';
+import type { ExecutionStarts } from '../start/starts.js';
 import { checkAbandoned, checkRestored } from '../start/gates.js';
 import { refOf } from '../../core/object-ref.js';
 import { identityOf, nameOfTemporal } from '../start/identity.js';
@@ -15,7 +15,7 @@ import type { CachedExecution, DrDeps } from '../types.js';
 import { stateOf, viewOf, workflowIdOf } from './execution-view.js';
 
 /** What the bridge does with executions of plans. */
-export function createExecutionKind(deps: DrDeps, admission: ExecutionAdmission): RunKind<CachedExecution> {
+export function createExecutionKind(deps: DrDeps, starts: ExecutionStarts): RunKind<CachedExecution> {
   const workflowId = (execution: DRPlanExecution): string => workflowIdOf(deps.cluster, execution);
   return {
     words: { one: 'execution', several: 'executions' },
@@ -24,9 +24,9 @@ export function createExecutionKind(deps: DrDeps, admission: ExecutionAdmission)
     workflowId,
     state: stateOf,
     view: (execution) => viewOf(deps, execution),
-    admit: (execution) => admission.admit(execution),
+    prepareStart: (execution) => starts.prepare(execution),
     isStarting: (execution) => isHolderOfPlan(deps, execution),
-    cancelBeforeStart: (execution) => cancelBeforeStart(admission, execution),
+    cancelBeforeStart: (execution) => cancelBeforeStart(starts, execution),
     alive: (execution, run) => followRun(deps, execution, run),
     closed: (execution, run) => concludeClosed(deps, execution, run),
     lost: (execution) =>
@@ -40,7 +40,7 @@ export function createExecutionKind(deps: DrDeps, admission: ExecutionAdmission)
       });
     },
     async held(execution, reason, message) {
-      if (execution.status?.temporal === undefined) await admission.hold(execution, reason, message);
+      if (execution.status?.temporal === undefined) await starts.hold(execution, reason, message);
       else await setProgressing(deps, execution, { status: 'False', reason, message });
     },
     async blocked(execution, reason, message) {
@@ -74,14 +74,14 @@ async function isHolderOfPlan({ kube }: Pick<DrDeps, 'kube'>, execution: CachedE
   return plan?.status?.currentExecution?.uid === uid;
 }
 
-async function cancelBeforeStart(admission: ExecutionAdmission, execution: CachedExecution): Promise<void> {
+async function cancelBeforeStart(starts: ExecutionStarts, execution: CachedExecution): Promise<void> {
   // It is not known how far another controller came, so nobody can say that nothing was done.
   const foreign = checkAbandoned(execution) ?? checkRestored(execution);
   if (foreign !== undefined) {
-    await admission.refuse(execution, 'Failed', foreign);
+    await starts.refuse(execution, 'Failed', foreign);
     return;
   }
-  await admission.refuse(execution, 'Cancelled', {
+  await starts.refuse(execution, 'Cancelled', {
     reason: 'Cancelled',
     message: 'cancelled before it was started: nothing was done',
   });

@@ -2,7 +2,7 @@
 import { ANNOTATIONS, FINALIZERS, LABELS } from '../../../api/core/group.js';
 import { isTerminalExecution } from '../../../api/core/phase.js';
 import { labelValue } from '../../../api/plan/naming.js';
-import type { Admission } from '../../core/kind.js';
+import type { StartDecision } from '../../core/kind.js';
 import { waitingStatus } from '../status/projection.js';
 import type { CachedExecution, DrDeps } from '../types.js';
 import { checkAbandoned, checkRestored } from './gates.js';
@@ -44,7 +44,7 @@ export async function holdFor(
   ms: number,
   execution: CachedExecution,
   wait: Wait,
-): Promise<Admission> {
+): Promise<StartDecision> {
   return (await hold(deps, execution, wait)) ? { kind: 'wait', ms } : { kind: 'refused' };
 }
 

@@ -2,7 +2,7 @@ import { describeProblems, errorsOf } from '../../../api/core/problem.js';
 import type { Problem } from '../../../api/core/problem.js';
 import type { Refusal } from './gates.js';
 
-/** Thrown inside an admission to end it from any depth; never leaves it. */
+/** Thrown while a start is prepared, to end that from any depth; caught by `prepare`. */
 export class Refused extends Error {
   readonly refusal: Refusal;
   constructor(refusal: Refusal) {
@@ -11,12 +11,12 @@ export class Refused extends Error {
   }
 }
 
-/** Ends the admission. */
+/** Ends the preparation of a start. */
 export const refuse = (reason: string, message: string): never => {
   throw new Refused({ reason, message });
 };
 
-/** Ends the admission if a check found something. */
+/** Ends it if a check found something. */
 export function throwIf(refusal: Refusal | undefined): void {
   if (refusal !== undefined) throw new Refused(refusal);
 }

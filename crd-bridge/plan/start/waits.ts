@@ -1,7 +1,7 @@
 /** What a start waits for: the right Temporal, admission, a plan that was checked. */
 import { ANNOTATIONS } from '../../../api/core/group.js';
 import type { DRPlan } from '../../../api/plan/types.js';
-import type { Admission } from '../../core/kind.js';
+import type { StartDecision } from '../../core/kind.js';
 import { isElsewhere } from '../../core/temporal-identity.js';
 import { rowOf } from '../lock/history.js';
 import { waitingStatus } from '../status/projection.js';
@@ -25,7 +25,7 @@ export async function awaitTemporal(
   deps: Pick<DrDeps, 'caches' | 'runs' | 'writer'>,
   execution: CachedExecution,
   plan: DRPlan,
-): Promise<Admission | undefined> {
+): Promise<StartDecision | undefined> {
   const locked = rowOf(plan.status?.executionHistory, execution.metadata.uid ?? '')?.temporal;
   const connected = await deps.runs.where();
   if (!isElsewhere(locked, connected)) return undefined;
@@ -47,7 +47,7 @@ export async function awaitTemporal(
 export async function awaitAdmission(
   deps: DrDeps,
   execution: CachedExecution,
-): Promise<Admission | undefined> {
+): Promise<StartDecision | undefined> {
   const { namespace = '', annotations } = execution.metadata;
   const isAsked = deps.settings.answers.verified && deps.isAdmitted(namespace);
   const missing = isAsked ? deps.admissionMissing() : undefined;
@@ -78,7 +78,7 @@ export async function awaitAdmission(
 /** Waits for the check of a plan. */
 export interface PlanWait {
   /** @returns undefined once the plan was checked in its present form */
-  look(execution: CachedExecution, plan: DRPlan): Promise<Admission | undefined>;
+  look(execution: CachedExecution, plan: DRPlan): Promise<StartDecision | undefined>;
   /** The execution no longer waits. */
   forget(uid: string): void;
 }

@@ -16,7 +16,7 @@ import { createStatusWriter } from '../../core/status-writer.js';
 import { createExecutionKind } from '../kinds/dr-plan-execution.js';
 import { createPlanKind } from '../kinds/dr-plan.js';
 import { createWorkflowKind } from '../kinds/dr-workflow.js';
-import { createAdmission } from '../start/admission.js';
+import { createStarts } from '../start/starts.js';
 import { createSnapshotStore } from '../start/snapshot-store.js';
 import { createBridgeVouching } from '../start/vouching.js';
 import { createMirror } from '../status/mirror.js';
@@ -50,7 +50,7 @@ export function createReplica(
 ): Replica {
   const deps = depsOf(world, temporal);
   const { caches } = deps;
-  const kind = createExecutionKind(deps, createAdmission(deps));
+  const kind = createExecutionKind(deps, createStarts(deps));
   const clock = { now: Date.now() };
   const controller = createRunController({
     kind,

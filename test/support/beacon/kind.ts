@@ -89,7 +89,7 @@ export function beaconRow(services: Services): Row {
       forceRelease: metadata.annotations?.[FORCE] === 'true',
     }),
     desired: ({ spec }) => ({ spec, requestedBy: 'somebody' }),
-    admit: () => Promise.resolve({ kind: 'start' }),
+    prepareStart: () => Promise.resolve({ kind: 'start' }),
     withEpoch: ({ status }, epoch) => ({ ...status, epoch }),
     withEnd: ({ status }, end) =>
       status?.phase === 'Ended' ? undefined : { ...status, phase: 'Ended', end: end.kind },

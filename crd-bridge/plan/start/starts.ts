@@ -8,7 +8,7 @@ import type { Snapshot } from '../../../api/plan/snapshot/snapshot.js';
 import type { DRPlan, DRPlanExecution } from '../../../api/plan/types.js';
 import { validateExecutionSpec } from '../../../api/plan/validate/index.js';
 import type { RunMemo } from '../../../client/runs/runs.js';
-import type { Admission } from '../../core/kind.js';
+import type { StartDecision } from '../../core/kind.js';
 import { createPlanLock } from '../lock/plan-lock.js';
 import type { PlanLock } from '../lock/plan-lock.js';
 import { holds } from '../lock/plan-state.js';
@@ -40,8 +40,8 @@ import type { PlanWait } from './waits.js';
 import { areWorkflowsOutdated, checkInputSize, findWork, workOf } from './work.js';
 
 /** Everything between a new execution and the start of its run. */
-export interface ExecutionAdmission {
-  admit(execution: CachedExecution): Promise<Admission>;
+export interface ExecutionStarts {
+  prepare(execution: CachedExecution): Promise<StartDecision>;
   /** Shows what keeps an execution from being started; leaves alone what belongs to another controller. */
   hold(execution: CachedExecution, reason: string, message: string): Promise<void>;
   /**
@@ -71,18 +71,18 @@ interface Steps {
   planWait: PlanWait;
 }
 
-/** Admits executions: gates, plan, validation, metadata, lock, snapshot; in this order (S5.2). */
-export function createAdmission(deps: DrDeps): ExecutionAdmission {
+/** Prepares starts: checks, plan, validation, metadata, lock, snapshot; in this order (S5.2). */
+export function createStarts(deps: DrDeps): ExecutionStarts {
   const steps: Steps = { deps, plans: createPlanLock(deps), planWait: createPlanWait(deps) };
   const end = (execution: DRPlanExecution, phase: 'Failed' | 'Cancelled', refusal: Refusal): Promise<void> =>
     endUnstarted(deps, steps.plans, execution, { phase, refusal });
   return {
-    async admit(execution) {
+    async prepare(execution) {
       const uid = execution.metadata.uid ?? '';
       try {
-        const admission = await decide(steps, execution);
-        if (admission.kind !== 'wait') steps.planWait.forget(uid);
-        return admission;
+        const decision = await decide(steps, execution);
+        if (decision.kind !== 'wait') steps.planWait.forget(uid);
+        return decision;
       } catch (error) {
         if (!(error instanceof Refused)) throw error;
         steps.planWait.forget(uid);
@@ -97,7 +97,7 @@ export function createAdmission(deps: DrDeps): ExecutionAdmission {
   };
 }
 
-async function decide(steps: Steps, execution: CachedExecution): Promise<Admission> {
+async function decide(steps: Steps, execution: CachedExecution): Promise<StartDecision> {
   const { deps } = steps;
   throwIf(checkAbandoned(execution));
   throwIf(checkRestored(execution));
@@ -113,8 +113,8 @@ async function decide(steps: Steps, execution: CachedExecution): Promise<Admissi
   return wait ?? startAnew(steps, candidate);
 }
 
-/** Nothing was begun: all gates count, values are looked up, and the newest key seals. */
-async function startAnew(steps: Steps, candidate: Candidate): Promise<Admission> {
+/** Nothing was begun: all checks count, values are looked up, and the newest key seals. */
+async function startAnew(steps: Steps, candidate: Candidate): Promise<StartDecision> {
   const { deps, plans, planWait } = steps;
   const { execution, plan, identity } = candidate;
   throwIf(checkNameReused(execution, plan.status));
@@ -139,8 +139,8 @@ async function startAnew(steps: Steps, candidate: Candidate): Promise<Admission>
   return taken;
 }
 
-/** The run exists already: it is found again with what it was started with, whatever plan and gates say now. */
-async function resume(steps: Steps, candidate: Candidate, begun: RunMemo): Promise<Admission> {
+/** The run exists already: it is found again with what it was started with, whatever the plan and the checks say now. */
+async function resume(steps: Steps, candidate: Candidate, begun: RunMemo): Promise<StartDecision> {
   const { deps } = steps;
   const { snapshot, target } = await findWork(deps, candidate.execution, candidate.plan, begun.snapshot);
   const account = accountFor(deps, candidate.plan, { snapshot, target });
@@ -157,7 +157,7 @@ async function take(
   { execution, plan, identity, snapshot, target, account }: Ready,
   mayBeOutdated: boolean,
   begun?: RunMemo,
-): Promise<Admission> {
+): Promise<StartDecision> {
   const located = deps.snapshots.locate(snapshot);
   if (!located.ok) throw new Refused(located.refusal);
   const work = workOf(snapshot, target);
@@ -201,14 +201,14 @@ const accountFor = (
     target === undefined ? undefined : snapshot.plan.spec,
   );
 
-/** Whether an execution was ended, cancelled or deleted since its admission began. */
-const isUnwanted = (admitted: CachedExecution, latest: CachedExecution | undefined): boolean =>
-  latest?.metadata.uid !== admitted.metadata.uid ||
+/** Whether an execution was ended, cancelled or deleted since its start was prepared. */
+const isUnwanted = (before: CachedExecution, latest: CachedExecution | undefined): boolean =>
+  latest?.metadata.uid !== before.metadata.uid ||
   latest?.metadata.deletionTimestamp !== undefined ||
   isTerminalExecution(latest?.status?.phase) ||
-  // An execution that was cancelled before its admission is admitted only if its run exists.
+  // An execution that was cancelled before comes this far only if its run exists.
   (cancelAsked(latest?.metadata.annotations) !== undefined &&
-    cancelAsked(admitted.metadata.annotations) === undefined);
+    cancelAsked(before.metadata.annotations) === undefined);
 
 /** Values are looked up as the identity that acts, so that whoever may run the plan sees no more through it. */
 function lookingAs(
