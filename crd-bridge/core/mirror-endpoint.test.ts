@@ -83,14 +83,14 @@ describe('updates of one object', () => {
   it('that come while one is written go out together, and fail together', async () => {
     const written: number[][] = [];
     let open: () => void = () => undefined;
-    const gate = new Promise<void>((resolve) => {
+    const latch = new Promise<void>((resolve) => {
       open = resolve;
     });
     const send = createBatches<number>({
       mutex: createKeyedMutex(),
       write: async (updates) => {
         written.push([...updates]);
-        await gate;
+        await latch;
         if (updates.includes(3)) throw new Error('refused');
       },
     });

@@ -28,7 +28,7 @@ afterEach(async () => {
 const rounded = (ms: number): number => Math.round(ms / 20) * 20;
 
 /** Work that ends when told to. */
-function gate() {
+function latch() {
   const running: string[] = [];
   const ends = new Map<string, () => void>();
   return {
@@ -49,7 +49,7 @@ function gate() {
 
 describe('queue', () => {
   it('never handles a key twice at once, and once more when it came up meanwhile', async () => {
-    const work = gate();
+    const work = latch();
     const queue = make({ handle: work.handle });
     queue.add('a');
     queue.add('a');
@@ -65,7 +65,7 @@ describe('queue', () => {
   });
 
   it('handles no more keys at once than allowed, and the others in order [S5.17]', async () => {
-    const work = gate();
+    const work = latch();
     const queue = make({ handle: work.handle, concurrency: 2 });
     for (const key of ['a', 'b', 'c', 'd']) queue.add(key);
     await vi.advanceTimersByTimeAsync(0);
@@ -79,7 +79,7 @@ describe('queue', () => {
   });
 
   it('handles urgent keys before all others and in places of their own, and then what goes on before what begins [S6.13]', async () => {
-    const work = gate();
+    const work = latch();
     const ranks: Record<string, QueueRank> = { urgent: 0, other: 0, third: 0, goes: 1, cancelled: 2 };
     const queue = make({ handle: work.handle, concurrency: 4, rank: (key) => ranks[key] ?? 2 });
     const waiting = Array.from({ length: 1000 }, (_, index) => `start-${index}`);
@@ -188,7 +188,7 @@ describe('queue', () => {
   });
 
   it('waits for what is under way when it stops, and takes nothing more', async () => {
-    const work = gate();
+    const work = latch();
     const queue = make({ handle: work.handle });
     queue.add('a');
     await vi.advanceTimersByTimeAsync(0);

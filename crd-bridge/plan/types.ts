@@ -12,7 +12,7 @@ import type { KeyedMutex } from '../core/mutex.js';
 import type { StatusWriter } from '../core/status-writer.js';
 import type { AuthorizationMode } from './review/authority.js';
 import type { AnswerTrust } from './status/answers.js';
-import type { GitOpsExecutions } from './start/gates.js';
+import type { GitOpsExecutions } from './start/checks.js';
 import type { SnapshotStore } from './start/snapshot-store.js';
 
 /**

@@ -12,18 +12,18 @@ import { ask } from './asking.js';
 import type { Asked } from './asking.js';
 
 let stack: Stack;
-let ungated: Stack;
+let unreviewed: Stack;
 let recorder: Recorder;
 beforeAll(async () => {
-  [stack, ungated, recorder] = await Promise.all([
+  [stack, unreviewed, recorder] = await Promise.all([
     openStack('rules'),
-    openStack('rules-ungated', { admission: 'disabled' }),
+    openStack('rules-unreviewed', { admission: 'disabled' }),
     startRecorder(),
   ]);
 });
 afterAll(async () => {
   await recorder.close();
-  await Promise.all([stack.close(), ungated.close()]);
+  await Promise.all([stack.close(), unreviewed.close()]);
 });
 
 const send = (kind: Kind, spec: unknown, options?: { metadata?: object; name?: string }): Promise<Asked> =>
@@ -117,17 +117,17 @@ describe('a workflow', () => {
   });
 
   it('is checked on a change of its spec, and left alone on one of its metadata', async () => {
-    const { metadata } = await ungated.workflow('odd', {
+    const { metadata } = await unreviewed.workflow('odd', {
       actions: [http('a', 'http://x/', { hookType: 'Magic' })],
     });
-    await ungated.kube.patch(
-      { apiVersion: 'v1', kind: 'Namespace', name: ungated.namespace },
+    await unreviewed.kube.patch(
+      { apiVersion: 'v1', kind: 'Namespace', name: unreviewed.namespace },
       { metadata: { labels: null } },
       { kind: 'merge' },
     );
-    const odd = { ...key('DRWorkflow', metadata.name), namespace: ungated.namespace };
+    const odd = { ...key('DRWorkflow', metadata.name), namespace: unreviewed.namespace };
     const change = (hookType?: string) =>
-      ungated.kube.patch<DRWorkflow>(
+      unreviewed.kube.patch<DRWorkflow>(
         odd,
         { spec: { actions: [http('a', 'http://x/', hookType === undefined ? {} : { hookType })] } },
         { kind: 'merge' },
@@ -142,7 +142,11 @@ describe('a workflow', () => {
     );
     expect(answer).toContain('hookType');
     const labels = { a: 'b' };
-    const labelled = await ungated.kube.patch<DRWorkflow>(odd, { metadata: { labels } }, { kind: 'merge' });
+    const labelled = await unreviewed.kube.patch<DRWorkflow>(
+      odd,
+      { metadata: { labels } },
+      { kind: 'merge' },
+    );
     expect(labelled).toMatchObject({ metadata: { labels }, spec: { actions: [{ hookType: 'Magic' }] } });
     expect((await change()).spec.actions?.[0]).not.toHaveProperty('hookType');
   });

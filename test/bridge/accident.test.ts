@@ -18,18 +18,18 @@ import type { Replica } from './replica.js';
 
 let stack: Stack;
 /** Where nobody is needed to let an execution in. */
-let ungated: Stack;
+let unreviewed: Stack;
 let recorder: Recorder;
 beforeAll(async () => {
-  [stack, ungated, recorder] = await Promise.all([
+  [stack, unreviewed, recorder] = await Promise.all([
     openStack('accident'),
-    openStack('ungated', { admission: 'disabled' }),
+    openStack('unreviewed', { admission: 'disabled' }),
     startRecorder(),
   ]);
 });
 afterAll(async () => {
   await recorder.close();
-  await Promise.all([stack.close(), ungated.close()]);
+  await Promise.all([stack.close(), unreviewed.close()]);
 });
 
 const ARGO = 'argocd.argoproj.io/tracking-id';
@@ -205,7 +205,7 @@ describe('while the bridge is away', () => {
   });
 
   /** A run that goes on for a while, its bridge about to be killed. */
-  async function live(prefix: string, on = ungated): Promise<DRPlanExecution> {
+  async function live(prefix: string, on = unreviewed): Promise<DRPlanExecution> {
     const plan = unique(prefix);
     await on.simplePlan(plan, [call(plan, '?delay=40000')]);
     const execution = await running(on, await on.execute(plan));
@@ -218,7 +218,7 @@ describe('while the bridge is away', () => {
 
   it('what came too late, was lost, or lost its object is told when it is back, and nothing starts [S5.9] [S5.15] [S5.44]', async () => {
     const late = unique('late');
-    await ungated.simplePlan(late, [call(late)]);
+    await unreviewed.simplePlan(late, [call(late)]);
     const other = await openStack('terminating', { admission: 'disabled' });
     const [lost, orphan, replaced, inNamespace] = [
       await live('lost'),
@@ -228,13 +228,13 @@ describe('while the bridge is away', () => {
     ];
     await kill('bridge');
 
-    const tooLate = await ungated.execute(late, { startDeadlineSeconds: 1 });
+    const tooLate = await unreviewed.execute(late, { startDeadlineSeconds: 1 });
     const cluster = workflowIdOf(lost).split('/')[1] ?? '';
     const foreign = await stack.temporal.workflow.start(WORKFLOW_TYPES.execution, {
       workflowId: workflowIdOf(orphan).replace(cluster, 'ffffffff'),
       taskQueue: taskQueues('ffffffff').worker,
       args: [],
-      memo: { namespace: ungated.namespace, name: 'nobody', uid: 'nobody' },
+      memo: { namespace: unreviewed.namespace, name: 'nobody', uid: 'nobody' },
     });
     // Temporal loses a run and all it knew of it; stages go with it.
     for (const workflowId of [workflowIdOf(lost), `${workflowIdOf(lost)}/s0`]) {
@@ -264,20 +264,20 @@ describe('while the bridge is away', () => {
     await over(tooLate.metadata.creationTimestamp, 1);
     replica = await startReplica();
 
-    const ended = await ungated.ended(tooLate);
+    const ended = await unreviewed.ended(tooLate);
     expect(ended.status).toMatchObject({ phase: 'Failed', reason: 'StartDeadlineExceeded' });
     expect(ended.status?.message).toMatch(/had to start within 1s .* to run the plan now, create a new/);
     expect(recorder.of(`/${late}`)).toHaveLength(0);
 
-    const concluded = await ungated.ended(lost);
+    const concluded = await unreviewed.ended(lost);
     expect(concluded.status).toMatchObject({ phase: 'Failed', reason: 'RunLost' });
     expect(concluded.status?.message).toContain('then revert this execution or create a new one');
-    expect((await ungated.getPlan(lost.spec.planRef)).status).toMatchObject({
+    expect((await unreviewed.getPlan(lost.spec.planRef)).status).toMatchObject({
       executionHistory: [{ uid: lost.metadata.uid, phase: 'Failed' }],
     });
-    expect((await ungated.getPlan(lost.spec.planRef)).status?.currentExecution).toBeUndefined();
+    expect((await unreviewed.getPlan(lost.spec.planRef)).status?.currentExecution).toBeUndefined();
 
-    expect((await ungated.ended(copy)).status).toMatchObject({ phase: 'Failed', reason: 'RestoredCopy' });
+    expect((await unreviewed.ended(copy)).status).toMatchObject({ phase: 'Failed', reason: 'RestoredCopy' });
     for (const execution of [orphan, replaced]) {
       const { status } = await poll(
         () => stack.temporal.workflow.getHandle(workflowIdOf(execution)).describe(),
@@ -287,7 +287,7 @@ describe('while the bridge is away', () => {
       expect(status.name).toBe('COMPLETED');
       expect(called(execution)).toMatchObject([{ aborted: true }]);
       const plan = await poll(
-        () => ungated.getPlan(execution.spec.planRef),
+        () => unreviewed.getPlan(execution.spec.planRef),
         (found) => found.status?.currentExecution === undefined,
       );
       expect(plan.status?.executionHistory).toMatchObject([{ phase: 'Cancelled' }]);
@@ -307,22 +307,22 @@ describe('while the bridge is away', () => {
 
   it('a bridge that comes back to another Temporal changes nothing, and goes on when it finds the right one [S5.15]', async () => {
     const plan = unique('elsewhere');
-    await ungated.simplePlan(plan, [call(plan, '?delay=9000')]);
-    const execution = await running(ungated, await ungated.execute(plan));
+    await unreviewed.simplePlan(plan, [call(plan, '?delay=9000')]);
+    const execution = await running(unreviewed, await unreviewed.execute(plan));
     await calledOnce(plan);
     await kill('bridge');
     const other = await startSecondTemporal();
     replica = await startReplica({ temporal: other.address });
     try {
-      const moved = await ungated.until(
+      const moved = await unreviewed.until(
         execution,
         (now) => condition(now, 'Progressing')?.reason === 'TemporalMismatch',
       );
       expect(moved.status?.phase).toBe('Running');
       expect(condition(moved, 'Progressing')?.message).toContain('connect it to the recorded one');
-      const second = await ungated.ended(await ungated.execute(plan));
+      const second = await unreviewed.ended(await unreviewed.execute(plan));
       expect(second.status).toMatchObject({ phase: 'Failed', reason: 'PlanBusy' });
-      expect((await ungated.getPlan(plan)).status?.currentExecution?.uid).toBe(execution.metadata.uid);
+      expect((await unreviewed.getPlan(plan)).status?.currentExecution?.uid).toBe(execution.metadata.uid);
       expect(called(execution)).toMatchObject([{ aborted: false }]);
     } finally {
       await replica.stop();
@@ -330,7 +330,7 @@ describe('while the bridge is away', () => {
       await other.stop();
       await heal();
     }
-    expect((await ungated.ended(execution)).status?.phase).toBe('Succeeded');
+    expect((await unreviewed.ended(execution)).status?.phase).toBe('Succeeded');
     expect(called(execution)).toHaveLength(1);
   });
 });

@@ -117,7 +117,7 @@ async function behindProxy(
     role: 'bridge',
     source: 'informer',
     upstream: parseKubeconfig(await readFile(servers.kubeconfig, 'utf8')),
-    gate: () => Promise.resolve({ kind: 'pass' }),
+    referee: () => Promise.resolve({ kind: 'pass' }),
     random: Math.random,
   });
   const authenticate = () => Promise.resolve({ headers: {}, dispatcher: undefined });

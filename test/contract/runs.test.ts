@@ -13,18 +13,18 @@ import { historyText } from './history.js';
 import { expectWhole } from './whole.js';
 
 let stack: Stack;
-let ungated: Stack;
+let unreviewed: Stack;
 let recorder: Recorder;
 beforeAll(async () => {
-  [stack, ungated, recorder] = await Promise.all([
+  [stack, unreviewed, recorder] = await Promise.all([
     openStack('runs'),
-    openStack('runs-ungated', { admission: 'disabled' }),
+    openStack('runs-unreviewed', { admission: 'disabled' }),
     startRecorder(),
   ]);
 });
 afterAll(async () => {
   await recorder.close();
-  await Promise.all([stack.close(), ungated.close()]);
+  await Promise.all([stack.close(), unreviewed.close()]);
 });
 
 const key = (kind: 'DRPlan' | 'DRPlanExecution' | 'DRWorkflow', name: string, of = stack) => ({
@@ -130,7 +130,7 @@ describe('an execution', () => {
         {
           apiVersion: API_VERSION,
           kind: 'DRPlanExecution',
-          metadata: { name: unique('all'), namespace: ungated.namespace },
+          metadata: { name: unique('all'), namespace: unreviewed.namespace },
           ...{
             spec: {
               ...Object.fromEntries(names.map((name) => [name, value])),
@@ -213,22 +213,22 @@ describe('an execution', () => {
     const names = Array.from({ length: 9 }, (_, n) => `huge-${n}`);
     await Promise.all(
       names.map((name) =>
-        ungated.workflow(name, {
+        unreviewed.workflow(name, {
           actions: [{ name: 'a', type: 'HTTP', http: { url: `${recorder.url}/huge`, method: 'POST', body } }],
         }),
       ),
     );
-    await ungated.create({
-      ...key('DRPlan', 'huge', ungated),
-      metadata: { name: 'huge', namespace: ungated.namespace },
+    await unreviewed.create({
+      ...key('DRPlan', 'huge', unreviewed),
+      metadata: { name: 'huge', namespace: unreviewed.namespace },
       spec: { stages: [{ name: 's', workflows: names.map((name) => ({ workflowRef: { name } })) }] },
     });
-    const ended = await ungated.ended(await ungated.execute('huge'));
+    const ended = await unreviewed.ended(await unreviewed.execute('huge'));
     expect(ended.status).toMatchObject({ phase: 'Failed' });
     expect(ended.status?.message).toMatch(/MiB.*8(\.0)? MiB.*split the plan/);
     expect(recorder.of('/huge')).toHaveLength(0);
-    expect((await ungated.getPlan('huge')).status?.currentExecution).toBeUndefined();
-    await Promise.all(names.map((name) => ungated.kube.delete(key('DRWorkflow', name, ungated))));
+    expect((await unreviewed.getPlan('huge')).status?.currentExecution).toBeUndefined();
+    await Promise.all(names.map((name) => unreviewed.kube.delete(key('DRWorkflow', name, unreviewed))));
   });
 
   it('is told in Events, whatever becomes of it [S5.22] [S5.28]', async () => {
@@ -288,30 +288,30 @@ describe('an execution', () => {
   });
 
   it('of the original loses its finalizer when it is met [S1.11]', async () => {
-    await ungated.simplePlan('legacy', [http('a', `${recorder.url}/legacy`)]);
+    await unreviewed.simplePlan('legacy', [http('a', `${recorder.url}/legacy`)]);
     const create = (name: string) =>
-      ungated.create<DRPlanExecution>({
-        ...key('DRPlanExecution', name, ungated),
-        metadata: { name, namespace: ungated.namespace, finalizers: [FINALIZERS.legacyExecution] },
+      unreviewed.create<DRPlanExecution>({
+        ...key('DRPlanExecution', name, unreviewed),
+        metadata: { name, namespace: unreviewed.namespace, finalizers: [FINALIZERS.legacyExecution] },
         spec: { planRef: 'legacy', operationType: 'Execute' },
       });
-    const ended = await ungated.ended(await create('met'));
+    const ended = await unreviewed.ended(await create('met'));
     expect(ended.status?.phase).toBe('Succeeded');
     await poll(
-      () => ungated.get(ended),
+      () => unreviewed.get(ended),
       ({ metadata }) => metadata.finalizers === undefined,
     );
     // One that the original ended, and never let go.
     await create('old');
-    await ungated.ended({ ...ended, metadata: { ...ended.metadata, name: 'old' } });
-    await ungated.kube.patch(
-      key('DRPlanExecution', 'old', ungated),
+    await unreviewed.ended({ ...ended, metadata: { ...ended.metadata, name: 'old' } });
+    await unreviewed.kube.patch(
+      key('DRPlanExecution', 'old', unreviewed),
       { metadata: { finalizers: [FINALIZERS.legacyExecution] } },
       { kind: 'merge' },
     );
-    await ungated.kube.delete(key('DRPlanExecution', 'old', ungated));
+    await unreviewed.kube.delete(key('DRPlanExecution', 'old', unreviewed));
     await poll(
-      () => ungated.kube.get(key('DRPlanExecution', 'old', ungated)),
+      () => unreviewed.kube.get(key('DRPlanExecution', 'old', unreviewed)),
       (found) => found === undefined,
     );
   });
@@ -402,7 +402,7 @@ describe('a plan', () => {
   });
 
   it('uses workflows of its own namespace unless another is named, and is labelled with a single one [S1.15] [S1.16]', async () => {
-    for (const where of [stack, ungated]) {
+    for (const where of [stack, unreviewed]) {
       await where.workflow('shared', {
         actions: [http('a', `${recorder.url}/shared-${where === stack ? 'own' : 'other'}`)],
       });
@@ -413,7 +413,7 @@ describe('a plan', () => {
     await stack.plan('own', { stages: [{ name: 's', workflows: [use()] }] });
     await stack.plan('both', {
       stages: [
-        { name: 's', workflows: [use(ungated.namespace)] },
+        { name: 's', workflows: [use(unreviewed.namespace)] },
         { name: 't', workflows: [use()] },
       ],
     });

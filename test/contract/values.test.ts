@@ -11,18 +11,18 @@ import { actionAt, http, openStack, unique } from '../support/stack.js';
 import type { Stack } from '../support/stack.js';
 
 let stack: Stack;
-let ungated: Stack;
+let unreviewed: Stack;
 let recorder: Recorder;
 beforeAll(async () => {
-  [stack, ungated, recorder] = await Promise.all([
+  [stack, unreviewed, recorder] = await Promise.all([
     openStack('values'),
-    openStack('values-ungated', { admission: 'disabled' }),
+    openStack('values-unreviewed', { admission: 'disabled' }),
     startRecorder(),
   ]);
 });
 afterAll(async () => {
   await recorder.close();
-  await Promise.all([stack.close(), ungated.close()]);
+  await Promise.all([stack.close(), unreviewed.close()]);
 });
 
 const configMap = (name: string) =>
@@ -437,24 +437,24 @@ describe('placeholders', () => {
   });
 
   it('without a value fail the execution before any action, where nobody has looked before [S2.10]', async () => {
-    await ungated.workflow('late', {
+    await unreviewed.workflow('late', {
       actions: [
         http('first', `${recorder.url}/late`),
         http('second', `${recorder.url}/late/{{ .params.x }}`),
       ],
     });
-    await ungated.plan('late', {
+    await unreviewed.plan('late', {
       globalParams: [{ name: 'x', value: 'there' }],
       stages: [{ name: 's', workflows: [{ workflowRef: { name: 'late' } }] }],
     });
     const key = {
       apiVersion: 'dr.bkbcs.tencent.com/v1alpha1',
       kind: 'DRPlan',
-      namespace: ungated.namespace,
+      namespace: unreviewed.namespace,
       name: 'late',
     };
-    await ungated.kube.patch(key, { spec: { globalParams: [] } }, { kind: 'merge' });
-    const ended: DRPlanExecution = await ungated.ended(await ungated.execute('late'));
+    await unreviewed.kube.patch(key, { spec: { globalParams: [] } }, { kind: 'merge' });
+    const ended: DRPlanExecution = await unreviewed.ended(await unreviewed.execute('late'));
     expect(ended.status).toMatchObject({ phase: 'Failed', completionTime: expect.any(String) });
     expect(ended.status?.message).toContain('"x"');
     expect(recorder.of('/late')).toHaveLength(0);

@@ -13,18 +13,18 @@ import type { Stack } from '../support/stack.js';
 
 /** Where admission is off: what the bridge itself finds. */
 let stack: Stack;
-let gated: Stack;
+let reviewed: Stack;
 let recorder: Recorder;
 beforeAll(async () => {
-  [stack, gated, recorder] = await Promise.all([
+  [stack, reviewed, recorder] = await Promise.all([
     openStack('bad', { admission: 'disabled' }),
-    openStack('bad-gated'),
+    openStack('bad-reviewed'),
     startRecorder(),
   ]);
 });
 afterAll(async () => {
   await recorder.close();
-  await Promise.all([stack.close(), gated.close()]);
+  await Promise.all([stack.close(), reviewed.close()]);
 });
 
 /** Expects that admission does not let an object in, and says why. */
@@ -100,7 +100,7 @@ describe('a workflow', () => {
     ],
   ])('%s is Invalid and says where [S1.4] [S1.9]', async (title, actions, message) => {
     const name = nameOf(title);
-    await refused(gated.workflow(name, { actions }), message);
+    await refused(reviewed.workflow(name, { actions }), message);
     await stack.workflow(name, { actions });
     const workflow = await settled('DRWorkflow', name);
     expect(workflow.status?.phase).toBe('Invalid');
@@ -119,7 +119,7 @@ describe('a workflow', () => {
 
 describe('a plan', () => {
   beforeAll(async () => {
-    for (const into of [stack, gated]) {
+    for (const into of [stack, reviewed]) {
       await into.workflow('ok', { actions: [http('a', `${recorder.url}/ok`)] });
       await into.workflow('typed', {
         parameters: [{ name: 'count', type: 'number' }],
@@ -160,7 +160,7 @@ describe('a plan', () => {
         metadata: { name, namespace: into.namespace },
         spec,
       });
-    await refused(create(gated), message);
+    await refused(create(reviewed), message);
     await create(stack);
     const plan = await poll(
       () => settled('DRPlan', name),
@@ -171,14 +171,14 @@ describe('a plan', () => {
   });
 
   it('of an unknown workflow is let in, as objects are applied in any order, and is Invalid', async () => {
-    await gated.create({
+    await reviewed.create({
       apiVersion: API_VERSION,
       kind: 'DRPlan',
-      metadata: { name: 'early', namespace: gated.namespace },
+      metadata: { name: 'early', namespace: reviewed.namespace },
       spec: { stages: [stage('s', 'nowhere')] },
     });
     const plan = await poll(
-      () => gated.getPlan('early'),
+      () => reviewed.getPlan('early'),
       (now) => now.status?.phase !== undefined,
     );
     expect(plan.status?.phase).toBe('Invalid');
@@ -215,14 +215,14 @@ describe('a plan', () => {
 
 describe('an execution', () => {
   it('of an unknown plan fails and names it', async () => {
-    await refused(gated.execute('nowhere'), /nowhere/);
+    await refused(reviewed.execute('nowhere'), /nowhere/);
     const ended = await stack.ended(await stack.execute('nowhere'));
     expect(ended.status).toMatchObject({ phase: 'Failed', completionTime: expect.any(String) });
     expect(ended.status?.message).toContain('nowhere');
   });
 
   it('without a required parameter fails before any action, and runs with it [S2.2]', async () => {
-    for (const into of [stack, gated]) {
+    for (const into of [stack, reviewed]) {
       await into.simplePlan(
         'required',
         [
@@ -232,7 +232,7 @@ describe('an execution', () => {
         { workflow: { parameters: [{ name: 'site', required: true }] } },
       );
     }
-    await refused(gated.execute('required'), /site/);
+    await refused(reviewed.execute('required'), /site/);
     const failed = await stack.ended(await stack.execute('required'));
     expect(failed.status?.phase).toBe('Failed');
     expect(failed.status?.message).toContain('site');
@@ -251,7 +251,7 @@ describe('an execution', () => {
       /spec\.mode.*"install".*"Install"/s,
     );
     const reserved = { params: [{ name: 'mode', value: 'install' }] };
-    await refused(gated.execute('required', reserved), /reserved/);
+    await refused(reviewed.execute('required', reserved), /reserved/);
     const ended = await stack.ended(await stack.execute('required', reserved));
     expect(ended.status).toMatchObject({ phase: 'Failed', reason: 'ReservedParameter' });
   });

@@ -12,19 +12,19 @@ import type { Stack } from '../support/stack.js';
 
 let stack: Stack;
 /** Where nobody is needed to let an execution in. */
-let ungated: Stack;
+let unreviewed: Stack;
 let recorder: Recorder;
 beforeAll(async () => {
-  [stack, ungated, recorder] = await Promise.all([
+  [stack, unreviewed, recorder] = await Promise.all([
     openStack('crash'),
-    openStack('crash-ungated', { admission: 'disabled' }),
+    openStack('crash-unreviewed', { admission: 'disabled' }),
     startRecorder(),
   ]);
 });
 afterEach(mend);
 afterAll(async () => {
   await recorder.close();
-  await Promise.all([stack.close(), ungated.close()]);
+  await Promise.all([stack.close(), unreviewed.close()]);
 });
 
 /** Nine actions in three stages, each of which takes a while. */
@@ -117,11 +117,11 @@ describe('a run', () => {
   });
 
   it('created while the bridge is away starts when it is back [S5.53]', async () => {
-    await ungated.simplePlan('later', [http('a', `${recorder.url}/later`)]);
+    await unreviewed.simplePlan('later', [http('a', `${recorder.url}/later`)]);
     await kill('bridge');
-    const execution = await ungated.execute('later');
+    const execution = await unreviewed.execute('later');
     await heal();
-    expect((await ungated.ended(execution)).status?.phase).toBe('Succeeded');
+    expect((await unreviewed.ended(execution)).status?.phase).toBe('Succeeded');
     expect(recorder.of('/later')).toHaveLength(1);
   });
 

@@ -8,18 +8,18 @@ import type { Recorder } from '../support/recorder.js';
 
 let stack: Stack;
 /** For what admission refuses before the bridge can. */
-let ungated: Stack;
+let unreviewed: Stack;
 let recorder: Recorder;
 beforeAll(async () => {
-  [stack, ungated, recorder] = await Promise.all([
+  [stack, unreviewed, recorder] = await Promise.all([
     openStack('run'),
-    openStack('run-ungated', { admission: 'disabled' }),
+    openStack('run-unreviewed', { admission: 'disabled' }),
     startRecorder(),
   ]);
 });
 afterAll(async () => {
   await recorder.close();
-  await Promise.all([stack.close(), ungated.close()]);
+  await Promise.all([stack.close(), unreviewed.close()]);
 });
 
 async function eventReasons(name: string): Promise<string[]> {
@@ -144,47 +144,47 @@ describe('an execution', () => {
   });
 
   it('of a busy plan fails and names the holder; nothing queues [S5.4]', async () => {
-    await ungated.simplePlan('busy', [http('slow', `${recorder.url}/busy?delay=2000`)]);
-    const first = await ungated.execute('busy');
-    await ungated.until(first, (now) => now.status?.phase === 'Running');
-    const second = await ungated.ended(await ungated.execute('busy'));
+    await unreviewed.simplePlan('busy', [http('slow', `${recorder.url}/busy?delay=2000`)]);
+    const first = await unreviewed.execute('busy');
+    await unreviewed.until(first, (now) => now.status?.phase === 'Running');
+    const second = await unreviewed.ended(await unreviewed.execute('busy'));
     expect(second.status).toMatchObject({ phase: 'Failed', reason: 'PlanBusy' });
     expect(second.status?.message).toContain(first.metadata.name);
-    expect((await ungated.ended(first)).status?.phase).toBe('Succeeded');
+    expect((await unreviewed.ended(first)).status?.phase).toBe('Succeeded');
     expect(recorder.of('/busy')).toHaveLength(1);
   });
 
   it('created twice at once runs exactly once [S6.2]', async () => {
-    await ungated.simplePlan('race', [http('once', `${recorder.url}/race?delay=500`)]);
-    const both = await Promise.all([ungated.execute('race'), ungated.execute('race')]);
-    const ended = await Promise.all(both.map((execution) => ungated.ended(execution)));
+    await unreviewed.simplePlan('race', [http('once', `${recorder.url}/race?delay=500`)]);
+    const both = await Promise.all([unreviewed.execute('race'), unreviewed.execute('race')]);
+    const ended = await Promise.all(both.map((execution) => unreviewed.ended(execution)));
     expect(ended.map((execution) => execution.status?.reason).sort()).toEqual(['Completed', 'PlanBusy']);
     expect(recorder.of('/race')).toHaveLength(1);
   });
 
   it('runs from its snapshot when plan and workflow are changed or deleted meanwhile [S5.3]', async () => {
-    await ungated.simplePlan('snap', [
+    await unreviewed.simplePlan('snap', [
       http('slow', `${recorder.url}/snap-1?delay=1500`),
       http('next', `${recorder.url}/snap-2`),
     ]);
-    const execution = await ungated.execute('snap');
+    const execution = await unreviewed.execute('snap');
     await poll(
       () => Promise.resolve(recorder.of('/snap-1').length),
       (count) => count > 0,
     );
-    await ungated.kube.delete({
+    await unreviewed.kube.delete({
       apiVersion: 'dr.bkbcs.tencent.com/v1alpha1',
       kind: 'DRWorkflow',
-      namespace: ungated.namespace,
+      namespace: unreviewed.namespace,
       name: 'snap',
     });
     await poll(
-      () => ungated.getPlan('snap'),
+      () => unreviewed.getPlan('snap'),
       (plan) => plan.status?.phase === 'Invalid',
     );
-    expect((await ungated.ended(execution)).status?.phase).toBe('Succeeded');
+    expect((await unreviewed.ended(execution)).status?.phase).toBe('Succeeded');
     expect(recorder.of('/snap-2')).toHaveLength(1);
-    const plan = await ungated.getPlan('snap');
+    const plan = await unreviewed.getPlan('snap');
     expect(plan.status?.currentExecution).toBeUndefined();
   });
 
@@ -221,12 +221,12 @@ describe('an execution', () => {
   });
 
   it('needs a Ready plan, unless a rerun is allowed [S5.6]', async () => {
-    await ungated.simplePlan('again', [http('a', `${recorder.url}/again`)]);
-    await ungated.ended(await ungated.execute('again'));
-    const refused = await ungated.ended(await ungated.execute('again'));
+    await unreviewed.simplePlan('again', [http('a', `${recorder.url}/again`)]);
+    await unreviewed.ended(await unreviewed.execute('again'));
+    const refused = await unreviewed.ended(await unreviewed.execute('again'));
     expect(refused.status).toMatchObject({ phase: 'Failed' });
     expect(refused.status?.message).toMatch(/was executed by .*rerun: Allowed/);
-    const allowed = await ungated.ended(await ungated.execute('again', { rerun: 'Allowed' }));
+    const allowed = await unreviewed.ended(await unreviewed.execute('again', { rerun: 'Allowed' }));
     expect(allowed.status?.phase).toBe('Succeeded');
     expect(recorder.of('/again')).toHaveLength(2);
   });
@@ -308,7 +308,7 @@ describe('an execution', () => {
 
 describe('revert', () => {
   it('runs custom rollbacks in reverse, frees the plan for another run, and cannot be done twice [S5.21] [S5.45] [S5.47]', async () => {
-    await ungated.simplePlan('back', [
+    await unreviewed.simplePlan('back', [
       http('a', `${recorder.url}/back-a`, {
         rollback: { http: { url: `${recorder.url}/undo-a`, method: 'POST' } },
       }),
@@ -316,22 +316,24 @@ describe('revert', () => {
         rollback: { type: 'HTTP', http: { url: `${recorder.url}/undo-b`, method: 'POST' } },
       }),
     ]);
-    const execution = await ungated.execute('back');
-    await ungated.ended(execution);
-    const revert = await ungated.ended(await ungated.revert(execution));
+    const execution = await unreviewed.execute('back');
+    await unreviewed.ended(execution);
+    const revert = await unreviewed.ended(await unreviewed.revert(execution));
     expect(revert.status).toMatchObject({ phase: 'Succeeded', reason: 'Reverted' });
     expect(condition(revert, 'FullyReverted')).toMatchObject({ status: 'True' });
     const order = recorder.requests
       .filter((request) => request.path.startsWith('/undo-'))
       .map((request) => request.path);
     expect(order).toEqual(['/undo-b', '/undo-a']);
-    expect((await ungated.get(execution)).status?.revertedBy).toMatchObject({ name: revert.metadata.name });
-    expect((await ungated.getPlan('back')).status).toMatchObject({
+    expect((await unreviewed.get(execution)).status?.revertedBy).toMatchObject({
+      name: revert.metadata.name,
+    });
+    expect((await unreviewed.getPlan('back')).status).toMatchObject({
       phase: 'Ready',
       lastExecutionRef: revert.metadata.name,
     });
 
-    const twice = await ungated.ended(await ungated.revert(execution));
+    const twice = await unreviewed.ended(await unreviewed.revert(execution));
     expect(twice.status?.phase).toBe('Failed');
     expect(recorder.requests.filter((request) => request.path.startsWith('/undo-'))).toHaveLength(2);
   });

@@ -7,18 +7,18 @@ import type { Recorder } from '../support/recorder.js';
 
 let stack: Stack;
 /** For what admission refuses before the bridge can. */
-let ungated: Stack;
+let unreviewed: Stack;
 let recorder: Recorder;
 beforeAll(async () => {
-  [stack, ungated, recorder] = await Promise.all([
+  [stack, unreviewed, recorder] = await Promise.all([
     openStack('values'),
-    openStack('values-ungated', { admission: 'disabled' }),
+    openStack('values-unreviewed', { admission: 'disabled' }),
     startRecorder(),
   ]);
 });
 afterAll(async () => {
   await recorder.close();
-  await Promise.all([stack.close(), ungated.close()]);
+  await Promise.all([stack.close(), unreviewed.close()]);
 });
 
 type Ref = NonNullable<NonNullable<Parameter['valueFrom']>['manifestRef']>;
@@ -144,10 +144,10 @@ describe('a value from an object', () => {
     await plan(name, [{ name: 'site', value: 'a' }]);
     const secret = { params: [from('site', { kind: 'Secret', name: 'credentials' })] };
     await expect(stack.execute(name, secret)).rejects.toThrow(/Secret/);
-    await ungated.simplePlan(name, [http('main', `${recorder.url}/${name}/{{ .params.site }}`)], {
+    await unreviewed.simplePlan(name, [http('main', `${recorder.url}/${name}/{{ .params.site }}`)], {
       plan: { globalParams: [{ name: 'site', value: 'a' }] },
     });
-    const ended = await ungated.ended(await ungated.execute(name, secret));
+    const ended = await unreviewed.ended(await unreviewed.execute(name, secret));
     expect(ended.status).toMatchObject({ phase: 'Failed', reason: 'SecretRefused' });
     expect(calls(name)).toEqual([]);
   });

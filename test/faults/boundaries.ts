@@ -56,8 +56,8 @@ export type Ruling =
   | { kind: 'half-close' }
   | { kind: 'answer'; status: number };
 
-/** Decides about what passes. */
-export type Gate = (passage: Passage) => Promise<Ruling>;
+/** Decides what becomes of what passes. */
+export type Referee = (passage: Passage) => Promise<Ruling>;
 
 export const PASS: Ruling = { kind: 'pass' };
 

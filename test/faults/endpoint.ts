@@ -8,7 +8,7 @@ import { createServer } from 'node:http';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { journeyOf } from './boundaries.js';
-import type { Gate } from './boundaries.js';
+import type { Referee } from './boundaries.js';
 
 /** A header whose value stands in every answer. */
 export const ECHOED_HEADER = 'x-token';
@@ -25,7 +25,7 @@ export interface Endpoint {
 }
 
 /** Starts it. `?delay=500` answers later, `?status=400` otherwise. */
-export async function startEndpoint(gate: Gate): Promise<Endpoint> {
+export async function startEndpoint(referee: Referee): Promise<Endpoint> {
   const requests: { path: string; key: string }[] = [];
   /** Paths whose last request has reached the endpoint and has no answer. */
   const unanswered = new Set<string>();
@@ -37,7 +37,7 @@ export async function startEndpoint(gate: Gate): Promise<Endpoint> {
     const journey = journeyOf(url.pathname);
     const pass = async (side: 'before' | 'after'): Promise<boolean> => {
       if (journey === undefined) return true;
-      const ruling = await gate({
+      const ruling = await referee({
         boundary: 'effect-http',
         side,
         journey,

@@ -8,7 +8,7 @@ import { Agent, request as secureRequest } from 'node:https';
 import type { AddressInfo } from 'node:net';
 import { kubeEvent } from './kube-events.js';
 import type { KubeRequest } from './kube-events.js';
-import type { Gate, Ruling, Side } from './boundaries.js';
+import type { Referee, Ruling, Side } from './boundaries.js';
 import { PASS } from './boundaries.js';
 import { tamperWatch } from './watch-faults.js';
 import type { WatchFault } from './watch-faults.js';
@@ -42,13 +42,13 @@ export interface KubeProxyOptions {
   role: 'bridge' | 'worker';
   source: string;
   upstream: Upstream;
-  gate: Gate;
+  referee: Referee;
   random: () => number;
 }
 
 /** Starts a proxy on a free port of the loopback. */
 export async function startKubeProxy(options: KubeProxyOptions): Promise<KubeProxy> {
-  const { role, source, upstream, gate } = options;
+  const { role, source, upstream, referee } = options;
   const agent = new Agent({
     keepAlive: true,
     maxSockets: 200,
@@ -99,7 +99,7 @@ export async function startKubeProxy(options: KubeProxyOptions): Promise<KubePro
       const ruling =
         event === undefined
           ? PASS
-          : await gate({ ...event, side, source, what: `${request.method} ${request.path}` });
+          : await referee({ ...event, side, source, what: `${request.method} ${request.path}` });
       return obey(side === 'before' && ruling.kind === 'pass' ? storm() : ruling, outgoing);
     };
     if (!(await pass('before'))) return;

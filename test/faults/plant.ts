@@ -21,7 +21,7 @@ import { readState, writeJson, writeWhole } from '../../local/state.js';
 import type { PortName, State } from '../../local/state.js';
 import { checkTemporal } from '../../local/temporal-server.js';
 import { compressingConverter } from '../../runtime/compression.js';
-import type { Gate, Role } from './boundaries.js';
+import type { Referee, Role } from './boundaries.js';
 import { startKubeProxy } from './kube-proxy.js';
 import type { KubeProxy, Upstream } from './kube-proxy.js';
 import { recordServer } from '../support/leftovers.js';
@@ -69,7 +69,7 @@ export interface Plant {
 
 export interface PlantOptions {
   dataDir: string;
-  gate: Gate;
+  referee: Referee;
   random: () => number;
   log: (line: string) => void;
   /** Bridges and workers at the beginning. */
@@ -86,7 +86,7 @@ const BRIDGE_ENV = {
 
 /** Brings the system up. */
 export async function startPlant(options: PlantOptions): Promise<Plant> {
-  const { dataDir, gate, random, log } = options;
+  const { dataDir, referee, random, log } = options;
   const paths = dataPaths(dataDir);
   const { endpoints, kubeconfig } = await up({
     dataDir,
@@ -151,8 +151,8 @@ export async function startPlant(options: PlantOptions): Promise<Plant> {
     counts[role] += 1;
     const name = `${role}-${counts[role]}`;
     const [kubeProxy, temporalProxy, ports] = await Promise.all([
-      startKubeProxy({ role, source: name, upstream, gate, random }),
-      startTemporalProxy({ role, source: name, upstream: endpoints.temporal, gate, random }),
+      startKubeProxy({ role, source: name, upstream, referee, random }),
+      startTemporalProxy({ role, source: name, upstream: endpoints.temporal, referee, random }),
       portsFor(role, counts[role], state as State),
     ]);
     const file = join(paths.data, `${name}.kubeconfig`);

@@ -68,10 +68,10 @@ export async function runSession(
   });
   const weather = createRandom(options.seed + 1);
   const chance = (): number => weather.next();
-  const endpoint = await startEndpoint(striker.gate);
+  const endpoint = await startEndpoint(striker.referee);
   const plant = await startPlant({
     dataDir: options.dataDir,
-    gate: striker.gate,
+    referee: striker.referee,
     random: chance,
     log,
     replicas: options.replicas,

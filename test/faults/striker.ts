@@ -1,6 +1,6 @@
 /** Waits at the boundaries for what the schedule wants struck there. */
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Boundary, Gate, Passage, Role, Ruling, Side } from './boundaries.js';
+import type { Boundary, Referee, Passage, Role, Ruling, Side } from './boundaries.js';
 import { PASS } from './boundaries.js';
 import { eventually } from './insist.js';
 import { actFromOutside } from './outside.js';
@@ -19,7 +19,7 @@ export interface Struck {
 }
 
 export interface Striker {
-  gate: Gate;
+  referee: Referee;
   readonly pending: readonly Fault[];
   readonly struck: readonly Struck[];
   /** Does something once, at the first passage of a journey there. Resolves when it is done. */
@@ -182,7 +182,7 @@ export function createStriker({ faults, isLive, log, outside, restMs }: StrikerO
           }
         });
       }),
-    async gate(passage) {
+    async referee(passage) {
       const key = trapKey(passage.boundary, passage.side, passage.journey);
       const trap = traps.get(key);
       if (trap !== undefined) {

@@ -11,7 +11,7 @@ import type {
   ServerHttp2Stream,
 } from 'node:http2';
 import type { AddressInfo } from 'node:net';
-import type { Gate, Ruling } from './boundaries.js';
+import type { Referee, Ruling } from './boundaries.js';
 import { createTemporalReader, messageOf } from './temporal-events.js';
 import type { TemporalEvent } from './temporal-events.js';
 
@@ -30,7 +30,7 @@ export interface TemporalProxyOptions {
   source: string;
   /** `HOST:PORT` of the server. */
   upstream: string;
-  gate: Gate;
+  referee: Referee;
   random: () => number;
 }
 
@@ -44,7 +44,7 @@ const UNAVAILABLE = '14';
 
 /** Starts a proxy on a free port of the loopback. */
 export async function startTemporalProxy(options: TemporalProxyOptions): Promise<TemporalProxy> {
-  const { role, source, gate } = options;
+  const { role, source, referee } = options;
   const reader = createTemporalReader(role);
   const sessions = new Set<ServerHttp2Session>();
   let upstream = options.upstream;
@@ -93,7 +93,7 @@ export async function startTemporalProxy(options: TemporalProxyOptions): Promise
     const body = await readAll(stream);
     const request = messageOf(body, headers['grpc-encoding'] as string | undefined);
     const pass = async (event: TemporalEvent): Promise<boolean> =>
-      obey(await gate({ ...event, source }), stream);
+      obey(await referee({ ...event, source }), stream);
 
     if (weather !== undefined && Date.now() < weather.until && options.random() < weather.share) {
       obey({ kind: 'answer', status: 503 }, stream);

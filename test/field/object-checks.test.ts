@@ -16,14 +16,14 @@ import { actionAt, openStack, unique } from '../support/stack.js';
 import type { Stack } from '../support/stack.js';
 
 let stack: Stack;
-let ungated: Stack;
+let unreviewed: Stack;
 beforeAll(async () => {
-  [stack, ungated] = await Promise.all([
+  [stack, unreviewed] = await Promise.all([
     openStack('checks'),
-    openStack('checks-ungated', { admission: 'disabled' }),
+    openStack('checks-unreviewed', { admission: 'disabled' }),
   ]);
 });
-afterAll(() => Promise.all([stack.close(), ungated.close()]));
+afterAll(() => Promise.all([stack.close(), unreviewed.close()]));
 
 type Resource = NonNullable<Action['resource']>;
 const act = (
@@ -111,15 +111,15 @@ describe('admission', () => {
     const name = unique('stored');
     const kube = stack.kube;
     const typo = { actions: [act('create', 'Create', configMap('a', { dta: {} }))] };
-    await ungated.workflow(name, typo);
+    await unreviewed.workflow(name, typo);
     const key = {
       apiVersion: 'dr.bkbcs.tencent.com/v1alpha1',
       kind: 'DRWorkflow',
-      namespace: ungated.namespace,
+      namespace: unreviewed.namespace,
       name,
     };
     await kube.patch(
-      { apiVersion: 'v1', kind: 'Namespace', name: ungated.namespace },
+      { apiVersion: 'v1', kind: 'Namespace', name: unreviewed.namespace },
       { metadata: { labels: { 'dr.bkbcs.tencent.com/admission': null } } },
       { kind: 'merge' },
     );
@@ -128,7 +128,7 @@ describe('admission', () => {
       /dta is no field of ConfigMap/,
     );
     await kube.patch(
-      { apiVersion: 'v1', kind: 'Namespace', name: ungated.namespace },
+      { apiVersion: 'v1', kind: 'Namespace', name: unreviewed.namespace },
       { metadata: { labels: { 'dr.bkbcs.tencent.com/admission': 'disabled' } } },
       { kind: 'merge' },
     );
@@ -199,23 +199,23 @@ describe('preflight', () => {
   async function tried(
     plan: DRPlan,
     actions: readonly Action[],
-    kube: KubeClient = ungated.kube,
+    kube: KubeClient = unreviewed.kube,
   ): Promise<Record<string, string[]>> {
     const { snapshot } = takeSnapshot({
       plan,
       execution: {
-        metadata: { name: 'preflight', namespace: ungated.namespace },
+        metadata: { name: 'preflight', namespace: unreviewed.namespace },
         spec: { planRef: plan.metadata.name, operationType: 'Execute' },
       },
       lookup: (namespace, name) => ({ metadata: { name, namespace }, spec: { actions: [...actions] } }),
     });
     const found = await preflight({
       snapshot,
-      namespace: ungated.namespace,
+      namespace: unreviewed.namespace,
       kube,
       identity: 'the test',
       // Definitions are an escalation, which is not what is asked here.
-      policy: policyFor(ungated.namespace, [{ allow: ['APIExtensions'] }]),
+      policy: policyFor(unreviewed.namespace, [{ allow: ['APIExtensions'] }]),
       egress: createEgressPolicy({ allowLoopback: true }),
       signal: new AbortController().signal,
     });
@@ -227,7 +227,7 @@ describe('preflight', () => {
     );
   }
   const planOf = (name: string): DRPlan => ({
-    metadata: { name, namespace: ungated.namespace, uid: 'p', generation: 1 },
+    metadata: { name, namespace: unreviewed.namespace, uid: 'p', generation: 1 },
     spec: { stages: [{ name: 's', workflows: [{ workflowRef: { name: 'w' } }] }] },
   });
   const make = (
@@ -235,10 +235,10 @@ describe('preflight', () => {
     kind: 'ConfigMap' | 'Deployment' | 'Secret',
     fields: object,
   ): Promise<KubeObject> =>
-    ungated.create({
+    unreviewed.create({
       apiVersion: kind === 'Deployment' ? 'apps/v1' : 'v1',
       kind,
-      metadata: { name, namespace: ungated.namespace },
+      metadata: { name, namespace: unreviewed.namespace },
       ...fields,
     });
 
@@ -251,34 +251,36 @@ describe('preflight', () => {
         template: { metadata: { labels: { app: name } }, spec: { containers: [{ name: 'c', image: 'x' }] } },
       },
     });
-    const plan = await ungated.simplePlan(unique('stop'), [
+    const plan = await unreviewed.simplePlan(unique('stop'), [
       act('stop', 'Apply', deployment(name, { replicas: 0 })),
     ]);
-    expect((await ungated.ended(await ungated.execute(plan.metadata.name))).status?.phase).toBe('Succeeded');
+    expect((await unreviewed.ended(await unreviewed.execute(plan.metadata.name))).status?.phase).toBe(
+      'Succeeded',
+    );
     const marked = act('stop', 'Apply', {
       ...deployment(name, {}),
       metadata: { name, labels: { role: 'standby' } },
     });
     const message = 'what this action had set before and no longer names: spec.replicas (now 1)';
     expect((await tried(plan, [marked])).stop).toEqual([
-      `warning TakesAway: Deployment ${ungated.namespace}/${name} would be changed, which takes away ${message}`,
+      `warning TakesAway: Deployment ${unreviewed.namespace}/${name} would be changed, which takes away ${message}`,
     ]);
     const { workflowRef } = plan.spec.stages[0]?.workflows[0] ?? { workflowRef: { name: '' } };
     const key = {
       apiVersion: 'dr.bkbcs.tencent.com/v1alpha1',
       kind: 'DRWorkflow',
-      namespace: ungated.namespace,
+      namespace: unreviewed.namespace,
       name: workflowRef.name,
     };
-    await ungated.kube.patch(key, { spec: { actions: [marked] } }, { kind: 'merge' });
-    const ended = await ungated.ended(await ungated.execute(plan.metadata.name, { rerun: 'Allowed' }));
+    await unreviewed.kube.patch(key, { spec: { actions: [marked] } }, { kind: 'merge' });
+    const ended = await unreviewed.ended(await unreviewed.execute(plan.metadata.name, { rerun: 'Allowed' }));
     expect(actionAt(ended, 0, 0, 0)?.message).toContain(`took away ${message}`);
-    const revert = await ungated.ended(await ungated.revert(ended));
+    const revert = await unreviewed.ended(await unreviewed.revert(ended));
     expect(revert.status?.phase).toBe('Succeeded');
-    const now = await ungated.kube.get<{ spec: { replicas: number } }>({
+    const now = await unreviewed.kube.get<{ spec: { replicas: number } }>({
       apiVersion: 'apps/v1',
       kind: 'Deployment',
-      namespace: ungated.namespace,
+      namespace: unreviewed.namespace,
       name,
     });
     expect(now?.spec.replicas).toBe(0);
@@ -291,7 +293,7 @@ describe('preflight', () => {
     const polite = act('two', 'Apply', configMap(name, { data: { a: '2', b: '1' } }), { force: false });
     const found = await tried(planOf('rivals'), [one, polite, { ...one, name: 'three' }]);
     expect(found.two).toContain(
-      `problem Conflict: ConfigMap ${ungated.namespace}/${name} would not be applied: action "one" before it sets data.a, and force is false`,
+      `problem Conflict: ConfigMap ${unreviewed.namespace}/${name} would not be applied: action "one" before it sets data.a, and force is false`,
     );
     expect(found.three?.join()).toContain('what action "two" before it sets is taken over: data.a');
   });
@@ -352,10 +354,11 @@ describe('preflight', () => {
       act('missing', 'Apply', widget('nowhere.example.com')),
     ]);
     expect(found.cr).toEqual([
-      'untried NotTried: Widget ' + `${ungated.namespace}/w is of a kind that action "crd" defines before it`,
+      'untried NotTried: Widget ' +
+        `${unreviewed.namespace}/w is of a kind that action "crd" defines before it`,
     ]);
     expect(found.both?.at(-1)).toBe(
-      `untried NotTried: Widget ${ungated.namespace}/w: its kind is defined by the same manifest`,
+      `untried NotTried: Widget ${unreviewed.namespace}/w: its kind is defined by the same manifest`,
     );
     expect(found.missing).toEqual([expect.stringMatching(/^problem KindNotFound: /)]);
   });
@@ -373,11 +376,11 @@ describe('preflight', () => {
 
   it('[F7] says once that an older API server does not check fields [S3.50]', async () => {
     const older: KubeClient = {
-      ...ungated.kube,
+      ...unreviewed.kube,
       raw: <T>(request: Parameters<KubeClient['raw']>[0]) =>
         request.path === '/version'
           ? Promise.resolve({ major: '1', minor: '24+', gitVersion: 'v1.24.17' } as T)
-          : ungated.kube.raw<T>(request),
+          : unreviewed.kube.raw<T>(request),
     };
     const actions = [act('a', 'Create', configMap('one')), act('b', 'Create', configMap('two'))];
     const found = await tried(planOf('older'), actions, older);

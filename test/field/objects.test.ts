@@ -132,11 +132,11 @@ describe('a revert', () => {
 describe('a field that the kind does not have', () => {
   it('is refused at once, with its path, by every operation, unless the action says otherwise [F7] [S3.50]', async () => {
     // Admission would refuse the workflow: here the run itself is asked.
-    const ungated = await openStack('typo', { admission: 'disabled' });
+    const unreviewed = await openStack('typo', { admission: 'disabled' });
     const name = unique('typo');
-    await ungated.create(configMap(name, { namespace: ungated.namespace }, {}));
+    await unreviewed.create(configMap(name, { namespace: unreviewed.namespace }, {}));
     const action = { failurePolicy: 'Continue' as const };
-    await ungated.simplePlan(
+    await unreviewed.simplePlan(
       'typo',
       [
         act('create', 'Create', { ...configMap(`${name}-c`, {}), dta: { a: 'b' } }),
@@ -155,7 +155,7 @@ describe('a field that the kind does not have', () => {
       { workflow: action },
     );
     const asked = Date.now();
-    const ended = await ungated.ended(await ungated.execute('typo'));
+    const ended = await unreviewed.ended(await unreviewed.execute('typo'));
     expect(Date.now() - asked).toBeLessThan(20_000);
     const found = [0, 1, 2, 3].map((index) => actionAt(ended, 0, 0, index));
     expect(found.map((one) => one?.reason)).toEqual(['Invalid', 'Invalid', 'Invalid', undefined]);
@@ -163,7 +163,7 @@ describe('a field that the kind does not have', () => {
     expect(found[1]?.message).toContain('datas');
     expect(found[2]?.message).toContain('replica');
     expect(found[3]?.phase).toBe('Succeeded');
-    await ungated.close();
+    await unreviewed.close();
   });
 
   it('and a label that is no text are told at admission [F7]', async () => {

@@ -9,14 +9,14 @@ import { openStack, poll, unique } from '../support/stack.js';
 import type { Stack } from '../support/stack.js';
 
 let stack: Stack;
-let ungated: Stack;
+let unreviewed: Stack;
 beforeAll(async () => {
-  [stack, ungated] = await Promise.all([
+  [stack, unreviewed] = await Promise.all([
     openStack('schemas'),
-    openStack('schemas-ungated', { admission: 'disabled' }),
+    openStack('schemas-unreviewed', { admission: 'disabled' }),
   ]);
 });
-afterAll(() => Promise.all([stack.close(), ungated.close()]));
+afterAll(() => Promise.all([stack.close(), unreviewed.close()]));
 
 const http = (more: object = {}, block: object = {}): Action => ({
   name: 'a',
@@ -71,14 +71,14 @@ describe('the definition of a workflow', () => {
   ])(
     '[F26] refuses unknown %s where no webhook looks, and names the known ones',
     async (_, spec, message) => {
-      const asked = await ask(ungated.namespace, 'DRWorkflow', unique('narrow'), spec);
+      const asked = await ask(unreviewed.namespace, 'DRWorkflow', unique('narrow'), spec);
       expect(asked.status).toBe(422);
       expect(asked.message).toMatch(message);
     },
   );
 
   it('[F26] shows defaults, but none inside lists, which tools would take for changes [S1.8]', async () => {
-    const { spec } = await ungated.workflow(unique('plain'), { actions: [http()], executor: {} });
+    const { spec } = await unreviewed.workflow(unique('plain'), { actions: [http()], executor: {} });
     expect(spec).toEqual({ actions: [http()], executor: { type: 'Native' }, failurePolicy: 'FailFast' });
   });
 
@@ -94,14 +94,14 @@ describe('the definition of a workflow', () => {
     const before = JSON.parse(JSON.stringify(now), (key, value: unknown) =>
       key === 'enum' || key === 'anyOf' || key === 'default' ? undefined : value,
     ) as KubeObject;
-    await ungated.create(before);
+    await unreviewed.create(before);
     const key = {
       apiVersion: `${group}/v1alpha1`,
       kind: 'DRWorkflow',
-      namespace: ungated.namespace,
+      namespace: unreviewed.namespace,
       name: 'w',
     };
-    const stored = { ...key, metadata: { name: 'w', namespace: ungated.namespace } };
+    const stored = { ...key, metadata: { name: 'w', namespace: unreviewed.namespace } };
     const actions = [
       { ...write('create'), name: 'b' },
       http({}, { method: 'get' }),
@@ -110,23 +110,23 @@ describe('the definition of a workflow', () => {
     const { apiVersion, kind, metadata } = stored;
     await poll(
       () =>
-        ungated.kube.resolve(apiVersion, kind, { anew: true }).then(
+        unreviewed.kube.resolve(apiVersion, kind, { anew: true }).then(
           () => true,
           () => false,
         ),
       Boolean,
     );
-    await ungated.create({ apiVersion, kind, metadata, spec: { actions } });
+    await unreviewed.create({ apiVersion, kind, metadata, spec: { actions } });
     const definition = {
       apiVersion: 'apiextensions.k8s.io/v1',
       kind: 'CustomResourceDefinition',
       name: now.metadata.name,
     };
-    await ungated.kube.patch(definition, { spec: now.spec }, { kind: 'merge' });
+    await unreviewed.kube.patch(definition, { spec: now.spec }, { kind: 'merge' });
     // As soon as a new object of that kind is refused, the new definition counts.
     await poll(
       () =>
-        ungated.kube
+        unreviewed.kube
           .create({
             apiVersion,
             kind,
@@ -139,15 +139,19 @@ describe('the definition of a workflow', () => {
           ),
       Boolean,
     );
-    await ungated.kube.patch(key, { metadata: { labels: { team: 'dba' } } }, { kind: 'merge' });
-    await ungated.kube.patch(key, { status: { phase: 'Invalid' } }, { kind: 'merge', subresource: 'status' });
-    await ungated.kube.patch(key, { spec: { failurePolicy: 'Continue' } }, { kind: 'merge' });
-    expect(await ungated.kube.get(key)).toMatchObject({
+    await unreviewed.kube.patch(key, { metadata: { labels: { team: 'dba' } } }, { kind: 'merge' });
+    await unreviewed.kube.patch(
+      key,
+      { status: { phase: 'Invalid' } },
+      { kind: 'merge', subresource: 'status' },
+    );
+    await unreviewed.kube.patch(key, { spec: { failurePolicy: 'Continue' } }, { kind: 'merge' });
+    expect(await unreviewed.kube.get(key)).toMatchObject({
       metadata: { labels: { team: 'dba' } },
       spec: { actions, failurePolicy: 'Continue' },
       status: { phase: 'Invalid' },
     });
-    await ungated.kube.delete(definition);
+    await unreviewed.kube.delete(definition);
   });
 });
 

@@ -98,8 +98,8 @@ async function runStage(context: StageContext): Promise<void> {
   status.phase = 'Running';
   status.startTime = now();
   mirror.touch();
-  const gate = await checkCondition(input, forward);
-  if (gate === 'run') {
+  const condition = await checkCondition(input, forward);
+  if (condition === 'run') {
     await inLanes(
       workflows.map((_, index) => index),
       stage.parallel ? (stage.maxConcurrency ?? workflows.length) : 1,
@@ -109,9 +109,9 @@ async function runStage(context: StageContext): Promise<void> {
     return;
   }
   workflows.forEach((workflow, index) => {
-    skipWorkflow(workflow, gate.cause);
+    skipWorkflow(workflow, condition.cause);
     workflow.actionStatuses?.forEach((_, action) => changes.mark(index, action));
   });
-  skip(status, gate.cause);
-  if (gate.failed) status.phase = 'Failed';
+  skip(status, condition.cause);
+  if (condition.failed) status.phase = 'Failed';
 }

@@ -5,7 +5,7 @@ import { WORKFLOW_TYPES } from '../../../workflows/plan/contract.js';
 import type { RunKind } from '../../core/kind.js';
 import { closeHistory } from '../lock/close-history.js';
 import type { ExecutionStarts } from '../start/starts.js';
-import { checkAbandoned, checkRestored } from '../start/gates.js';
+import { checkAbandoned, checkRestored } from '../start/checks.js';
 import { refOf } from '../../core/object-ref.js';
 import { identityOf, nameOfTemporal } from '../start/identity.js';
 import { concludeClosed, concludeLost } from '../status/ended-outside.js';

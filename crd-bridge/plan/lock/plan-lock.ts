@@ -2,7 +2,7 @@ import type { DRPlan, DRPlanExecution, DRPlanStatus } from '../../../api/plan/ty
 import { findPlan } from '../start/find-plan.js';
 import { refOf } from '../../core/object-ref.js';
 import { inspectHolder, releaseHolder } from './lock-holder.js';
-import { checkPlanPhase, planBusy } from '../start/plan-gate.js';
+import { checkPlanPhase, planBusy } from '../start/plan-checks.js';
 import { abandonOnPlan, freeLock, holds, takeLock } from './plan-state.js';
 import type { ExecutionEnd, ExecutionIdentity } from './plan-state.js';
 import { refuse, Refused, throwIf } from '../start/refused.js';

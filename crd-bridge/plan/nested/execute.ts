@@ -7,7 +7,7 @@ import type { Action, DRPlanExecution, DRPlanExecutionSpec } from '../../../api/
 import { checkName } from '../../../api/plan/validate/names.js';
 import type { RunIdentity } from '../../../workflows/plan/contract.js';
 import type { NestedRef, NestedState, NestedTask } from '../../../workflows/plan/contract-bridge.js';
-import type { Refusal } from '../start/gates.js';
+import type { Refusal } from '../start/checks.js';
 import { isOurs, nameTaken, nestingOf } from './objects.js';
 import type { NestedObjects } from './objects.js';
 import { executed, failed, waiting } from './outcome.js';

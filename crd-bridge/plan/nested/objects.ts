@@ -14,7 +14,7 @@ import type { ActionTask } from '../../../workflows/plan/contract-tasks.js';
 import type { Sealer } from '../../../api/core/seal.js';
 import { writeAdmissionStamp } from '../start/admission-stamp.js';
 import { findPlan } from '../start/find-plan.js';
-import type { Refusal } from '../start/gates.js';
+import type { Refusal } from '../start/checks.js';
 import { refOf } from '../../core/object-ref.js';
 import type { CachedExecution, DrDeps } from '../types.js';
 import type { BridgeVouching } from '../start/vouching.js';

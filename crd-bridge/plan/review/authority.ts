@@ -3,7 +3,7 @@ import { ACCOUNT_VERBS, PLAN_RESOURCE } from '../../../api/plan/authority.js';
 import type { PlanVerb } from '../../../api/plan/authority.js';
 import { PLURALS } from '../../../api/core/group.js';
 import type { KubeClient } from '../../../kube/client.js';
-import type { Refusal } from '../start/gates.js';
+import type { Refusal } from '../start/checks.js';
 import { refusedBy } from '../../core/review.js';
 import type { ReviewRequest, Verdict } from '../../core/review.js';
 

@@ -11,7 +11,7 @@ import { validatePlan, validateWorkflow } from '../../../api/plan/validate/index
 import { problemsByDefinitions } from '../../../client/runs/known-definitions.js';
 import type { OpenApi } from '../../../kube/openapi.js';
 import { checkFits, isSurelySmall } from '../start/fits.js';
-import type { Refusal } from '../start/gates.js';
+import type { Refusal } from '../start/checks.js';
 import { references } from '../kinds/plan-references.js';
 import type { PlanKind } from '../kinds/dr-plan.js';
 import type { WorkflowKind } from '../kinds/dr-workflow.js';

@@ -1,4 +1,4 @@
-/** Reviews of executions: those of the gates before a start that can be checked when one is created. */
+/** Reviews of executions: the checks before a start that can be made when one is created. */
 import { hasEffects } from '../../../api/plan/undo/effects.js';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { ANNOTATIONS, API_VERSION } from '../../../api/core/group.js';
@@ -13,10 +13,10 @@ import { validateNewExecutionSpec } from '../../../api/plan/validate/index.js';
 import { judgeAdmissionStamp } from '../start/admission-stamp.js';
 import { identityOf } from '../start/identity.js';
 import { checkFits } from '../start/fits.js';
-import { checkNameReused, checkRequestedAt, checkRestored } from '../start/gates.js';
-import type { Refusal } from '../start/gates.js';
+import { checkNameReused, checkRequestedAt, checkRestored } from '../start/checks.js';
+import type { Refusal } from '../start/checks.js';
 import { inspectHolder } from '../lock/lock-holder.js';
-import { checkPlanPhase, nothingToUndo, planBusy, planInvalid, planNotFound } from '../start/plan-gate.js';
+import { checkPlanPhase, nothingToUndo, planBusy, planInvalid, planNotFound } from '../start/plan-checks.js';
 import { holds } from '../lock/plan-state.js';
 import { checkNewest, checkStays, checkTarget } from '../start/revert-target.js';
 import type { CachedExecution, DrDeps } from '../types.js';

@@ -3,7 +3,7 @@ import { ANNOTATIONS, COPY_STAMP, FINALIZERS, LABELS } from '../../../api/core/g
 import type { KubeClient } from '../../../kube/client.js';
 import type { DRPlanExecution } from '../../../api/plan/types.js';
 import { judgeAdmissionStamp } from '../start/admission-stamp.js';
-import { checkRestored } from '../start/gates.js';
+import { checkRestored } from '../start/checks.js';
 import { createTestSealer } from '../testing/sealer.js';
 import { createAuthority } from './authority.js';
 import type { ReviewedObject, ReviewRequest } from '../../core/review.js';

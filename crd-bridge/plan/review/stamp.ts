@@ -4,7 +4,7 @@ import { labelValue } from '../../../api/plan/naming.js';
 import type { DRPlanExecution } from '../../../api/plan/types.js';
 import { writeAdmissionStamp } from '../start/admission-stamp.js';
 import type { Requester } from '../start/admission-stamp.js';
-import { checkRestored } from '../start/gates.js';
+import { checkRestored } from '../start/checks.js';
 import type { DrDeps } from '../types.js';
 import { actingOf } from './acting.js';
 import { stampAnswer } from './answers.js';

@@ -7,8 +7,8 @@ import type { PlanLock } from '../lock/plan-lock.js';
 import { letGo } from '../status/finalizer.js';
 import { refusedStatus } from '../status/projection.js';
 import type { CachedExecution, DrDeps } from '../types.js';
-import { ABANDONED } from './gates.js';
-import type { Refusal } from './gates.js';
+import { ABANDONED } from './checks.js';
+import type { Refusal } from './checks.js';
 import { refOf } from '../../core/object-ref.js';
 import { identityOf } from './identity.js';
 

@@ -2,7 +2,7 @@
 import { findDescriptor } from '../../../api/plan/actions/table.js';
 import type { Snapshot } from '../../../api/plan/snapshot/snapshot.js';
 import type { ActionStatus, DRPlanExecution, StageStatus } from '../../../api/plan/types.js';
-import type { Refusal } from './gates.js';
+import type { Refusal } from './checks.js';
 import { MAX_STATUS_BYTES } from '../status/size-guard.js';
 import { checkInputSize, workOf } from './work.js';
 import type { Work } from './work.js';

@@ -5,7 +5,7 @@ import { labelValue } from '../../../api/plan/naming.js';
 import type { StartDecision } from '../../core/kind.js';
 import { waitingStatus } from '../status/projection.js';
 import type { CachedExecution, DrDeps } from '../types.js';
-import { checkAbandoned, checkRestored } from './gates.js';
+import { checkAbandoned, checkRestored } from './checks.js';
 import { refOf } from '../../core/object-ref.js';
 
 type HoldDeps = Pick<DrDeps, 'caches' | 'writer'>;

@@ -6,7 +6,7 @@ import type { RunIdentity, SnapshotRef } from '../../../workflows/plan/contract.
 import type { PreparedRun } from '../../core/kind.js';
 import { refOf } from '../../core/object-ref.js';
 import type { WriteResult } from '../../core/status-writer.js';
-import { startDeadline } from './gates.js';
+import { startDeadline } from './checks.js';
 import { startedStatus } from '../status/projection.js';
 import { memoOf, vouchedMemo } from './run-memo.js';
 import { sealInput } from './seal-input.js';

@@ -2,7 +2,7 @@
 import { FINALIZERS } from '../../../api/core/group.js';
 import { isTerminalExecution } from '../../../api/core/phase.js';
 import type { DRPlanExecution, ExecutionRecord } from '../../../api/plan/types.js';
-import type { Refusal } from './gates.js';
+import type { Refusal } from './checks.js';
 import type { CachedExecution } from '../types.js';
 
 /** Rules that need nothing but the objects. The caller has to find out what is left to undo. */

@@ -6,7 +6,7 @@ import type { Snapshot } from '../../../api/plan/snapshot/snapshot.js';
 import type { KubeClient } from '../../../kube/client.js';
 import type { SnapshotRef } from '../../../workflows/plan/contract.js';
 import type { OnWrite } from '../../core/status-writer.js';
-import type { Refusal } from './gates.js';
+import type { Refusal } from './checks.js';
 import { keepRevision, REVISION_TYPE } from './revisions.js';
 import type { Revision } from './revisions.js';
 

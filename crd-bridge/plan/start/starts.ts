@@ -24,11 +24,11 @@ import {
   checkNameReused,
   checkRequestedAt,
   checkRestored,
-} from './gates.js';
-import type { Refusal } from './gates.js';
+} from './checks.js';
+import type { Refusal } from './checks.js';
 import { hold, stamp } from './hold.js';
 import { identityOf } from './identity.js';
-import { checkPlanPhase, planNotFound } from './plan-gate.js';
+import { checkPlanPhase, planNotFound } from './plan-checks.js';
 import { prepareRun } from './prepared-run.js';
 import { Refused, refusalOf, throwIf } from './refused.js';
 import { resolveValues } from './resolve-values.js';

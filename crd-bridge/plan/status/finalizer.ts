@@ -8,7 +8,7 @@ import { isTerminalExecution } from '../../../api/core/phase.js';
 import type { DRPlanExecution } from '../../../api/plan/types.js';
 import { pause } from '../../core/pause.js';
 import type { MetadataFields } from '../../core/status-writer.js';
-import type { Refusal } from '../start/gates.js';
+import type { Refusal } from '../start/checks.js';
 import { refOf } from '../../core/object-ref.js';
 import { checkStays, checkTarget, openRevertsOf } from '../start/revert-target.js';
 import type { CachedExecution, DrDeps } from '../types.js';

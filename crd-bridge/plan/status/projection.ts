@@ -20,7 +20,7 @@ import type {
 } from '../../../workflows/plan/contract-updates.js';
 import { findCondition, setCondition } from '../../core/conditions.js';
 import type { ConditionUpdate } from '../../core/conditions.js';
-import type { Refusal } from '../start/gates.js';
+import type { Refusal } from '../start/checks.js';
 import { interrupt } from './interrupted-stage.js';
 import { alsoRuns, fullyReverted } from './revert-end.js';
 import { fitStatus } from './size-guard.js';

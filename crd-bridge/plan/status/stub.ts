@@ -5,7 +5,7 @@ import { isTerminalExecution } from '../../../api/core/phase.js';
 import type { DRPlanExecution, DRPlanExecutionStatus } from '../../../api/plan/types.js';
 import type { ManagedFields } from '../../../kube/object.js';
 import { findCondition } from '../../core/conditions.js';
-import { trackingKey } from '../start/gates.js';
+import { trackingKey } from '../start/checks.js';
 import { STOP_UNCONFIRMED } from './stop-unconfirmed.js';
 import type { CachedExecution, KeptFor } from '../types.js';
 

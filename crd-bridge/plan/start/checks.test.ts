@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { ANNOTATIONS } from '../../../api/core/group.js';
 import type { DRPlanExecution } from '../../../api/plan/types.js';
-import { checkAbandoned, checkDeadline, checkNameReused, checkRestored, startDeadline } from './gates.js';
+import { checkAbandoned, checkDeadline, checkNameReused, checkRestored, startDeadline } from './checks.js';
 
 const created = '2026-01-01T00:00:00Z';
 const execution = (over: {
