@@ -20,9 +20,8 @@ export async function decideStep(
 ): Promise<Decision> {
   try {
     const { task, action, scope } = await readAction(await deps.vouching.task(given), deps);
-    const verdict = action.when === undefined ? undefined : judge(action.when, task, scope);
-    if (verdict !== undefined)
-      return { kind: verdict.kind, reason: verdict.reason, message: verdict.message };
+    const unmet = action.when === undefined ? undefined : judge(action.when, task, scope);
+    if (unmet !== undefined) return { kind: unmet.kind, reason: unmet.reason, message: unmet.message };
     return action.type === 'Approval' ? decideApproval(action, scope) : decideWait(action, scope);
   } catch (error) {
     if (error instanceof RenderError) {

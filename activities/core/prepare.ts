@@ -80,8 +80,8 @@ export async function prepare(
   const { run } = task;
   const conditional = method !== 'settle' && (task.direction === 'forward' || custom);
   if (conditional && action.when !== undefined) {
-    const verdict = judge(action.when, task, scope);
-    if (verdict !== undefined) return verdict;
+    const unmet = judge(action.when, task, scope);
+    if (unmet !== undefined) return unmet;
   }
 
   const identity = actAs(run, deps.kube, deps.controllerIdentity);
@@ -196,8 +196,8 @@ async function readBody(task: ActionTask, snapshots: SnapshotStore): Promise<Act
 
 /** How an action ends because of its `when`; undefined when it goes on. */
 export function judge(expression: string, task: ActionTask, scope: RenderScope): Final | undefined {
-  const verdict = judgeWhen(expression, task, scope);
-  return verdict?.kind === 'failed' ? { ...verdict, effect: 'None' } : verdict;
+  const unmet = judgeWhen(expression, task, scope);
+  return unmet?.kind === 'failed' ? { ...unmet, effect: 'None' } : unmet;
 }
 
 /** Calls the method of the handler that the task asks for. */

@@ -4,7 +4,7 @@ import { gunzipSync, gzipSync } from 'node:zlib';
 import { API_VERSION, LABELS } from '../../api/core/group.js';
 import { positionLabel } from '../../api/plan/naming.js';
 import type { ActionAddress } from '../../api/plan/snapshot/run.js';
-import type { Sealer, SealVerdict } from '../../api/core/seal.js';
+import type { Sealer, SealState } from '../../api/core/seal.js';
 import type { KubeObject } from '../../kube/object.js';
 
 /** Whose action it is: for an undo, the execution that is undone. */
@@ -23,7 +23,7 @@ export interface Kept {
   json: string;
   digest: string;
   /** What its seal is worth; `wrong` where it has none. */
-  verdict: SealVerdict;
+  sealState: SealState;
   hasSeal: boolean;
 }
 
@@ -99,8 +99,8 @@ export async function unpack(
   const digest = digestOf(found.json);
   const text = secret.data?.[sealOf(part)];
   const seal = text === undefined ? undefined : Buffer.from(text, 'base64').toString('utf8');
-  const verdict = await sealer.verify(part, sealed(owner, digest), seal);
-  return { ...found, digest, verdict, hasSeal: seal !== undefined };
+  const sealState = await sealer.verify(part, sealed(owner, digest), seal);
+  return { ...found, digest, sealState, hasSeal: seal !== undefined };
 }
 
 function decode({ data }: PriorSecret, part: Part): { field: string; json: string } | undefined {

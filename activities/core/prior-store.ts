@@ -68,7 +68,7 @@ async function recorded(
   const found = await read(vault, owner, name);
   if (found === undefined) return undefined;
   const kept = isOwnedBy(found, owner) ? await unpack(owner, found, 'prior', vault.sealer) : undefined;
-  return kept?.verdict.kind === 'sealed' ? kept : forged(keyOf(owner, name));
+  return kept?.sealState.kind === 'sealed' ? kept : forged(keyOf(owner, name));
 }
 
 /** How objects were after the action, as far as that is kept. */
@@ -89,9 +89,9 @@ async function stateOf(
   const after = await afterOf(vault, owner, found);
   // Of an earlier release, which kept none, or under a key that is gone: it says at most which fields go back to what is
   // recorded, and that is vouched for.
-  const isUnknown = after !== undefined && (after.verdict.kind === 'unknownKey' || !after.hasSeal);
-  const isOld = prior.verdict.kind !== 'sealed';
-  if (after?.verdict.kind !== 'sealed' && after !== undefined && !(isUnknown && isOld))
+  const isUnknown = after !== undefined && (after.sealState.kind === 'unknownKey' || !after.hasSeal);
+  const isOld = prior.sealState.kind !== 'sealed';
+  if (after?.sealState.kind !== 'sealed' && after !== undefined && !(isUnknown && isOld))
     return forged(keyOf(owner, found.metadata.name));
   return {
     ok: true,
@@ -113,7 +113,7 @@ async function search(
     const found = await read(vault, owner, name);
     if (found === undefined) continue;
     const prior = isOwnedBy(found, owner) ? await unpack(owner, found, 'prior', sealer) : undefined;
-    return prior?.verdict.kind === 'sealed'
+    return prior?.sealState.kind === 'sealed'
       ? stateOf(vault, owner, found, prior)
       : forged(keyOf(owner, name));
   }
@@ -174,11 +174,11 @@ async function find(
   const prior = await unpack(owner, found, 'prior', vault.sealer);
   if (prior === undefined) return missing(key, 'holds no state');
   const isSame = prior.digest === ref.digest;
-  if (prior.verdict.kind === 'sealed')
+  if (prior.sealState.kind === 'sealed')
     return isSame ? stateOf(vault, owner, found, prior) : missing(key, 'was changed since');
   if (byDigest && isSame) return stateOf(vault, owner, found, prior);
-  if (prior.verdict.kind === 'unknownKey' && isSame) {
-    const { keyId: id } = prior.verdict;
+  if (prior.sealState.kind === 'unknownKey' && isSame) {
+    const { keyId: id } = prior.sealState;
     const message = `Secret ${owner.namespace}/${ref.name} is sealed under key "${id}", which is not in the ring of this worker; put the key back`;
     throw new NotYetVouched('SealKeyUnknown', message);
   }
@@ -197,7 +197,7 @@ async function addAfter(
   const found = await read(vault, owner, ref.name);
   if (found === undefined || !isOwnedBy(found, owner)) return;
   const before = await afterOf(vault, owner, found);
-  const known = before?.verdict.kind === 'sealed' ? (JSON.parse(before.json) as AfterDocument[]) : [];
+  const known = before?.sealState.kind === 'sealed' ? (JSON.parse(before.json) as AfterDocument[]) : [];
   const others = known.filter((one) => !after.some((other) => isSameKey(one.key, other.key)));
   const json = canonicalJson([...others, ...after]);
   const packed = pack('after', json);

@@ -93,10 +93,10 @@ export function createVouching(options: {
 }): Vouching {
   const { sealer, acceptUnsealedUntil } = options;
 
-  function pass(verdict: Vouched, run: RunIdentity): void {
+  function pass(vouched: Vouched, run: RunIdentity): void {
     const isLate = acceptUnsealedUntil === undefined || Date.now() >= acceptUnsealedUntil.getTime();
-    if (verdict.kind === 'unsealed' && !isLate) return;
-    const refusal = explain(verdict, run);
+    if (vouched.kind === 'unsealed' && !isLate) return;
+    const refusal = explain(vouched, run);
     if (refusal === undefined) return;
     throw refusal.final
       ? new NotVouched(refusal.message)

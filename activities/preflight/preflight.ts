@@ -249,7 +249,7 @@ async function tryHandler(
 /** Conditions on what is not known before the run do not count. */
 function isSkipped({ action, scope, task }: Attempt): boolean {
   if (action.when === undefined) return false;
-  const verdict = evaluateWhen(action.when, {
+  const result = evaluateWhen(action.when, {
     params: scope.params,
     outputs: {},
     phases: {},
@@ -257,7 +257,7 @@ function isSkipped({ action, scope, task }: Attempt): boolean {
     runMode: task.run.runMode,
     operation: scope.operation,
   });
-  return 'value' in verdict && !verdict.value;
+  return 'value' in result && !result.value;
 }
 
 function explain(error: unknown, attempt: Attempt): Finding {

@@ -37,9 +37,9 @@ describe('conditions on objects', () => {
 
   it('cannot run away', () => {
     const list = Array.from({ length: 3000 }, (_, index) => index);
-    const verdict = judgeObject('object.l.all(a, object.l.all(b, object.l.all(c, a + b + c >= 0)))', {
+    const result = judgeObject('object.l.all(a, object.l.all(b, object.l.all(c, a + b + c >= 0)))', {
       l: list,
     });
-    expect(verdict).toEqual({ holds: false, why: expect.stringContaining('took longer than') });
+    expect(result).toEqual({ holds: false, why: expect.stringContaining('took longer than') });
   });
 });

@@ -14,7 +14,7 @@ const ALLOWED =
   'a CEL condition over object, which is null while there is none, such as object.status.phase == "Ready"';
 
 /** Whether a condition on an object holds; `why` says what keeps it from holding when it could not be judged. */
-export type ObjectVerdict = { holds: boolean; why?: string };
+export type ConditionResult = { holds: boolean; why?: string };
 
 /** What is wrong with a condition on an object, for a person; undefined when it can be evaluated. */
 export function checkObjectCondition(expression: string): string | undefined {
@@ -28,7 +28,7 @@ export function checkObjectCondition(expression: string): string | undefined {
  *
  * @param object null while it does not exist
  */
-export function judgeObject(expression: string, object: unknown): ObjectVerdict {
+export function judgeObject(expression: string, object: unknown): ConditionResult {
   const compiled = compile(expression);
   if ('error' in compiled) return { holds: false, why: compiled.error };
   const context = { object: toCel(object) };

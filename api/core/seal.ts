@@ -64,7 +64,7 @@ export interface SealRing {
 }
 
 /** What a seal is worth. */
-export type SealVerdict =
+export type SealState =
   | { kind: 'sealed' }
   /** Made under a key that the ring lacks: the key may be newer than the ring, so this is tried again and shown. */
   | { kind: 'unknownKey'; keyId: string }
@@ -76,7 +76,7 @@ export interface Sealer {
   /** The seal of a value: `<key id>.<43 characters>`. */
   seal: (purpose: SealPurpose, value: unknown) => string;
   /** What a seal is worth for a value. For a key that it does not know, it reads the ring anew once. */
-  verify: (purpose: SealPurpose, value: unknown, seal: unknown) => Promise<SealVerdict>;
+  verify: (purpose: SealPurpose, value: unknown, seal: unknown) => Promise<SealState>;
   /**
    * Sixteen hexadecimal digits that only a holder of the ring can work out from a value: with the newest key first,
    * then with each older one, to find what was named earlier.
@@ -138,12 +138,7 @@ export function seal(key: SealKey, purpose: SealPurpose, value: unknown): string
 }
 
 /** What a seal is worth for a value, by these keys alone. */
-export function verifySeal(
-  keys: SealKeys,
-  purpose: SealPurpose,
-  value: unknown,
-  sealed: unknown,
-): SealVerdict {
+export function verifySeal(keys: SealKeys, purpose: SealPurpose, value: unknown, sealed: unknown): SealState {
   const match = typeof sealed === 'string' ? SEAL.exec(sealed) : null;
   const [, keyId = '', text = ''] = match ?? [];
   if (match === null) return { kind: 'wrong' };
@@ -158,8 +153,8 @@ export function createSealer(ring: SealRing): Sealer {
   return {
     seal: (purpose, value) => seal(ring.current()[0], purpose, value),
     async verify(purpose, value, sealed) {
-      const verdict = verifySeal(ring.current(), purpose, value, sealed);
-      return verdict.kind === 'unknownKey' ? verifySeal(await ring.again(), purpose, value, sealed) : verdict;
+      const checked = verifySeal(ring.current(), purpose, value, sealed);
+      return checked.kind === 'unknownKey' ? verifySeal(await ring.again(), purpose, value, sealed) : checked;
     },
     digits(value) {
       const of = (key: SealKey): string => mac(key, 'name', value).toString('hex').slice(0, NAME_DIGITS);

@@ -166,9 +166,9 @@ function createEntityVouching<T extends Cacheable>(
       throw ApplicationFailure.nonRetryable(`${said.kind} ${said.object.name}: ${why}`, 'NotSealed');
     };
     if (!isObject(entity)) return refuse('an update without the identity of its workflow');
-    const verdict = await options.verify('entity', sealedEntity(entity), entity.seal);
-    if (verdict.kind === 'unknownKey')
-      throw ApplicationFailure.retryable(`no key "${verdict.keyId}" here yet`, 'SealKeyUnknown');
+    const checked = await options.verify('entity', sealedEntity(entity), entity.seal);
+    if (checked.kind === 'unknownKey')
+      throw ApplicationFailure.retryable(`no key "${checked.keyId}" here yet`, 'SealKeyUnknown');
     const { object, epoch } = said;
     const isOwn =
       entity.kind === said.kind &&
@@ -176,7 +176,7 @@ function createEntityVouching<T extends Cacheable>(
       entity.name === object.name &&
       entity.namespace === object.namespace &&
       entity.epoch === epoch;
-    if (verdict.kind !== 'sealed' || !isOwn) return refuse('the seal is wrong');
+    if (checked.kind !== 'sealed' || !isOwn) return refuse('the seal is wrong');
     const asking = options.caller();
     if (asking?.workflowId !== entity.workflowId)
       return refuse(`"${asking?.workflowId ?? ''}" is another workflow`);

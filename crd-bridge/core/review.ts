@@ -43,13 +43,13 @@ export interface Cause {
   message: string;
 }
 
-/** A verdict. */
-export type Verdict =
+/** What a review answers. */
+export type ReviewResponse =
   | { allowed: true; warnings: string[]; patch?: JsonPatch }
   | { allowed: false; code: number; reason: string; message: string; causes: Cause[]; warnings: string[] };
 
 /** Decides about a request that came in at a path of the server; undefined when there is no such path. */
-export type Rules = (path: string, request: ReviewRequest) => Promise<Verdict> | Verdict | undefined;
+export type Rules = (path: string, request: ReviewRequest) => Promise<ReviewResponse> | ReviewResponse | undefined;
 
 /** Operations of a JSON patch. */
 export type JsonPatch = (
@@ -132,8 +132,8 @@ function readObject(value: unknown): ReviewedObject | string | undefined {
 const isTextMap = (value: unknown): boolean =>
   isObject(value) && Object.values(value).every((text) => typeof text === 'string');
 
-/** The verdict on an object with these problems. */
-export function verdictOn(problems: readonly Problem[]): Verdict {
+/** Refuses an object that has errors, and warns of the rest. */
+export function responseTo(problems: readonly Problem[]): ReviewResponse {
   const errors = errorsOf(problems);
   const warnings = warningsOf(problems);
   if (errors.length === 0) return { allowed: true, warnings };
@@ -153,8 +153,8 @@ export function verdictOn(problems: readonly Problem[]): Verdict {
   };
 }
 
-/** The verdict that the state of other objects does not allow the request. */
-export function refusedBy(refusal: { reason: string; message: string }, warnings: string[] = []): Verdict {
+/** Refuses a request that the state of other objects does not allow. */
+export function refusedBy(refusal: { reason: string; message: string }, warnings: string[] = []): ReviewResponse {
   return {
     allowed: false,
     code: 403,
@@ -165,8 +165,8 @@ export function refusedBy(refusal: { reason: string; message: string }, warnings
   };
 }
 
-/** The verdict that there is nothing to object to. */
-export const allowed = (warnings: string[] = []): Verdict => ({ allowed: true, warnings });
+/** Allows a request. */
+export const allowed = (warnings: string[] = []): ReviewResponse => ({ allowed: true, warnings });
 
 /** Warnings, each in one short line. */
 export function warningsOf(problems: readonly Problem[]): string[] {
@@ -176,8 +176,8 @@ export function warningsOf(problems: readonly Problem[]): string[] {
 }
 
 /** The answer to a review. */
-export function answer({ uid, kind, object, oldObject }: ReviewRequest, verdict: Verdict): object {
-  const { warnings } = verdict;
+export function answer({ uid, kind, object, oldObject }: ReviewRequest, response: ReviewResponse): object {
+  const { warnings } = response;
   const shown = warnings.slice(0, MAX_WARNINGS).map((text) => clip(oneLine(text), MAX_WARNING));
   if (warnings.length > shown.length) shown.push(`and ${warnings.length - shown.length} more warnings`);
   return {
@@ -185,25 +185,25 @@ export function answer({ uid, kind, object, oldObject }: ReviewRequest, verdict:
     kind: 'AdmissionReview',
     response: {
       uid,
-      allowed: verdict.allowed,
+      allowed: response.allowed,
       ...(shown.length > 0 && { warnings: shown }),
-      ...(verdict.allowed
-        ? verdict.patch !== undefined &&
-          verdict.patch.length > 0 && {
+      ...(response.allowed
+        ? response.patch !== undefined &&
+          response.patch.length > 0 && {
             patchType: 'JSONPatch',
-            patch: Buffer.from(JSON.stringify(verdict.patch)).toString('base64'),
+            patch: Buffer.from(JSON.stringify(response.patch)).toString('base64'),
           }
         : {
             status: {
-              code: verdict.code,
-              reason: verdict.reason,
-              message: verdict.message,
+              code: response.code,
+              reason: response.reason,
+              message: response.message,
               // Command lines list the causes one by one under the name of the object.
               details: {
                 group: GROUP,
                 kind,
                 name: (object ?? oldObject)?.metadata.name,
-                causes: verdict.causes,
+                causes: response.causes,
               },
             },
           }),

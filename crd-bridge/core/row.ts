@@ -3,7 +3,7 @@
  * them is brought forward, what else brings it up, how its runs get into status, what admission asks.
  */
 import type { Cacheable, Change, Informer } from '../../kube/informer.js';
-import type { ReviewRequest, Verdict } from './review.js';
+import type { ReviewRequest, ReviewResponse } from './review.js';
 import type { MirrorRow } from './mirror-endpoint.js';
 import type { QueueRank, WorkQueue } from './queue.js';
 
@@ -43,9 +43,9 @@ export interface Sweep {
 /** What admission asks about objects of one kind. */
 export interface KindReview {
   /** Decides about CREATE, UPDATE and DELETE. */
-  validate(request: ReviewRequest): Promise<Verdict> | Verdict;
+  validate(request: ReviewRequest): Promise<ReviewResponse> | ReviewResponse;
   /** Says who asked. Absent: objects of this kind are not stamped. */
-  stamp?(request: ReviewRequest): Promise<Verdict> | Verdict;
+  stamp?(request: ReviewRequest): Promise<ReviewResponse> | ReviewResponse;
 }
 
 /**

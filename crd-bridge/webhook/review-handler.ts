@@ -68,10 +68,10 @@ async function review(options: ReviewHandlerOptions, request: IncomingMessage): 
   try {
     const pending = options.rules(path, asked);
     if (pending === undefined) throw new HttpError(404, `nothing is served at ${path}`);
-    const verdict = await pending;
-    result = verdict.allowed ? 'allowed' : 'refused';
-    if (!verdict.allowed) logRefusal(options.log, asked, verdict);
-    return answer(asked, verdict);
+    const response = await pending;
+    result = response.allowed ? 'allowed' : 'refused';
+    if (!response.allowed) logRefusal(options.log, asked, response);
+    return answer(asked, response);
   } finally {
     const labels = {
       // Anybody who reaches the port may send anything: labels must not grow without end.
@@ -86,11 +86,11 @@ async function review(options: ReviewHandlerOptions, request: IncomingMessage): 
 function logRefusal(
   log: Log,
   { operation, kind, namespace, user, object, oldObject }: ReviewRequest,
-  verdict: Extract<Verdict, { allowed: false }>,
+  response: Extract<Verdict, { allowed: false }>,
 ): void {
-  const reason = verdict.causes[0]?.reason ?? verdict.reason;
+  const reason = response.causes[0]?.reason ?? response.reason;
   const name = (object ?? oldObject)?.metadata.name;
-  log.info({ operation, kind, namespace, name, user, reason }, `refused: ${verdict.message}`);
+  log.info({ operation, kind, namespace, name, user, reason }, `refused: ${response.message}`);
 }
 
 async function readBody(request: IncomingMessage): Promise<string> {
@@ -116,7 +116,7 @@ async function withDeadline<T>(pending: Promise<T>): Promise<T> {
   let timer: NodeJS.Timeout | undefined;
   const late = new Promise<never>((_, reject) => {
     timer = setTimeout(() => {
-      reject(new HttpError(503, `no verdict within ${ANSWER_MS} ms`));
+      reject(new HttpError(503, `no response within ${ANSWER_MS} ms`));
     }, ANSWER_MS);
   });
   try {

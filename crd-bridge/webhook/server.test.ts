@@ -8,7 +8,7 @@ import { createTestSealer } from '../plan/testing/sealer.js';
 import { createAuthority } from '../plan/review/authority.js';
 import { renew } from './certificates.js';
 import type { Material } from './certificates.js';
-import { verdictOn } from '../core/review.js';
+import { responseTo } from '../core/review.js';
 import type { Rules } from '../core/review.js';
 import { serveReviews } from './server.js';
 import type { WebhookServer } from './server.js';
@@ -39,7 +39,7 @@ const deps = {
 const rules: Rules = (path, review) => {
   switch (path) {
     case '/validate':
-      return verdictOn(
+      return responseTo(
         review.kind === 'DRPlan'
           ? validatePlan(review.object, () => undefined)
           : validateWorkflow(review.object),

@@ -85,7 +85,7 @@ describe('validate', () => {
     ['DRPlanExecution', 'without a value that is needed', run('asks')],
     ['DRPlanExecution', 'that gives the value', run('asks', { params: [{ name: 'count', value: '3' }] })],
     ['DRPlanExecution', 'that reverts nothing', { planRef: 'ready', operationType: 'Revert' }],
-  ])('%s %s: the verdict is that of admission', async (kind, _, spec) => {
+  ])('%s %s: the answer is that of admission', async (kind, _, spec) => {
     const name = 'asked-for';
     const asked = await ask(stack.namespace, kind, name, spec, { dryRun: true });
     const file = join(folder, 'object.json');

@@ -28,13 +28,13 @@ const dataDir = options.dataDir ?? join(root ?? '', 'data');
 await mkdir(dataDir, { recursive: true });
 const unmount = mountSmallDisk(dataDir);
 if (unmount === undefined) log('the disk is not filled: this user may not mount a small one');
-const verdict = await runSession(
+const outcome = await runSession(
   { ...options, dataDir, disk: unmount !== undefined },
   log,
   abort.signal,
 ).finally(() => unmount?.());
 for (const folder of [dataDir, root ?? dataDir]) await rm(folder, { recursive: true, force: true });
-const { struck, missed, violations, journeys, pieces, notes } = verdict;
+const { struck, missed, violations, journeys, pieces, notes } = outcome;
 
 process.stdout.write(`\n${tables(struck)}\n\n`);
 for (const note of notes) process.stdout.write(`note: ${note}\n`);

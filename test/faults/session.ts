@@ -1,4 +1,4 @@
-/** One session: a system, plans in flight, faults, verdict. */
+/** One session: a system, plans in flight, faults, what came of it. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { startEndpoint } from './endpoint.js';
 import { insistOnCreating } from './insist.js';
@@ -25,7 +25,7 @@ import { createStriker } from './striker.js';
 import type { Striker, Struck } from './striker.js';
 import { checkSecrecyOfAll, createTenant } from './tenant.js';
 
-export interface Verdict {
+export interface SessionOutcome {
   struck: readonly Struck[];
   /** Faults that found nothing to strike. */
   missed: readonly Fault[];
@@ -47,7 +47,7 @@ export async function runSession(
   options: SessionOptions & { dataDir: string; disk: boolean },
   log: (line: string) => void,
   abort: AbortSignal,
-): Promise<Verdict> {
+): Promise<SessionOutcome> {
   const random = createRandom(options.seed);
   const live = new Set<string>();
   const outside: OutsideTargets = new Map();

@@ -67,14 +67,14 @@ export async function tell(story: Story): Promise<Told[]> {
     ) as unknown;
     const request = readReview(asked);
     if (typeof request === 'string') throw new Error(`the review cannot be read: ${request}`);
-    const verdict = await rules.validate(request);
-    if (verdict === undefined) throw new Error('no verdict');
-    JSON.stringify(answer(request, verdict));
-    if (verdict.allowed) return '';
-    if (verdict.message.trim() === '' || verdict.causes.length === 0) {
+    const response = await rules.validate(request);
+    if (response === undefined) throw new Error('no response');
+    JSON.stringify(answer(request, response));
+    if (response.allowed) return '';
+    if (response.message.trim() === '' || response.causes.length === 0) {
       throw new Error(`${kind} is refused without a reason`);
     }
-    return verdict.message;
+    return response.message;
   }
 
   const make = (

@@ -88,8 +88,8 @@ export interface EntityBridgeActivities {
 /** Activities of the worker for entities of all kinds. */
 export interface EntityActivities {
   /** Whether the bridge has said this. A local activity: nobody outside a worker can answer in its place. */
-  vouchDesired: (task: { entity: EntityIdentity; desired: Desired }) => Promise<VouchVerdict>;
+  vouchDesired: (task: { entity: EntityIdentity; desired: Desired }) => Promise<VouchResult>;
 }
 
 /** What `vouchDesired` has found. */
-export type VouchVerdict = { kind: 'vouched' } | { kind: 'refused'; message: string };
+export type VouchResult = { kind: 'vouched' } | { kind: 'refused'; message: string };

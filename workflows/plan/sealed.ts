@@ -109,9 +109,9 @@ export async function checkRun(
 ): Promise<Vouched> {
   const { workflowId = '', seal } = run;
   if (seal === undefined) return { kind: 'unsealed' };
-  const verdict = await check('run', sealedRun(run), seal);
-  if (verdict.kind === 'unknownKey') return verdict;
-  if (verdict.kind === 'wrong') return refused('who the run is');
+  const checked = await check('run', sealedRun(run), seal);
+  if (checked.kind === 'unknownKey') return checked;
+  if (checked.kind === 'wrong') return refused('who the run is');
   const callers = stage === undefined ? [workflowId] : workflowsOf(workflowId, stage);
   return caller !== undefined && callers.includes(caller)
     ? VOUCHED
@@ -139,8 +139,8 @@ export async function checkTask(
   check: SealCheck,
 ): Promise<Vouched> {
   const { run, at } = task;
-  const verdict = await checkRun(run, { caller, stage: at.stage }, check);
-  if (verdict.kind !== 'vouched') return verdict;
+  const vouched = await checkRun(run, { caller, stage: at.stage }, check);
+  if (vouched.kind !== 'vouched') return vouched;
   const isUndo = task.direction === 'undo';
   // A forged task need not match its type.
   if (!isUndo && task.direction !== 'forward') return refused('where the task leads');
@@ -241,19 +241,19 @@ export interface Refusal {
   final: boolean;
 }
 
-/** A verdict in words for a person; undefined where somebody vouches. */
+/** In words for a person, why nobody vouches; undefined where somebody does. */
 export function explain(
-  verdict: Vouched,
+  vouched: Vouched,
   { namespace, name }: Pick<RunIdentity, 'namespace' | 'name'>,
 ): Refusal | undefined {
   const run = `run ${namespace}/${name}`;
-  switch (verdict.kind) {
+  switch (vouched.kind) {
     case 'vouched':
       return undefined;
     case 'unknownKey':
       return {
         reason: 'SealKeyUnknown',
-        message: `${run} is sealed under key "${verdict.keyId}", which is not in the ring of this program; put the key back into the ring, or cancel the run`,
+        message: `${run} is sealed under key "${vouched.keyId}", which is not in the ring of this program; put the key back into the ring, or cancel the run`,
         final: false,
       };
     case 'unsealed':
@@ -265,7 +265,7 @@ export function explain(
     case 'refused':
       return {
         reason: 'NotSealed',
-        message: `nobody vouches for ${verdict.what} in ${run}, so nothing was done; look who may start workflows and change them in Temporal`,
+        message: `nobody vouches for ${vouched.what} in ${run}, so nothing was done; look who may start workflows and change them in Temporal`,
         final: true,
       };
   }

@@ -138,7 +138,7 @@ export function refusalOf(
   return { kind: 'failed', reason: 'PolicyRefused', message, effect: 'None' };
 }
 
-interface Verdict {
+interface AnswerContext {
   shown: string;
   redact: Redactor;
   redirected: boolean;
@@ -147,7 +147,7 @@ interface Verdict {
 
 type Answered = Extract<Exchange, { kind: 'answered' }>;
 
-function judge(answer: Answered, { shown, redact, redirected, isSuccess }: Verdict): AttemptResult {
+function judge(answer: Answered, { shown, redact, redirected, isSuccess }: AnswerContext): AttemptResult {
   const outputs = outputsOf(answer, redact);
   const body = outputs.httpResponse?.body ?? '';
   const quoted = cutText(printable(body), QUOTED_CHARACTERS, '…');

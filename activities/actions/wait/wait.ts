@@ -1,7 +1,7 @@
 import { formatDuration } from '../../../api/core/duration.js';
 import { findByPath, readJsonPath, textOf } from '../../../api/core/json-path.js';
 import { judgeObject } from '../../../api/core/object-condition.js';
-import type { ObjectVerdict } from '../../../api/core/object-condition.js';
+import type { ConditionResult } from '../../../api/core/object-condition.js';
 import { renderString } from '../../../api/plan/template/render.js';
 import type { RenderScope } from '../../../api/plan/template/render.js';
 import type { WaitAction } from '../../../api/plan/types.js';
@@ -32,7 +32,7 @@ export function createWaitHandler(watches: WatchPool): Handler {
 }
 
 /** Judges an object, null while there is none. */
-type Judge = (object: KubeObject | null) => ObjectVerdict;
+type Judge = (object: KubeObject | null) => ConditionResult;
 
 async function run(attempt: Attempt, watches: WatchPool): Promise<AttemptResult> {
   const { action, kube, signal, task } = attempt;
@@ -88,7 +88,7 @@ async function run(attempt: Attempt, watches: WatchPool): Promise<AttemptResult>
 }
 
 /** ` (it is not there; …)`, or nothing. */
-function seen(present: boolean, { why }: ObjectVerdict): string {
+function seen(present: boolean, { why }: ConditionResult): string {
   const parts = [present ? undefined : 'it is not there', why].filter((part) => part !== undefined);
   return parts.length === 0 ? '' : ` (${parts.join('; ')})`;
 }

@@ -50,11 +50,11 @@ export function createNestedPlans(deps: NestedDeps): Pick<BridgeActivities, 'nes
       if (task.direction === 'undo' && !custom) return lookAtInverse(objects, look);
       try {
         // Once the nested plan runs, it does not matter what the condition would give now.
-        const verdict =
+        const unmet =
           action.when === undefined || look.known !== undefined
             ? undefined
             : judgeWhen(action.when, task, scope);
-        if (verdict !== undefined) return refusedBy(verdict);
+        if (unmet !== undefined) return stateWhenUnmet(unmet);
         return await lookAtExecute(objects, look, action, scope);
       } catch (error) {
         if (error instanceof RenderError) return failed({ reason: error.reason, message: error.message });
@@ -64,9 +64,9 @@ export function createNestedPlans(deps: NestedDeps): Pick<BridgeActivities, 'nes
   };
 }
 
-function refusedBy(verdict: NonNullable<ReturnType<typeof judgeWhen>>): NestedState {
-  const { kind, reason, message } = verdict;
+function stateWhenUnmet(unmet: NonNullable<ReturnType<typeof judgeWhen>>): NestedState {
+  const { kind, reason, message } = unmet;
   return kind === 'failed'
-    ? failed(verdict)
+    ? failed(unmet)
     : { kind: 'ended', outcome: { phase: 'Skipped', reason, message } };
 }

@@ -5,7 +5,7 @@ import { ANNOTATIONS } from '../../../api/core/group.js';
 import type { StageStatus } from '../../../api/plan/types.js';
 import { readAnswers } from '../status/answers.js';
 import { refusedBy } from '../../core/review.js';
-import type { ReviewedObject, ReviewRequest, Verdict } from '../../core/review.js';
+import type { ReviewedObject, ReviewRequest, ReviewResponse } from '../../core/review.js';
 
 /** Most answers that one execution keeps; a run asks for far fewer. */
 const MAX_ANSWERS = 200;
@@ -20,7 +20,7 @@ export type AnswerStamps = Record<string, string | undefined>;
 export function stampAnswer(
   request: ReviewRequest,
   object: ReviewedObject,
-): { stamps: AnswerStamps; isNew: boolean } | { refused: Verdict } {
+): { stamps: AnswerStamps; isNew: boolean } | { refused: ReviewResponse } {
   const { approve, reject, approvals, requestedBy } = ANNOTATIONS;
   const { annotations = {} } = object.metadata;
   const before = request.oldObject?.metadata.annotations ?? {};
@@ -59,6 +59,6 @@ export function stampAnswer(
   };
 }
 
-const refuse = (message: string): { refused: Verdict } => ({
+const refuse = (message: string): { refused: ReviewResponse } => ({
   refused: refusedBy({ reason: 'ApprovalRefused', message }),
 });

@@ -5,7 +5,7 @@ import { PLURALS } from '../../../api/core/group.js';
 import type { KubeClient } from '../../../kube/client.js';
 import type { Refusal } from '../start/checks.js';
 import { refusedBy } from '../../core/review.js';
-import type { ReviewRequest, Verdict } from '../../core/review.js';
+import type { ReviewRequest, ReviewResponse } from '../../core/review.js';
 
 /** What happens to a request that somebody may not make: refused, let in with a warning, not checked. */
 export type AuthorizationMode = 'Enforce' | 'Warn' | 'Off';
@@ -122,16 +122,16 @@ export function createAuthority(kube: KubeClient, mode: AuthorizationMode): Auth
   };
 }
 
-/** Combines a refusal with a verdict, as the mode requires. */
+/** Adds a refusal to a response, as the mode requires. */
 export function withAuthority(
   mode: AuthorizationMode,
   refusal: Refusal | undefined,
-  verdict: Verdict,
-): Verdict {
-  if (refusal === undefined || mode === 'Off' || !verdict.allowed) return verdict;
-  if (mode === 'Enforce') return refusedBy(refusal, verdict.warnings);
+  response: ReviewResponse,
+): ReviewResponse {
+  if (refusal === undefined || mode === 'Off' || !response.allowed) return response;
+  if (mode === 'Enforce') return refusedBy(refusal, response.warnings);
   return {
-    ...verdict,
-    warnings: [`would be refused with --authorization=Enforce: ${refusal.message}`, ...verdict.warnings],
+    ...response,
+    warnings: [`would be refused with --authorization=Enforce: ${refusal.message}`, ...response.warnings],
   };
 }

@@ -20,8 +20,8 @@ import { subjectOf, withAuthority } from './authority.js';
 import type { Authority } from './authority.js';
 import type { Lookups } from './lookups.js';
 import { overrideWarnings } from './override-warnings.js';
-import { refusedBy, verdictOn, warningsOf } from '../../core/review.js';
-import type { ReviewedObject, ReviewRequest, Verdict } from '../../core/review.js';
+import { refusedBy, responseTo, warningsOf } from '../../core/review.js';
+import type { ReviewedObject, ReviewRequest, ReviewResponse } from '../../core/review.js';
 
 /** What the reviews need. */
 export interface DefinitionDeps {
@@ -65,14 +65,14 @@ export async function reviewWorkflow(
   deps: DefinitionDeps,
   request: ReviewRequest,
   object: ReviewedObject,
-): Promise<Verdict> {
+): Promise<ReviewResponse> {
   const problems = validateWorkflow(object);
   // A stored spec is not judged again by definitions that have changed since.
   const isJudged =
     errorsOf(problems).length === 0 && !isDeepStrictEqual(request.oldObject?.spec, object.spec);
-  const verdict = verdictOn(isJudged ? [...problems, ...(await checkFields(deps, object))] : problems);
-  if (!verdict.allowed || request.operation !== 'UPDATE') return verdict;
-  return { ...verdict, warnings: [...warnUsers(deps, object as unknown as DRWorkflow), ...verdict.warnings] };
+  const response = responseTo(isJudged ? [...problems, ...(await checkFields(deps, object))] : problems);
+  if (!response.allowed || request.operation !== 'UPDATE') return response;
+  return { ...response, warnings: [...warnUsers(deps, object as unknown as DRWorkflow), ...response.warnings] };
 }
 
 /**
@@ -93,7 +93,7 @@ export async function reviewPlan(
   deps: DefinitionDeps,
   request: ReviewRequest,
   object: ReviewedObject,
-): Promise<Verdict> {
+): Promise<ReviewResponse> {
   // Only the spec is new: the status belongs to the object that is stored.
   const plan = object as unknown as DRPlan;
   await deps.lookups.learnWorkflows(plan, false);
@@ -110,13 +110,13 @@ export async function reviewPlan(
   if (tooLarge !== undefined) return refusedBy(tooLarge, warningsOf(problems));
   const unauthorized =
     (await checkAccountUse(deps, request, plan)) ?? (await checkForeignWorkflows(deps, request, plan));
-  const verdict = withAuthority(deps.authority.mode, unauthorized, verdictOn(problems));
-  if (!verdict.allowed) return verdict;
-  if (unauthorized === undefined) verdict.warnings.push(...warningsOf(await overrideWarnings(deps, plan)));
+  const response = withAuthority(deps.authority.mode, unauthorized, responseTo(problems));
+  if (!response.allowed) return response;
+  if (unauthorized === undefined) response.warnings.push(...warningsOf(await overrideWarnings(deps, plan)));
   const holder = (request.oldObject as DRPlan | undefined)?.status?.currentExecution?.name;
-  if (holder === undefined) return verdict;
+  if (holder === undefined) return response;
   const busy = `execution "${holder}" goes on with the plan as it was when it started; this change counts from the next one on`;
-  return { ...verdict, warnings: [busy, ...verdict.warnings] };
+  return { ...response, warnings: [busy, ...response.warnings] };
 }
 
 /**

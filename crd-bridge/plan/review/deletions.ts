@@ -9,7 +9,7 @@ import { references } from '../kinds/plan-references.js';
 import type { PlanKind } from '../kinds/dr-plan.js';
 import type { Lookups } from './lookups.js';
 import { allowed, refusedBy } from '../../core/review.js';
-import type { ReviewedObject, Verdict } from '../../core/review.js';
+import type { ReviewedObject, ReviewResponse } from '../../core/review.js';
 
 /** What the reviews need. */
 export interface DeletionDeps {
@@ -21,7 +21,10 @@ export interface DeletionDeps {
 const NAMED_PLANS = 3;
 
 /** A workflow that plans of any namespace use stays; not when its own namespace is deleted. */
-export async function reviewWorkflowDeletion(deps: DeletionDeps, workflow: ReviewedObject): Promise<Verdict> {
+export async function reviewWorkflowDeletion(
+  deps: DeletionDeps,
+  workflow: ReviewedObject,
+): Promise<ReviewResponse> {
   const { name, namespace = '' } = workflow.metadata;
   const uses = (plan: DRPlan): boolean =>
     references(plan).some((ref) => ref.name === name && ref.namespace === namespace);
@@ -47,7 +50,7 @@ export async function reviewWorkflowDeletion(deps: DeletionDeps, workflow: Revie
 export async function reviewPlanDeletion(
   deps: DeletionDeps & { plans: Pick<PlanKind, 'nestedIn'> },
   object: ReviewedObject,
-): Promise<Verdict> {
+): Promise<ReviewResponse> {
   const plan = object as unknown as DRPlan;
   const nested = await checkNested(deps, object);
   if (nested !== undefined) return nested;
@@ -66,7 +69,10 @@ export async function reviewPlanDeletion(
  * An execution that is being reverted stays: what its undo restores from would go with it. Not when its namespace is
  * deleted.
  */
-export async function reviewExecutionDeletion(deps: DeletionDeps, object: ReviewedObject): Promise<Verdict> {
+export async function reviewExecutionDeletion(
+  deps: DeletionDeps,
+  object: ReviewedObject,
+): Promise<ReviewResponse> {
   const { name, namespace = '', annotations, deletionTimestamp } = object.metadata;
   if (deletionTimestamp !== undefined || annotations?.[ANNOTATIONS.forceDelete] === 'true') return allowed();
   const candidates = openRevertsOf(object as unknown as DRPlanExecution, deps.dr.caches.executions.list());
@@ -86,7 +92,7 @@ export async function reviewExecutionDeletion(deps: DeletionDeps, object: Review
 async function checkNested(
   deps: DeletionDeps & { plans: Pick<PlanKind, 'nestedIn'> },
   { metadata: { name, namespace = '' } }: ReviewedObject,
-): Promise<Verdict | undefined> {
+): Promise<ReviewResponse | undefined> {
   const users: string[] = [];
   for (const candidate of deps.plans.nestedIn({ namespace, name })) {
     if (users.length === NAMED_PLANS) break;

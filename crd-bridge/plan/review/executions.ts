@@ -27,8 +27,8 @@ import type { Authority } from './authority.js';
 import type { Lookups } from './lookups.js';
 import { nestedWarnings } from './nested-authority.js';
 import { overrideWarnings } from './override-warnings.js';
-import { allowed, refusedBy, verdictOn, warningsOf } from '../../core/review.js';
-import type { ReviewedObject, ReviewRequest, Verdict } from '../../core/review.js';
+import { allowed, refusedBy, responseTo, warningsOf } from '../../core/review.js';
+import type { ReviewedObject, ReviewRequest, ReviewResponse } from '../../core/review.js';
 
 /** What the reviews need. */
 export interface ExecutionDeps {
@@ -53,12 +53,12 @@ export async function reviewExecution(
   deps: ExecutionDeps,
   request: ReviewRequest,
   object: ReviewedObject,
-): Promise<Verdict> {
+): Promise<ReviewResponse> {
   if (request.operation === 'UPDATE') return reviewChange(request, object);
   const execution = object as unknown as DRPlanExecution;
   const restored = checkRestored(execution);
   if (restored !== undefined) return allowed([restored.message]);
-  const checked = verdictOn(validateNewExecutionSpec(execution));
+  const checked = responseTo(validateNewExecutionSpec(execution));
   if (!checked.allowed) return checked;
   const changed = await checkStamp(deps, request, execution);
   if (changed !== undefined) return refusedBy(changed, checked.warnings);
@@ -75,14 +75,14 @@ export async function reviewExecution(
   // This comes before anything that reveals something about the plan.
   const unauthorized = await checkAuthority(deps, request, execution, known);
   if (unauthorized !== undefined && deps.authority.mode === 'Enforce') return refusedBy(unauthorized);
-  const verdict = await reviewStart(deps, execution, known, checked);
-  if (verdict.allowed && deps.authority.mode === 'Enforce' && execution.spec.operationType === 'Execute') {
-    verdict.warnings.unshift(...(await nestedWarnings(deps, subjectOf(request), execution, known)));
+  const response = await reviewStart(deps, execution, known, checked);
+  if (response.allowed && deps.authority.mode === 'Enforce' && execution.spec.operationType === 'Execute') {
+    response.warnings.unshift(...(await nestedWarnings(deps, subjectOf(request), execution, known)));
   }
-  if (verdict.allowed && unauthorized === undefined && execution.spec.operationType === 'Execute') {
-    verdict.warnings.push(...warningsOf(await overrideWarnings(deps.dr, known, execution)));
+  if (response.allowed && unauthorized === undefined && execution.spec.operationType === 'Execute') {
+    response.warnings.push(...warningsOf(await overrideWarnings(deps.dr, known, execution)));
   }
-  return withAuthority(deps.authority.mode, unauthorized, verdict);
+  return withAuthority(deps.authority.mode, unauthorized, response);
 }
 
 /** Another webhook may have changed what the stamp was written for; the start would never accept that. */
@@ -98,13 +98,13 @@ async function checkStamp(
   return found.kind === 'refused' ? found.refusal : undefined;
 }
 
-/** The verdict that the bridge itself will reach at the start. */
+/** What the bridge itself will decide at the start. */
 async function reviewStart(
   deps: ExecutionDeps,
   execution: DRPlanExecution,
   known: DRPlan,
-  checked: Verdict,
-): Promise<Verdict> {
+  checked: ReviewResponse,
+): Promise<ReviewResponse> {
   const { warnings } = checked;
   const { namespace = '', name: planName } = known.metadata;
   const reused = checkNameReused(execution, known.status);
@@ -118,8 +118,8 @@ async function reviewStart(
     const target = await checkRevert(deps, execution, plan);
     return target === undefined ? checked : refusedBy(target, warnings);
   }
-  const verdict = checkRun(deps, execution, plan);
-  return { ...verdict, warnings: [...verdict.warnings, ...warnings] };
+  const response = checkRun(deps, execution, plan);
+  return { ...response, warnings: [...response.warnings, ...warnings] };
 }
 
 /** Whether the requester may run this plan, and may have it act as its account. */
@@ -148,7 +148,7 @@ async function checkAuthority(
 }
 
 /** The definition has the same rule; this one is for clusters with an older definition. */
-function reviewChange({ oldObject }: ReviewRequest, object: ReviewedObject): Verdict {
+function reviewChange({ oldObject }: ReviewRequest, object: ReviewedObject): ReviewResponse {
   if (oldObject?.metadata.generation === object.metadata.generation) return allowed();
   const problem: Problem = {
     severity: 'error',
@@ -156,7 +156,7 @@ function reviewChange({ oldObject }: ReviewRequest, object: ReviewedObject): Ver
     reason: 'Immutable',
     message: 'spec of an execution cannot be changed; create a new execution',
   };
-  return verdictOn([problem]);
+  return responseTo([problem]);
 }
 
 const isObserved = ({ status, metadata }: DRPlan): boolean =>
@@ -226,7 +226,7 @@ async function checkRevert(
 }
 
 /** Compiles the run as its start will, so that missing or wrong parameters are reported now. */
-function checkRun({ dr }: ExecutionDeps, execution: DRPlanExecution, plan: DRPlan): Verdict {
+function checkRun({ dr }: ExecutionDeps, execution: DRPlanExecution, plan: DRPlan): ReviewResponse {
   const { snapshot, missing } = takeSnapshot({
     plan,
     execution,
@@ -234,9 +234,9 @@ function checkRun({ dr }: ExecutionDeps, execution: DRPlanExecution, plan: DRPla
   });
   if (missing.length > 0) return allowed();
   const compiled = compileRun({ snapshot });
-  if (!compiled.ok) return verdictOn(compiled.problems);
+  if (!compiled.ok) return responseTo(compiled.problems);
   const tooLarge = checkFits(snapshot);
   if (tooLarge !== undefined) return refusedBy(tooLarge);
   const located = dr.snapshots.locate(snapshot);
-  return located.ok ? verdictOn(modeWarnings(snapshot)) : refusedBy(located.refusal);
+  return located.ok ? responseTo(modeWarnings(snapshot)) : refusedBy(located.refusal);
 }

@@ -3,8 +3,8 @@ import { errorsOf } from '../../../api/core/problem.js';
 import type { DRPolicy, DRPolicySpec } from '../../../api/plan/schema/policy.js';
 import { validatePolicySpec } from '../../../api/plan/validate/index.js';
 import { checkPolicy } from '../../../api/plan/validate/policy.js';
-import { allowed, verdictOn } from '../../core/review.js';
-import type { ReviewedObject, ReviewRequest, Verdict } from '../../core/review.js';
+import { allowed, responseTo } from '../../core/review.js';
+import type { ReviewedObject, ReviewRequest, ReviewResponse } from '../../core/review.js';
 import type { DrDeps } from '../types.js';
 
 /** How long plans are looked at, for warnings only. */
@@ -14,13 +14,13 @@ const PLANS_BUDGET_MS = 50;
 export function reviewPolicy(
   dr: Pick<DrDeps, 'caches' | 'policies' | 'settings'>,
   { operation, object, oldObject }: ReviewRequest,
-): Verdict {
+): ReviewResponse {
   if (operation === 'DELETE') return allowed(warnPlans(dr, { before: oldObject }));
-  const verdict = verdictOn(validatePolicySpec(object));
-  if (!verdict.allowed) return verdict;
+  const response = responseTo(validatePolicySpec(object));
+  if (!response.allowed) return response;
   return {
-    ...verdict,
-    warnings: [...warnPlans(dr, { before: oldObject, after: object }), ...verdict.warnings],
+    ...response,
+    warnings: [...warnPlans(dr, { before: oldObject, after: object }), ...response.warnings],
   };
 }
 

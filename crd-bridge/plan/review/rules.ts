@@ -8,7 +8,7 @@ import { reviewExecutionDeletion, reviewPlanDeletion, reviewWorkflowDeletion } f
 import { reviewExecution } from './executions.js';
 import { createLookups } from './lookups.js';
 import { allowed } from '../../core/review.js';
-import type { ReviewRequest, Verdict } from '../../core/review.js';
+import type { ReviewRequest, ReviewResponse } from '../../core/review.js';
 import type { KindReview } from '../../core/row.js';
 import { stamp } from './stamp.js';
 import { createAuthority } from './authority.js';
@@ -22,7 +22,7 @@ export function createRules(dr: DrDeps, kinds: { workflows: WorkflowKind; plans:
   const openApi = createOpenApi(kube, shapesIn);
   const definitions = { ...kinds, kube, caches, settings, log, lookups, authority, openApi };
 
-  function validate(request: ReviewRequest): Promise<Verdict> | Verdict {
+  function validate(request: ReviewRequest): Promise<ReviewResponse> | ReviewResponse {
     const { kind, operation, object, oldObject } = request;
     if (kind === 'DRPolicy') return reviewPolicy(dr, request);
     if (operation === 'DELETE') {

@@ -42,10 +42,10 @@ async function review(
     object: object(after),
     ...(operation === 'UPDATE' && { oldObject: object(before) }),
   };
-  const verdict = await stamp(deps, request);
-  if (!verdict.allowed) throw new Error('a stamp refuses nothing');
+  const response = await stamp(deps, request);
+  if (!response.allowed) throw new Error('a stamp refuses nothing');
   const result = structuredClone(object(after)) as unknown as Record<string, unknown>;
-  for (const step of verdict.patch ?? []) {
+  for (const step of response.patch ?? []) {
     const given = step.op === 'remove' ? undefined : step.value;
     const steps = step.path
       .slice(1)

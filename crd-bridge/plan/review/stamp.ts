@@ -13,7 +13,7 @@ import type { Authority } from './authority.js';
 import type { Lookups } from './lookups.js';
 import { writeRequester } from './requester.js';
 import { refusedBy } from '../../core/review.js';
-import type { JsonPatch, ReviewedObject, ReviewRequest, Verdict } from '../../core/review.js';
+import type { JsonPatch, ReviewedObject, ReviewRequest, ReviewResponse } from '../../core/review.js';
 
 /** What the stamps need. */
 export interface StampDeps {
@@ -28,7 +28,7 @@ export interface StampDeps {
  * claims about these itself is replaced: on a create by the user of the request, on an update by what was recorded
  * before. Cancels and answers of people who may not give them are refused.
  */
-export async function stamp(deps: StampDeps, request: ReviewRequest): Promise<Verdict> {
+export async function stamp(deps: StampDeps, request: ReviewRequest): Promise<ReviewResponse> {
   const { object, oldObject, user } = request;
   if (object === undefined || request.kind !== 'DRPlanExecution') return { allowed: true, warnings: [] };
   const { annotations } = object.metadata;

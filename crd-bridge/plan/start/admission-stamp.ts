@@ -70,7 +70,7 @@ export async function judgeAdmissionStamp(sealer: Sealer, object: Stamped): Prom
   const named = await sealer.verify('admission', value, stamp.seal);
   // Under generateName the name was not known at admission.
   const generated = { ...object, metadata: { ...object.metadata, name: '' } };
-  const verdict =
+  const checked =
     named.kind === 'wrong' && object.metadata.generateName !== undefined
       ? await sealer.verify(
           'admission',
@@ -78,9 +78,9 @@ export async function judgeAdmissionStamp(sealer: Sealer, object: Stamped): Prom
           stamp.seal,
         )
       : named;
-  switch (verdict.kind) {
+  switch (checked.kind) {
     case 'unknownKey':
-      return verdict;
+      return checked;
     case 'wrong':
       return refused('its stamp of admission is not of this object, or of another installation');
     case 'sealed':

@@ -25,6 +25,6 @@ export async function vouchedMemo(
 ): Promise<RunMemo | undefined> {
   const memo = found?.memo;
   if (memo?.uid !== uid) return undefined;
-  const verdict = await sealer.verify('memo', sealed(memo), memo.seal);
-  return verdict.kind === 'sealed' ? memo : undefined;
+  const checked = await sealer.verify('memo', sealed(memo), memo.seal);
+  return checked.kind === 'sealed' ? memo : undefined;
 }

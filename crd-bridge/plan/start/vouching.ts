@@ -69,9 +69,9 @@ export function createBridgeVouching(deps: VouchingDeps): BridgeVouching {
     return own !== undefined && own.workflowId === workflowId && own.runId === runId;
   }
 
-  async function look(verdict: Vouched, run: RunIdentity): Promise<Refusal | undefined> {
-    if (verdict.kind === 'unsealed' && (await isRecorded(run))) return undefined;
-    return explain(verdict, run);
+  async function look(vouched: Vouched, run: RunIdentity): Promise<Refusal | undefined> {
+    if (vouched.kind === 'unsealed' && (await isRecorded(run))) return undefined;
+    return explain(vouched, run);
   }
 
   /** A run whose key is gone cannot report that itself; a caller that merely claims to be one shows nothing. */
@@ -85,10 +85,10 @@ export function createBridgeVouching(deps: VouchingDeps): BridgeVouching {
 
   return {
     async run(run, stage) {
-      const verdict = await checkRun(run, { caller: from(), stage }, sealer.verify);
-      const refusal = await look(verdict, run);
+      const vouched = await checkRun(run, { caller: from(), stage }, sealer.verify);
+      const refusal = await look(vouched, run);
       if (refusal === undefined) return;
-      if (verdict.kind === 'unknownKey') await tell(run, refusal);
+      if (vouched.kind === 'unknownKey') await tell(run, refusal);
       throw failureOf(refusal);
     },
     async task(task) {
