@@ -1,5 +1,5 @@
+import type { Refusal } from '../../api/core/refusal.js';
 import { isListable } from './egress-rules.js';
-import type { Refusal } from './refusal.js';
 
 /** What was found about one object, or about an action as a whole. */
 export interface Finding {

@@ -1,4 +1,5 @@
 import type { Logger } from 'pino';
+import type { Refusal } from '../../api/core/refusal.js';
 import type { Policy } from '../../api/plan/policy.js';
 import type { RenderScope } from '../../api/plan/template/render.js';
 import type { Action, ActionOutputs } from '../../api/plan/types.js';
@@ -6,7 +7,6 @@ import type { KubeClient } from '../../kube/client.js';
 import type { KubeObject, ObjectKey } from '../../kube/object.js';
 import type { ActionTask, CaptureOutcome, TargetsOutcome } from '../../workflows/plan/contract-tasks.js';
 import type { Finding } from './finding.js';
-import type { Refusal } from './refusal.js';
 import type { ObjectTask } from './object-task.js';
 import type { PriorStore } from './prior.js';
 

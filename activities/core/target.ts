@@ -75,7 +75,7 @@ export function createTargets(egress: EgressPolicy): Targets {
       }
       const { cluster } = config;
       const refused = egress.refuse(cluster.server);
-      if (refused !== undefined) return failed('EgressRefused', refusal(cluster, where, refused));
+      if (refused !== undefined) return failed('EgressRefused', refusalText(cluster, where, refused));
       const made = connect(cluster, where, egress);
       known.set(id, made);
       return made.target;
@@ -99,13 +99,16 @@ function connect(cluster: TargetCluster, where: string, egress: EgressPolicy): O
     explain(error) {
       const refused = causesOf(error).find((link) => link instanceof EgressRefused);
       if (refused === undefined) return undefined;
-      return new KubeError(refusal(cluster, where, refused.message), { code: 400, reason: 'EgressRefused' });
+      return new KubeError(refusalText(cluster, where, refused.message), {
+        code: 400,
+        reason: 'EgressRefused',
+      });
     },
   });
   return { agent, target: { kube, server: cluster.server, identity: `${KUBECONFIG_USER} in ${where}` } };
 }
 
-const refusal = (cluster: TargetCluster, where: string, why: string): string =>
+const refusalText = (cluster: TargetCluster, where: string, why: string): string =>
   `cluster "${cluster.name}" from ${where} at ${cluster.server.origin} is not allowed: ${why}`;
 
 const failed = (reason: string, message: string): Failed => ({

@@ -29,7 +29,7 @@ export function bounded<T>(run: () => T): T {
  *
  * @param reserved names that a macro's variable may not hide
  */
-export function refusal(ast: ASTNode, reserved: ReadonlySet<string>): string | undefined {
+export function whyForbidden(ast: ASTNode, reserved: ReadonlySet<string>): string | undefined {
   let additions = 0;
   for (const node of nodesOf(ast)) {
     if (node.op === '+') additions += 1;

@@ -4,7 +4,7 @@ import {
   celReason,
   describeValue,
   MAX_CONDITION_LENGTH,
-  refusal,
+  whyForbidden,
   shownCondition,
   toCel,
 } from './cel.js';
@@ -52,7 +52,7 @@ function compile(expression: string): Compiled {
   const shown = shownCondition(expression);
   try {
     const parsed = boundedEnvironment().registerVariable('object', 'dyn').parse(expression);
-    const refused = refusal(parsed.ast, RESERVED);
+    const refused = whyForbidden(parsed.ast, RESERVED);
     if (refused !== undefined) return { error: `${shown}: ${refused}` };
     const checked = parsed.check();
     if (!checked.valid) return { error: `${shown}: ${celReason(checked.error)}; write ${ALLOWED}` };

@@ -3,6 +3,7 @@ import { GROUP } from '../../api/core/group.js';
 import { isObject } from '../../api/core/json.js';
 import { describeProblems, errorsOf } from '../../api/core/problem.js';
 import type { Problem } from '../../api/core/problem.js';
+import type { Refusal } from '../../api/core/refusal.js';
 
 /** An object under review: its metadata has the right shape, the rest is anyone's guess. */
 export interface ReviewedObject {
@@ -49,7 +50,10 @@ export type ReviewResponse =
   | { allowed: false; code: number; reason: string; message: string; causes: Cause[]; warnings: string[] };
 
 /** Decides about a request that came in at a path of the server; undefined when there is no such path. */
-export type Rules = (path: string, request: ReviewRequest) => Promise<ReviewResponse> | ReviewResponse | undefined;
+export type Rules = (
+  path: string,
+  request: ReviewRequest,
+) => Promise<ReviewResponse> | ReviewResponse | undefined;
 
 /** Operations of a JSON patch. */
 export type JsonPatch = (
@@ -154,7 +158,7 @@ export function responseTo(problems: readonly Problem[]): ReviewResponse {
 }
 
 /** Refuses a request that the state of other objects does not allow. */
-export function refusedBy(refusal: { reason: string; message: string }, warnings: string[] = []): ReviewResponse {
+export function refusedBy(refusal: Refusal, warnings: string[] = []): ReviewResponse {
   return {
     allowed: false,
     code: 403,

@@ -3,6 +3,7 @@
  * for whoever seals and whoever verifies. This file knows no keys, and it is no part of workflow code.
  */
 import { canonicalJson } from '../../api/core/json.js';
+import type { Refusal } from '../../api/core/refusal.js';
 import { rollbackOf } from '../../api/plan/actions/action-defaults.js';
 import type { ApprovalAnswer } from '../../api/plan/actions/approval-answers.js';
 import type { ActionAddress, ActionBody } from '../../api/plan/snapshot/run.js';
@@ -234,9 +235,8 @@ export function inItsMode<T extends ActionTask>(task: T, caller: string | undefi
 }
 
 /** Why nothing is done for now, or at all; stable reasons. */
-export interface Refusal {
+export interface SealRefusal extends Refusal {
   reason: 'NotSealed' | 'SealKeyUnknown';
-  message: string;
   /** Whether trying again cannot help. */
   final: boolean;
 }
@@ -245,7 +245,7 @@ export interface Refusal {
 export function explain(
   vouched: Vouched,
   { namespace, name }: Pick<RunIdentity, 'namespace' | 'name'>,
-): Refusal | undefined {
+): SealRefusal | undefined {
   const run = `run ${namespace}/${name}`;
   switch (vouched.kind) {
     case 'vouched':

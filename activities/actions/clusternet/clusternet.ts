@@ -1,8 +1,8 @@
 /** What the actions on Clusternet's kinds share. */
+import type { Refusal } from '../../../api/core/refusal.js';
 import type { KubeClient } from '../../../kube/client.js';
 import { KubeError } from '../../../kube/error.js';
 import type { KubeObject } from '../../../kube/object.js';
-import type { Refusal } from '../../core/refusal.js';
 
 export const APPS = 'apps.clusternet.io/v1alpha1';
 export const CLUSTERS = 'clusters.clusternet.io/v1beta1';

@@ -1,10 +1,10 @@
 import { isObject } from '../../../api/core/json.js';
+import type { Refusal } from '../../../api/core/refusal.js';
 import { judgeOverride, needsTarget } from '../../../api/plan/actions/override-effect.js';
 import type { OverrideFault, OverrideObject } from '../../../api/plan/actions/override-effect.js';
 import { KubeError } from '../../../kube/error.js';
 import { readOverrideSources } from '../../../kube/override-sources.js';
 import type { Attempt } from '../../core/handler.js';
-import type { Refusal } from '../../core/refusal.js';
 
 /** What was found: a reason not to write the object, or doubts to report. */
 export type OverrideEffect = { ok: true; notes: string[] } | ({ ok: false } & Refusal);

@@ -1,6 +1,6 @@
 import { isObject } from '../../../api/core/json.js';
+import type { Refusal } from '../../../api/core/refusal.js';
 import { readYaml } from '../../../api/core/yaml.js';
-import type { Refusal } from '../../core/refusal.js';
 
 /** What the value of each type of override must be. Field… exist in newer versions of Clusternet only. */
 const SHAPES: Record<string, 'operations' | 'map'> = {

@@ -5,6 +5,7 @@
  */
 import { ANNOTATIONS, LABELS } from '../../../api/core/group.js';
 import { isObject } from '../../../api/core/json.js';
+import type { Refusal } from '../../../api/core/refusal.js';
 import { childSubscriptionName, labelValue } from '../../../api/plan/naming.js';
 import { renderString } from '../../../api/plan/template/render.js';
 import type { SubscriptionAction } from '../../../api/plan/types.js';
@@ -97,7 +98,7 @@ function childOf(
 async function findTargets(attempt: Attempt): Promise<TargetsOutcome> {
   const { action, kube, scope, signal, task } = attempt;
   const block = action.subscription;
-  const failed = (refusal: { reason: string; message: string }): TargetsOutcome => ({
+  const failed = (refusal: Refusal): TargetsOutcome => ({
     kind: 'failed',
     reason: refusal.reason,
     message: refusal.message,

@@ -1,9 +1,9 @@
 import { isObject } from '../../../api/core/json.js';
+import type { Refusal } from '../../../api/core/refusal.js';
 import type { KubeObject } from '../../../kube/object.js';
 import { bindingOf, isReachable } from './clusternet.js';
 import type { ManagedCluster } from './clusternet.js';
 import { evaluateSelector } from '../../core/label-selector.js';
-import type { Refusal } from '../../core/refusal.js';
 
 /** The clusters that subscribers choose, or why they cannot be sent. */
 export type Targets = { ok: true; matched: ManagedCluster[]; warning?: string } | ({ ok: false } & Refusal);

@@ -1,5 +1,6 @@
 import { isObject } from '../../../api/core/json.js';
 import { objectsIn } from '../../../api/core/manifest.js';
+import type { Refusal } from '../../../api/core/refusal.js';
 import { renderDocuments } from '../../../api/plan/template/render.js';
 import type { RenderScope } from '../../../api/plan/template/render.js';
 import type { KubeClient } from '../../../kube/client.js';
@@ -7,7 +8,6 @@ import type { ResourceType } from '../../../kube/discovery.js';
 import { KubeError } from '../../../kube/error.js';
 import { describeKey } from '../../../kube/object.js';
 import type { KubeObject } from '../../../kube/object.js';
-import type { Refusal } from '../../core/refusal.js';
 import type { ObjectOperation } from '../../core/object-task.js';
 
 /** Most objects of one action: as many as its outputs may list. */

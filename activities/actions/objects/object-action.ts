@@ -1,8 +1,8 @@
 /** What the steps in the life of an action on Kubernetes objects share: its effect, undo and settle. */
+import type { Refusal } from '../../../api/core/refusal.js';
 import type { ActionOutputs, ObjectReference } from '../../../api/plan/types.js';
 import type { Attempt, AttemptResult } from '../../core/handler.js';
 import type { PriorOwner } from '../../core/prior-secret.js';
-import type { Refusal } from '../../core/refusal.js';
 import type { EffectBounds } from './object-effect.js';
 
 /** What handlers of objects are made with. */

@@ -1,4 +1,5 @@
 /** The life of an action on Kubernetes objects: what differs from type to type is passed in. */
+import type { Refusal } from '../../../api/core/refusal.js';
 import type { ActionOutputs, ObjectReference } from '../../../api/plan/types.js';
 import { keyOf } from '../../../kube/client.js';
 import type { KubeObject } from '../../../kube/object.js';
@@ -9,7 +10,6 @@ import { captureAll, performAll } from './object-perform.js';
 import type { Performed } from './object-perform.js';
 import { settleAll } from './object-settle.js';
 import { undoAll } from './object-undo-all.js';
-import type { Refusal } from '../../core/refusal.js';
 import { carryOut } from './object-effect.js';
 import type { EffectBounds, ObjectEffect } from './object-effect.js';
 import type { ObjectTask } from '../../core/object-task.js';

@@ -1,8 +1,8 @@
+import type { Refusal } from '../../../api/core/refusal.js';
 import { descriptorOf } from '../../../api/plan/actions/table.js';
 import { renderString } from '../../../api/plan/template/render.js';
 import type { ActionType } from '../../../api/plan/types.js';
 import type { RenderScope } from '../../../api/plan/template/render.js';
-import type { Refusal } from '../../core/refusal.js';
 import type { ObjectOperation } from '../../core/object-task.js';
 
 /**

@@ -5,7 +5,7 @@ import {
   celReason,
   describeValue,
   MAX_CONDITION_LENGTH,
-  refusal,
+  whyForbidden,
   shownCondition,
   toCel,
 } from '../../core/cel.js';
@@ -140,7 +140,7 @@ function compile(expression: string): Compiled {
   if ('error' in normal) return { error: `${shownCondition(expression)}: ${normal.error}; write ${ALLOWED}` };
   try {
     const parsed = environment().parse(normal.text);
-    const refused = refusal(parsed.ast, RESERVED);
+    const refused = whyForbidden(parsed.ast, RESERVED);
     if (refused !== undefined) return { error: `${shownCondition(expression)}: ${refused}` };
     const checked = parsed.check();
     if (!checked.valid)

@@ -1,3 +1,4 @@
+import type { Refusal } from '../../../api/core/refusal.js';
 import { idempotencyKey, nestedExecutionName } from '../../../api/plan/naming.js';
 import { MAX_NESTING } from '../../../api/plan/order/nesting.js';
 import { isTerminalExecution } from '../../../api/core/phase.js';
@@ -7,7 +8,6 @@ import type { Action, DRPlanExecution, DRPlanExecutionSpec } from '../../../api/
 import { checkName } from '../../../api/plan/validate/names.js';
 import type { RunIdentity } from '../../../workflows/plan/contract.js';
 import type { NestedRef, NestedState, NestedTask } from '../../../workflows/plan/contract-bridge.js';
-import type { Refusal } from '../start/checks.js';
 import { isOurs, nameTaken, nestingOf } from './objects.js';
 import type { NestedObjects } from './objects.js';
 import { executed, failed, waiting } from './outcome.js';

@@ -1,6 +1,7 @@
 /** The executions that nested plans run in: made, found and stopped under names that every replica derives alike. */
 import { cancelAsked, CANCEL_VALUES } from '../../../api/core/cancel.js';
 import { ANNOTATIONS, API_VERSION, FINALIZERS, LABELS } from '../../../api/core/group.js';
+import type { Refusal } from '../../../api/core/refusal.js';
 import { labelValue, positionLabel, runWorkflowId } from '../../../api/plan/naming.js';
 import type { Nesting } from '../../../api/plan/order/nesting.js';
 import { isTerminalExecution } from '../../../api/core/phase.js';
@@ -14,7 +15,6 @@ import type { ActionTask } from '../../../workflows/plan/contract-tasks.js';
 import type { Sealer } from '../../../api/core/seal.js';
 import { writeAdmissionStamp } from '../start/admission-stamp.js';
 import { findPlan } from '../start/find-plan.js';
-import type { Refusal } from '../start/checks.js';
 import { refOf } from '../../core/object-ref.js';
 import type { CachedExecution, DrDeps } from '../types.js';
 import type { BridgeVouching } from '../start/vouching.js';

@@ -1,9 +1,9 @@
+import type { Refusal } from '../../../api/core/refusal.js';
 import { accountUser } from '../../../api/plan/authority.js';
 import { ANNOTATIONS } from '../../../api/core/group.js';
 import type { DRPlanExecution, DRPlanExecutionSpec } from '../../../api/plan/types.js';
 import type { RunIdentity } from '../../../workflows/plan/contract.js';
 import { findPlan } from '../start/find-plan.js';
-import type { Refusal } from '../start/checks.js';
 import type { DrDeps } from '../types.js';
 import { actingOf } from '../review/acting.js';
 import type { Authority } from '../review/authority.js';

@@ -1,9 +1,9 @@
 /** Asks the API server who may do what (SubjectAccessReview): this program keeps no list of its own. */
+import type { Refusal } from '../../../api/core/refusal.js';
 import { ACCOUNT_VERBS, PLAN_RESOURCE } from '../../../api/plan/authority.js';
 import type { PlanVerb } from '../../../api/plan/authority.js';
 import { PLURALS } from '../../../api/core/group.js';
 import type { KubeClient } from '../../../kube/client.js';
-import type { Refusal } from '../start/checks.js';
 import { refusedBy } from '../../core/review.js';
 import type { ReviewRequest, ReviewResponse } from '../../core/review.js';
 

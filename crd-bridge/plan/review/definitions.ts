@@ -1,5 +1,6 @@
 /** Reviews of workflows and plans that are created or changed. */
 import { isDeepStrictEqual } from 'node:util';
+import type { Refusal } from '../../../api/core/refusal.js';
 import { isAccountName } from '../../../api/plan/authority.js';
 import { errorsOf } from '../../../api/core/problem.js';
 import type { Problem } from '../../../api/core/problem.js';
@@ -11,7 +12,6 @@ import { validatePlan, validateWorkflow } from '../../../api/plan/validate/index
 import { problemsByDefinitions } from '../../../client/runs/known-definitions.js';
 import type { OpenApi } from '../../../kube/openapi.js';
 import { checkFits, isSurelySmall } from '../start/fits.js';
-import type { Refusal } from '../start/checks.js';
 import { references } from '../kinds/plan-references.js';
 import type { PlanKind } from '../kinds/dr-plan.js';
 import type { WorkflowKind } from '../kinds/dr-workflow.js';
@@ -72,7 +72,10 @@ export async function reviewWorkflow(
     errorsOf(problems).length === 0 && !isDeepStrictEqual(request.oldObject?.spec, object.spec);
   const response = responseTo(isJudged ? [...problems, ...(await checkFields(deps, object))] : problems);
   if (!response.allowed || request.operation !== 'UPDATE') return response;
-  return { ...response, warnings: [...warnUsers(deps, object as unknown as DRWorkflow), ...response.warnings] };
+  return {
+    ...response,
+    warnings: [...warnUsers(deps, object as unknown as DRWorkflow), ...response.warnings],
+  };
 }
 
 /**

@@ -1,4 +1,5 @@
 /** Reviews of executions: the checks before a start that can be made when one is created. */
+import type { Refusal } from '../../../api/core/refusal.js';
 import { hasEffects } from '../../../api/plan/undo/effects.js';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { ANNOTATIONS, API_VERSION } from '../../../api/core/group.js';
@@ -14,7 +15,6 @@ import { judgeAdmissionStamp } from '../start/admission-stamp.js';
 import { identityOf } from '../start/identity.js';
 import { checkFits } from '../start/fits.js';
 import { checkNameReused, checkRequestedAt, checkRestored } from '../start/checks.js';
-import type { Refusal } from '../start/checks.js';
 import { inspectHolder } from '../lock/lock-holder.js';
 import { checkPlanPhase, nothingToUndo, planBusy, planInvalid, planNotFound } from '../start/plan-checks.js';
 import { holds } from '../lock/plan-state.js';

@@ -5,8 +5,8 @@
 import { createHash } from 'node:crypto';
 import { ANNOTATIONS } from '../../../api/core/group.js';
 import { canonicalJson, isObject, parseJson } from '../../../api/core/json.js';
+import type { Refusal } from '../../../api/core/refusal.js';
 import type { Sealer } from '../../../api/core/seal.js';
-import type { Refusal } from './checks.js';
 
 /** The object that is stamped: as it arrives at admission, or as it is stored. */
 export interface Stamped {

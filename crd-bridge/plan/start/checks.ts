@@ -3,14 +3,8 @@
  * and its plan's history alone.
  */
 import { ANNOTATIONS, COPY_STAMP } from '../../../api/core/group.js';
+import type { Refusal } from '../../../api/core/refusal.js';
 import type { DRPlanExecution, DRPlanStatus } from '../../../api/plan/types.js';
-
-/** Why an execution does not start. */
-export interface Refusal {
-  /** CamelCase, stable: also in condition, event and metric. */
-  reason: string;
-  message: string;
-}
 
 /** Reason of an execution that another controller has begun and not ended. */
 export const ABANDONED = 'AbandonedByPreviousController';

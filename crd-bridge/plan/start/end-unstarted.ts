@@ -1,5 +1,6 @@
 import { ANNOTATIONS, API_VERSION } from '../../../api/core/group.js';
 import { isTerminalExecution } from '../../../api/core/phase.js';
+import type { Refusal } from '../../../api/core/refusal.js';
 import { runWorkflowId } from '../../../api/plan/naming.js';
 import type { DRPlanExecution } from '../../../api/plan/types.js';
 import type { SignalResult } from '../../../client/runs/calls.js';
@@ -8,7 +9,6 @@ import { letGo } from '../status/finalizer.js';
 import { refusedStatus } from '../status/projection.js';
 import type { CachedExecution, DrDeps } from '../types.js';
 import { ABANDONED } from './checks.js';
-import type { Refusal } from './checks.js';
 import { refOf } from '../../core/object-ref.js';
 import { identityOf } from './identity.js';
 

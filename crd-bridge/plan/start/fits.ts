@@ -1,8 +1,8 @@
 /** Checks before a run begins whether it can be begun and reverted. */
+import type { Refusal } from '../../../api/core/refusal.js';
 import { findDescriptor } from '../../../api/plan/actions/table.js';
 import type { Snapshot } from '../../../api/plan/snapshot/snapshot.js';
 import type { ActionStatus, DRPlanExecution, StageStatus } from '../../../api/plan/types.js';
-import type { Refusal } from './checks.js';
 import { MAX_STATUS_BYTES } from '../status/size-guard.js';
 import { checkInputSize, workOf } from './work.js';
 import type { Work } from './work.js';

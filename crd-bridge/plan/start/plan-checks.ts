@@ -1,7 +1,7 @@
 /** Whether a plan lets an execution begin: the one wording for admission webhooks and for the start itself. */
+import type { Refusal } from '../../../api/core/refusal.js';
 import type { DRPlan, DRPlanExecution } from '../../../api/plan/types.js';
 import { findCondition } from '../../core/conditions.js';
-import type { Refusal } from './checks.js';
 import { executedByOf, holds } from '../lock/plan-state.js';
 import type { ExecutionIdentity } from '../lock/plan-state.js';
 

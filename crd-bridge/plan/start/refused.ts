@@ -1,6 +1,6 @@
 import { describeProblems, errorsOf } from '../../../api/core/problem.js';
 import type { Problem } from '../../../api/core/problem.js';
-import type { Refusal } from './checks.js';
+import type { Refusal } from '../../../api/core/refusal.js';
 
 /** Thrown while a start is prepared, to end that from any depth; caught by `prepare`. */
 export class Refused extends Error {

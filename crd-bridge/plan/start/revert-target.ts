@@ -1,8 +1,8 @@
 /** Which execution a Revert may undo (S5.45). */
 import { FINALIZERS } from '../../../api/core/group.js';
 import { isTerminalExecution } from '../../../api/core/phase.js';
+import type { Refusal } from '../../../api/core/refusal.js';
 import type { DRPlanExecution, ExecutionRecord } from '../../../api/plan/types.js';
-import type { Refusal } from './checks.js';
 import type { CachedExecution } from '../types.js';
 
 /** Rules that need nothing but the objects. The caller has to find out what is left to undo. */

@@ -1,12 +1,12 @@
 import { ANNOTATIONS, LABELS } from '../../../api/core/group.js';
 import { isObject } from '../../../api/core/json.js';
+import type { Refusal } from '../../../api/core/refusal.js';
 import { labelValue, snapshotLabel, snapshotName, snapshotPartName } from '../../../api/plan/naming.js';
 import { decodeSnapshot, encodeSnapshot } from '../../../api/plan/snapshot/snapshot.js';
 import type { Snapshot } from '../../../api/plan/snapshot/snapshot.js';
 import type { KubeClient } from '../../../kube/client.js';
 import type { SnapshotRef } from '../../../workflows/plan/contract.js';
 import type { OnWrite } from '../../core/status-writer.js';
-import type { Refusal } from './checks.js';
 import { keepRevision, REVISION_TYPE } from './revisions.js';
 import type { Revision } from './revisions.js';
 

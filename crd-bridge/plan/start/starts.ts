@@ -2,6 +2,7 @@ import { cancelAsked } from '../../../api/core/cancel.js';
 import { API_VERSION } from '../../../api/core/group.js';
 import { isTerminalExecution } from '../../../api/core/phase.js';
 import { errorsOf } from '../../../api/core/problem.js';
+import type { Refusal } from '../../../api/core/refusal.js';
 import { accountUser } from '../../../api/plan/authority.js';
 import { runWorkflowId } from '../../../api/plan/naming.js';
 import type { Snapshot } from '../../../api/plan/snapshot/snapshot.js';
@@ -25,7 +26,6 @@ import {
   checkRequestedAt,
   checkRestored,
 } from './checks.js';
-import type { Refusal } from './checks.js';
 import { hold, stamp } from './hold.js';
 import { identityOf } from './identity.js';
 import { checkPlanPhase, planNotFound } from './plan-checks.js';

@@ -6,7 +6,7 @@ import { settlementWorkflowId } from '../../../workflows/plan/contract.js';
 import type { RunIdentity } from '../../../workflows/plan/contract.js';
 import type { ActionTask } from '../../../workflows/plan/contract-tasks.js';
 import { checkAction, checkRun, checkTask, explain, inItsMode } from '../../../workflows/plan/sealed.js';
-import type { Refusal, Vouched } from '../../../workflows/plan/sealed.js';
+import type { SealRefusal, Vouched } from '../../../workflows/plan/sealed.js';
 import type { CachedExecution, DrDeps } from '../types.js';
 
 /** The workflow that asks, as Temporal states it; undefined where none does. */
@@ -25,9 +25,9 @@ export interface BridgeVouching {
    *
    * @throws ApplicationFailure while that may change
    */
-  task(task: ActionTask): Promise<{ task: ActionTask } | Refusal>;
+  task(task: ActionTask): Promise<{ task: ActionTask } | SealRefusal>;
   /** Why a task does not belong to the action that was found for it; undefined when it does. */
-  action(task: ActionTask, body: ActionBody): Refusal | undefined;
+  action(task: ActionTask, body: ActionBody): SealRefusal | undefined;
   /** Whether a workflow asks for what is its own: of a stage of it, or of the one that it settles. */
   ownsStage(workflowId: string): boolean;
 }
@@ -36,7 +36,7 @@ export interface BridgeVouching {
 export interface VouchingDeps extends Pick<DrDeps, 'kube' | 'caches' | 'runs' | 'sealer'> {
   caller: Caller;
   /** Shows on an execution why no updates of its run are accepted for now. */
-  show: (execution: CachedExecution, refusal: Refusal) => Promise<void>;
+  show: (execution: CachedExecution, refusal: SealRefusal) => Promise<void>;
   /** Until this moment, a run without seals may end although its execution is gone and nothing shows whose it is. */
   acceptUnsealedUntil?: Date | undefined;
 }
@@ -69,13 +69,13 @@ export function createBridgeVouching(deps: VouchingDeps): BridgeVouching {
     return own !== undefined && own.workflowId === workflowId && own.runId === runId;
   }
 
-  async function look(vouched: Vouched, run: RunIdentity): Promise<Refusal | undefined> {
+  async function look(vouched: Vouched, run: RunIdentity): Promise<SealRefusal | undefined> {
     if (vouched.kind === 'unsealed' && (await isRecorded(run))) return undefined;
     return explain(vouched, run);
   }
 
   /** A run whose key is gone cannot report that itself; a caller that merely claims to be one shows nothing. */
-  async function tell({ namespace, name, uid }: RunIdentity, refusal: Refusal): Promise<void> {
+  async function tell({ namespace, name, uid }: RunIdentity, refusal: SealRefusal): Promise<void> {
     const execution = deps.caches.executions.get(namespace, name);
     const runId = execution?.status?.temporal?.workflowId ?? '';
     const own = from() ?? '';
@@ -107,5 +107,5 @@ export function createBridgeVouching(deps: VouchingDeps): BridgeVouching {
   };
 }
 
-const failureOf = ({ reason, message, final }: Refusal): ApplicationFailure =>
+const failureOf = ({ reason, message, final }: SealRefusal): ApplicationFailure =>
   ApplicationFailure.create({ type: reason, message, nonRetryable: final });

@@ -1,4 +1,5 @@
 /** What an execution is to do: from the plan as it is, or from what its target has recorded. */
+import type { Refusal } from '../../../api/core/refusal.js';
 import { hasEffects } from '../../../api/plan/undo/effects.js';
 import { compileRun } from '../../../api/plan/snapshot/compile.js';
 import { API_VERSION } from '../../../api/core/group.js';
@@ -11,7 +12,6 @@ import { shareViews } from '../../../api/plan/undo/shared-views.js';
 import type { DRPlan, DRPlanExecution, DRWorkflow, StageStatus } from '../../../api/plan/types.js';
 import { planUndo } from '../../../api/plan/undo/undo.js';
 import type { RunIdentity, RunInput, SnapshotRef } from '../../../workflows/plan/contract.js';
-import type { Refusal } from './checks.js';
 import { nothingToUndo } from './plan-checks.js';
 import { refusalOf, refuse, Refused, throwIf } from './refused.js';
 import { checkNewest, checkStays, checkTarget } from './revert-target.js';

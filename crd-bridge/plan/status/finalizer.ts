@@ -3,12 +3,12 @@
  * on what is over, so that an installation whose bridge is gone leaves nothing hanging (S5.39).
  */
 import { ANNOTATIONS, FINALIZERS, LABELS } from '../../../api/core/group.js';
+import type { Refusal } from '../../../api/core/refusal.js';
 import { labelValue } from '../../../api/plan/naming.js';
 import { isTerminalExecution } from '../../../api/core/phase.js';
 import type { DRPlanExecution } from '../../../api/plan/types.js';
 import { pause } from '../../core/pause.js';
 import type { MetadataFields } from '../../core/status-writer.js';
-import type { Refusal } from '../start/checks.js';
 import { refOf } from '../../core/object-ref.js';
 import { checkStays, checkTarget, openRevertsOf } from '../start/revert-target.js';
 import type { CachedExecution, DrDeps } from '../types.js';

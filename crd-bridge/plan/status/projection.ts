@@ -3,6 +3,7 @@
  * reordered updates all end in the same place (S6.5).
  */
 import { isTerminalExecution, isTerminalItem } from '../../../api/core/phase.js';
+import type { Refusal } from '../../../api/core/refusal.js';
 import { between, closeStage, summarize } from '../../../api/plan/progress.js';
 import type {
   ActionStatus,
@@ -20,7 +21,6 @@ import type {
 } from '../../../workflows/plan/contract-updates.js';
 import { findCondition, setCondition } from '../../core/conditions.js';
 import type { ConditionUpdate } from '../../core/conditions.js';
-import type { Refusal } from '../start/checks.js';
 import { interrupt } from './interrupted-stage.js';
 import { alsoRuns, fullyReverted } from './revert-end.js';
 import { fitStatus } from './size-guard.js';
