@@ -12,8 +12,8 @@ export interface FieldItem {
 export const FIELD: readonly FieldItem[] = [
   {
     number: 0,
-    fault: 'A missing worker was told after 90 s',
-    now: 'Counted from the first scheduling of the task, looked at again when 30 s are full',
+    fault: 'A missing worker was reported after 90 s',
+    now: 'The time counts from the first scheduling of the task, and is checked again after 30 s',
   },
   {
     number: 1,
@@ -22,13 +22,13 @@ export const FIELD: readonly FieldItem[] = [
   },
   {
     number: 2,
-    fault: 'What the bridge could not do stood in its log alone',
+    fault: 'What the bridge could not do was in its log only',
     now: 'Status says what holds up a start, a run or a deletion, and for whose turn it waits',
   },
   {
     number: 3,
     fault: 'Payloads grew with the square of the actions',
-    now: 'Tasks carry what they read, phases of many packed; large payloads travel compressed; what could not be run and reverted is refused at admission',
+    now: 'Tasks carry only what they read; phases of many actions are packed; large payloads travel compressed; a plan that could not be run and reverted is refused at admission',
     open: 'clusters of one PerCluster action are counted when it runs, not when the plan is admitted',
   },
   {
@@ -39,12 +39,12 @@ export const FIELD: readonly FieldItem[] = [
   {
     number: 5,
     fault: 'A second Apply took back the first',
-    now: 'Each action applies under a field manager of its own, and says what it takes away',
+    now: 'Each action applies under a field manager of its own, and names the fields that it removes',
   },
   {
     number: 6,
     fault: 'A revert left labels and annotations',
-    now: 'What several actions did to one object is undone to what was there',
+    now: 'Undoing what several actions did to one object gives back exactly what was there',
   },
   {
     number: 7,
@@ -53,33 +53,33 @@ export const FIELD: readonly FieldItem[] = [
   },
   {
     number: 8,
-    fault: 'A merge patch replaced a list without a word; order within a manifest mattered',
-    now: 'It warns; `patchType: strategic` keeps the rest; definitions and namespaces go first; preflight says what is too large to be kept',
+    fault: 'A merge patch replaced a list silently; order within a manifest mattered',
+    now: 'It warns; `patchType: strategic` keeps the rest; definitions and namespaces go first; preflight reports what is too large to be kept',
   },
   {
     number: 9,
     fault: 'A Job counted as ended while its pods ran',
-    now: 'It has ended when its pods are gone or terminal; those that do not go within a bound are named by StopUnconfirmed',
+    now: 'It has ended when its pods are gone or terminal; StopUnconfirmed names those that remain beyond a bound',
   },
   {
     number: 10,
-    fault: 'Waits kept everything else still',
-    now: 'Waits and what is urgent have task queues and slots of their own, many waits share a watch',
+    fault: 'Waits blocked everything else',
+    now: 'Waits and urgent work have task queues and slots of their own; many waits share a watch',
   },
   {
     number: 11,
     fault: 'Finalizers stayed on every execution ever run',
-    now: 'The finalizer goes with the end of the run; it is back on the target while a revert needs it',
+    now: 'The finalizer is removed when the run ends, and put back on the target while a revert needs it',
   },
   {
     number: 12,
     fault: 'Orphaned runs went on for two minutes',
-    now: 'Looked for at the start, confirmed after 30 s',
+    now: 'The bridge looks for them when it starts, and confirms them after 30 s',
   },
   {
     number: 13,
     fault: 'Between two attempts nothing was shown',
-    now: 'Status says how the last attempt failed, the count, and when the next one comes; of a Job, what keeps it from running',
+    now: 'Status shows how the last attempt failed, the count, and when the next one comes; for a Job, what keeps it from running',
   },
   {
     number: 14,
@@ -88,12 +88,12 @@ export const FIELD: readonly FieldItem[] = [
   },
   {
     number: 15,
-    fault: 'Redirects and odd answers of HTTP told untruths',
-    now: 'A redirect that would change the request is refused; answers are told as they are',
+    fault: 'Redirects and odd HTTP answers were reported wrongly',
+    now: 'A redirect that would change the request is refused; answers are reported as they are',
   },
   {
     number: 16,
-    fault: 'A value that holds a placeholder stayed literal without a word',
+    fault: 'A value with a placeholder stayed literal, silently',
     now: 'It warns, at admission, in `drover validate` and in preflight',
   },
   {
@@ -119,31 +119,31 @@ export const FIELD: readonly FieldItem[] = [
   {
     number: 21,
     fault: 'A hub rebuilt from Git ran an old failover',
-    now: 'An execution that a GitOps tool keeps says when it was asked for',
+    now: 'An execution that a GitOps tool manages must say when it was requested',
   },
   {
     number: 22,
     fault: 'A plan could use workflows that its author may not read',
-    now: 'Reading workflows of other namespaces is asked for at admission',
+    now: 'Admission checks the right to read workflows of other namespaces',
   },
   {
     number: 23,
     fault: 'Help ended with commands that fail',
-    now: 'Examples of help and pages are read by the command line in a test; those of the first help are run',
+    now: 'A test parses every example in help and on pages with the command line, and runs those of the first help',
   },
   {
     number: 24,
     fault: 'Rough edges of the first minutes',
-    now: 'Ctrl-C in `up` leaves nothing running; what cannot be used, is away, missing or misspelt is named, in words and once',
+    now: 'Ctrl-C in `up` leaves nothing running; what is unusable, unreachable, missing or misspelt is named once, in words',
   },
   {
     number: 25,
     fault: 'Restored etcd: watches of the future, two hubs of one identity',
-    now: 'A cache whose server was set back lists anew; the second installation of a cluster id says `ClusterIdentityTaken`',
+    now: 'A cache whose server was restored lists again; a second installation with the same cluster id reports `ClusterIdentityTaken`',
   },
   {
     number: 26,
-    fault: 'Schemas narrower and looser than the seed',
-    now: 'Any number of retries and success codes, `timeout: 0s` for none, text where no type is written; values and defaults stand in the definitions; a workflow with an undeclared placeholder is Invalid until a plan supplies it',
+    fault: 'Schemas were narrower, or looser, than those of the original',
+    now: 'Any number of retries and success codes, `timeout: 0s` for none, text where no type is written; values and defaults are in the definitions; a workflow with an undeclared placeholder is Invalid until a plan supplies it',
   },
 ];

@@ -87,8 +87,9 @@ export function ruleTable(rules: readonly Rule[], titles: ReadonlySet<string>): 
     '',
     '# Rules and their tests',
     '',
-    'The rules are in [docs/semantics.md](../../docs/semantics.md) and [docs/security.md](../../docs/security.md). A test belongs to a',
-    'rule when its title holds the id, such as `[S5.3]`. What runs every night and not for every commit says so.',
+    'For whoever changes a rule: the tests that show it. The rules are in [docs/semantics.md](../../docs/semantics.md) and',
+    '[docs/security.md](../../docs/security.md). A test belongs to a rule if its title has the id, such as `[S5.3]`. Tests that run at',
+    'night only are marked.',
     '',
     `${rules.length} rules: ${shown.length} are shown by tests of their own, ${real.length} of these on real servers; ${kept.length} are kept by other rules;`,
     untestable.length === 0
