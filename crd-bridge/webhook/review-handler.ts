@@ -3,7 +3,7 @@ import type { IncomingMessage } from 'node:http';
 import type { Histogram } from 'prom-client';
 import type { Log } from '../core/log.js';
 import { answer, readReview } from '../core/review.js';
-import type { ReviewRequest, Rules, Verdict } from '../core/review.js';
+import type { ReviewRequest, Rules, ReviewResponse } from '../core/review.js';
 import { createSlots } from './slots.js';
 
 /** What a handler is made of. */
@@ -86,7 +86,7 @@ async function review(options: ReviewHandlerOptions, request: IncomingMessage): 
 function logRefusal(
   log: Log,
   { operation, kind, namespace, user, object, oldObject }: ReviewRequest,
-  response: Extract<Verdict, { allowed: false }>,
+  response: Extract<ReviewResponse, { allowed: false }>,
 ): void {
   const reason = response.causes[0]?.reason ?? response.reason;
   const name = (object ?? oldObject)?.metadata.name;
