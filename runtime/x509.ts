@@ -30,11 +30,11 @@ export interface CertificateRequest {
 }
 
 const ALGORITHM = { name: 'ECDSA', namedCurve: 'P-256', hash: 'SHA-256' };
-const LONGEST_SKEW_MS = 60 * 60 * 1000;
+const MAX_SKEW_MS = 60 * 60 * 1000;
 
 /** From now on for a time; a little earlier too, as clocks differ. */
 export function validFor(now: Date, lifeMs: number): Validity {
-  const skew = Math.min(LONGEST_SKEW_MS, lifeMs / 10);
+  const skew = Math.min(MAX_SKEW_MS, lifeMs / 10);
   return { notBefore: new Date(now.getTime() - skew), notAfter: new Date(now.getTime() + lifeMs) };
 }
 

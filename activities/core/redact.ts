@@ -5,7 +5,7 @@ export type Redactor = (text: string) => string;
 const MIN_LENGTH = 4;
 
 /** Shorter pieces of base64 are found in ordinary text. */
-const SHORTEST_BASE64 = 6;
+const MIN_BASE64_LENGTH = 6;
 
 /**
  * Collects secret values that an attempt has read, so that nothing it reports repeats them: not as they are, nor the way
@@ -59,5 +59,5 @@ function base64FormsOf(bytes: Buffer): string[] {
     return text.slice(Math.ceil((before * 8) / 6), Math.floor(((before + bytes.length) * 8) / 6));
   });
   const whole = bytes.toString('base64');
-  return [whole, whole.replace(/=+$/, ''), ...pieces.filter((piece) => piece.length >= SHORTEST_BASE64)];
+  return [whole, whole.replace(/=+$/, ''), ...pieces.filter((piece) => piece.length >= MIN_BASE64_LENGTH)];
 }
