@@ -1,3 +1,4 @@
+import type { Backoff } from '../api/core/backoff.js';
 import { keepChecking } from './cache-check.js';
 import type { CacheCheck, CheckedCache } from './cache-check.js';
 import type { KubeClient } from './client.js';
@@ -41,7 +42,7 @@ export interface InformerOptions<T extends Cacheable> {
   /** Called for failed lists, watches and checks. */
   onError?: (error: unknown) => void;
   /** First and longest wait between two attempts, in milliseconds (default 200 and 10,000). */
-  backoff?: { minMs: number; maxMs: number };
+  backoff?: Backoff;
   /** Compares the cache with the API server from time to time; without it, a lost event goes unnoticed. */
   check?: CacheCheck;
 }

@@ -1,4 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import { backoffMs } from '../api/core/backoff.js';
+import type { Backoff } from '../api/core/backoff.js';
 import { isRetryable, KubeError } from './error.js';
 import type { WatchEvent } from './watch.js';
 
@@ -24,8 +26,8 @@ export interface ListAndWatchOptions<T, State extends { version: string }> {
   resume?: (version: string) => Promise<void>;
   /** Whether to go on after a failure; by default after one that passes by itself, and a version that is too old. */
   goesOn?: (error: unknown) => boolean;
-  /** First and longest wait after a failure, in milliseconds; each is up to half shorter or longer. */
-  backoff: { minMs: number; maxMs: number };
+  /** Waits after a failure. */
+  backoff: Backoff;
   signal: AbortSignal;
 }
 
@@ -41,7 +43,7 @@ export async function* listAndWatch<T, State extends { version: string }>(
   const { read, watch, resume, goesOn = mayPass, backoff, signal } = options;
   let version = options.known;
   let isFresh = version !== undefined;
-  let waitMs = backoff.minMs;
+  let failures = 0;
   while (!signal.aborted) {
     let during: 'read' | 'watch' = 'watch';
     try {
@@ -57,7 +59,7 @@ export async function* listAndWatch<T, State extends { version: string }>(
       isFresh = false;
       for await (const event of watch(version)) {
         version = versionOf(event) ?? version;
-        waitMs = backoff.minMs;
+        failures = 0;
         yield { kind: 'event', event };
       }
       if (resume === undefined) version = undefined;
@@ -66,8 +68,8 @@ export async function* listAndWatch<T, State extends { version: string }>(
       if (!goesOn(error)) throw error;
       if (resume === undefined || isVersionLost(error)) version = undefined;
       yield { kind: 'failed', during, error };
-      await sleep(waitMs * (0.5 + Math.random()), undefined, { signal }).catch(() => undefined);
-      waitMs = Math.min(waitMs * 2, backoff.maxMs);
+      failures += 1;
+      await sleep(backoffMs(backoff, failures), undefined, { signal }).catch(() => undefined);
     }
   }
 }

@@ -1,4 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import { backoffMs } from '../api/core/backoff.js';
 import type { UpOptions } from './options.js';
 import { dataPaths } from './paths.js';
 import { isAlive, readState } from './state.js';
@@ -12,7 +13,7 @@ export interface SuperviseOptions extends UpOptions {
   everyMs?: number;
 }
 
-const longestPauseMs = 30_000;
+const MAX_PAUSE_MS = 30_000;
 
 /**
  * Watches over a data dir that is up and starts again what dies, until the
@@ -22,24 +23,25 @@ const longestPauseMs = 30_000;
 export async function supervise(options: SuperviseOptions): Promise<'aborted' | 'taken-down'> {
   const paths = dataPaths(options.dataDir);
   const every = options.everyMs ?? 1000;
-  let pause = every;
+  let failures = 0;
   for (;;) {
-    await sleep(pause, undefined, { signal: options.signal }).catch(() => undefined);
+    const pauseMs = failures === 0 ? every : backoffMs({ minMs: every * 2, maxMs: MAX_PAUSE_MS }, failures);
+    await sleep(pauseMs, undefined, { signal: options.signal }).catch(() => undefined);
     if (options.signal.aborted) return 'aborted';
     const state = await readState(paths.state);
     const records = Object.values(state?.processes ?? {});
     if (records.length === 0) return 'taken-down';
     const alive = await Promise.all(records.map((record) => isAlive(record)));
     if (alive.every(Boolean)) {
-      pause = every;
+      failures = 0;
       continue;
     }
     try {
       // What is changed in the user's own cluster was confirmed when it was brought up.
       await up({ ...options, confirm: undefined });
-      pause = every;
+      failures = 0;
     } catch (error) {
-      pause = Math.min(pause * 2, longestPauseMs);
+      failures += 1;
       options.progress({ kind: 'notice', subject: 'supervise', message: (error as Error).message });
     }
   }

@@ -1,10 +1,6 @@
+import { backoffMs } from '../../api/core/backoff.js';
+import type { Backoff } from '../../api/core/backoff.js';
 import { createKeyTimers } from './key-timers.js';
-
-/** Waits between two attempts of one key, in milliseconds. */
-export interface Backoff {
-  minMs: number;
-  maxMs: number;
-}
 
 /** 0: must not wait behind anything; 1: goes on with something; 2: begins something. */
 export type QueueRank = 0 | 1 | 2;
@@ -13,6 +9,7 @@ export type QueueRank = 0 | 1 | 2;
 export interface QueueOptions {
   /** Keys that are handled at the same time; keys of rank 0 may exceed this by a quarter. */
   concurrency: number;
+  /** Waits between two attempts of one key. */
   backoff: Backoff;
   /** Handles a key. Returns after how many milliseconds to look at it again, if at all. */
   handle: (key: string) => Promise<number | undefined>;
@@ -76,7 +73,7 @@ export function createQueue(options: QueueOptions): WorkQueue {
       const attempt = (attempts.get(key) ?? 0) + 1;
       attempts.set(key, attempt);
       options.onError(key, error, attempt);
-      const waitMs = backoffMs(options.backoff, attempt) * (0.5 + random() / 2);
+      const waitMs = backoffMs(options.backoff, attempt, random());
       addAfter(key, Math.max(waitMs, options.atLeastMs?.(error) ?? 0));
     } finally {
       active.delete(key);
@@ -120,7 +117,3 @@ export function createQueue(options: QueueOptions): WorkQueue {
     },
   };
 }
-
-/** The longest wait after a failed attempt, counted from 1: it doubles with each, up to the limit. */
-const backoffMs = ({ minMs, maxMs }: Backoff, attempt: number): number =>
-  Math.min(maxMs, minMs * 2 ** Math.min(attempt - 1, 30));

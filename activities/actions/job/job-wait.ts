@@ -1,4 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import { backoffMs } from '../../../api/core/backoff.js';
 import type { KubeClient } from '../../../kube/client.js';
 import { isRetryable, KubeError } from '../../../kube/error.js';
 import { isExpired, listAndWatch } from '../../../kube/list-and-watch.js';
@@ -63,8 +64,8 @@ export async function waitForJob(kube: KubeClient, created: Job, signal: AbortSi
   return { kind: 'aborted' };
 }
 
-/** First look at a Job that does not run, and the pauses between the following ones. */
-const TROUBLE_MS = { first: 3_000, most: 30_000 };
+/** The pauses between two looks at a Job that does not run. */
+const TROUBLE_PAUSES = { minMs: 3_000, maxMs: 30_000 };
 
 /**
  * Reports, while a Job does not run, what keeps it from running. Ends when the signal is aborted. Pods are looked at
@@ -76,8 +77,8 @@ export async function tellTrouble(
   { say, signal }: { say: (message: string) => void; signal: AbortSignal },
 ): Promise<void> {
   const shown = `Job ${created.metadata.namespace ?? 'default'}/${created.metadata.name}`;
-  for (let ms = TROUBLE_MS.first; ; ms = Math.min(ms * 2, TROUBLE_MS.most)) {
-    await pause(ms, signal);
+  for (let looks = 1; ; looks += 1) {
+    await pause(backoffMs(TROUBLE_PAUSES, looks), signal);
     if (signal.aborted) return;
     const job = await kube.get<Job>(keyOfJob(created), { signal }).catch(() => undefined);
     if (job === undefined) continue;
