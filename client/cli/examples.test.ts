@@ -81,7 +81,7 @@ describe('[F23] an example', () => {
   it.each(examples)('of %s is a command line that there is: drover %s', async (_, line) => {
     const { program, written, performed } = build();
     const words = argumentsOf(line);
-    await program.parseAsync(guardPassThrough(words), { from: 'user' }).catch((error: unknown) => {
+    await program.parseAsync(guardPassThrough(program, words), { from: 'user' }).catch((error: unknown) => {
       throw new Error(`drover ${words.join(' ')}: ${String(error)}; ${written.join('')}`);
     });
     expect(performed).toHaveLength(1);

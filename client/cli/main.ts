@@ -25,7 +25,7 @@ export async function main(process: NodeJS.Process): Promise<void> {
     },
   });
   try {
-    await program.parseAsync(guardPassThrough(process.argv.slice(2)), { from: 'user' });
+    await program.parseAsync(guardPassThrough(program, process.argv.slice(2)), { from: 'user' });
   } catch (error) {
     if (error instanceof CommanderError) {
       process.exitCode = error.exitCode === 0 ? EXIT.ok : EXIT.usage;
