@@ -1,14 +1,20 @@
 import { describe, expect, it } from 'vitest';
-import { readConfig } from './config.js';
+import { readOptions } from '../runtime/options/read-options.js';
+import { BRIDGE } from './config.js';
 
-const read = (argv: string[], env: NodeJS.ProcessEnv = {}) => {
-  const result = readConfig(argv, env);
-  if (result.kind !== 'config') throw new Error(`${result.kind}: ${JSON.stringify(result)}`);
-  return result.config;
+type Env = Record<string, string>;
+const read = (argv: string[], env: Env = {}) => {
+  const result = readOptions(BRIDGE, argv, env);
+  if (result.kind !== 'values') throw new Error(JSON.stringify(result));
+  return result.values;
+};
+const problem = (argv: string[], env: Env = {}): string => {
+  const result = readOptions(BRIDGE, argv, env);
+  return result.kind === 'invalid' ? result.problems.join('\n') : result.kind;
 };
 
-describe('configuration of the bridge', () => {
-  it('has defaults that fail closed [S5.55]', () => {
+describe('the options of the bridge', () => {
+  it('have defaults that fail closed [S5.55]', () => {
     expect(read([])).toMatchObject({
       'controller-identity': false,
       'health-host': '127.0.0.1',
@@ -18,67 +24,62 @@ describe('configuration of the bridge', () => {
       'stop-wait': 300_000,
       'orphan-confirm': 30_000,
       silence: 30_000,
+      'task-wait': 30_000,
+      'last-attempt': 10_000,
     });
   });
 
-  it('takes flags before variables, and durations', () => {
-    const env = { DROVER_DELETE_WAIT: '5s', DROVER_CONCURRENCY: '3', DROVER_CONTROLLER_IDENTITY: 'true' };
-    expect(read(['--delete-wait=1m30s'], env)).toMatchObject({
-      'delete-wait': 90_000,
-      concurrency: 3,
-      'controller-identity': true,
-    });
-    expect(read(['--controller-identity'])).toMatchObject({ 'controller-identity': true });
-  });
-
-  it('names the flag and the variable of a bad value', () => {
-    expect(readConfig(['--delete-wait=soon'], {})).toMatchObject({
-      kind: 'invalid',
-      message: expect.stringMatching(/--delete-wait.*DROVER_DELETE_WAIT.*"soon".*30s/) as string,
-    });
-    expect(readConfig([], { DROVER_CONCURRENCY: '0' })).toMatchObject({ kind: 'invalid' });
-    expect(readConfig(['--nonsense=1'], {})).toMatchObject({ kind: 'invalid' });
-  });
-
-  it('explains every flag [S5.55]', () => {
-    const help = readConfig(['--help'], {});
-    expect(help.kind).toBe('help');
-    for (const flag of Object.keys(read([]))) {
-      expect(help.kind === 'help' && help.text).toContain(`--${flag} `);
-    }
-  });
-
-  it('of retention: off unless it is set, and an empty variable sets nothing', () => {
+  it('of retention are off unless they are set, and an empty variable sets nothing', () => {
     const env = { DROVER_HISTORY_LIMIT: '', DROVER_TTL_AFTER_FINISHED: '' };
-    for (const config of [read([]), read([], env)]) {
-      expect(config['history-limit']).toBeUndefined();
-      expect(config['ttl-after-finished']).toBeUndefined();
+    for (const values of [read([]), read([], env)]) {
+      expect(values['history-limit']).toBeUndefined();
+      expect(values['ttl-after-finished']).toBeUndefined();
     }
     expect(read(['--history-limit=0', '--ttl-after-finished=24h'])).toMatchObject({
       'history-limit': 0,
       'ttl-after-finished': 86_400_000,
     });
-    expect(readConfig(['--history-limit=-1'], {}).kind).toBe('invalid');
-    expect(readConfig(['--ttl-after-finished=soon'], {}).kind).toBe('invalid');
+    expect(problem(['--history-limit=-1'])).toContain('a whole number from 0');
+    expect(problem(['--ttl-after-finished=soon'])).toContain('a duration');
   });
 
-  it('of admission: off without a port, and certificate files only as a pair', () => {
+  it('of admission are off without a port, and take certificate files only as a pair', () => {
     expect(read([])).toMatchObject({ 'webhook-register': true, 'webhook-certificate-life': 90 * 86_400_000 });
     expect(read([])['webhook-port']).toBeUndefined();
     const env = { DROVER_WEBHOOK_PORT: '9443', DROVER_WEBHOOK_REGISTER: 'false' };
     expect(read([], env)).toMatchObject({ 'webhook-port': 9443, 'webhook-register': false });
-    const wrong = (...argv: string[]) => readConfig(argv, {});
-    expect(wrong('--webhook-cert=a')).toMatchObject({
-      kind: 'invalid',
-      message: expect.stringContaining('webhook-key'),
+    expect(problem(['--webhook-cert=a'])).toContain('webhook-key');
+    expect(problem(['--webhook-url=http://x'])).toContain('https');
+    expect(problem(['--webhook-service=a/b'])).toContain('NAME:PORT');
+  });
+
+  it('of the codec endpoint ask for keys', () => {
+    expect(problem(['--codec-port=8088'])).toContain('--encryption-keys');
+    expect(problem(['--codec-port=8088'], { DROVER_ENCRYPTION_KEYS: '' })).toContain(
+      'DROVER_ENCRYPTION_KEYS=""',
+    );
+    expect(
+      read(['--codec-port=8088', '--encryption-keys=/keys', '--codec-origins=https://a, https://b']),
+    ).toMatchObject({
+      'codec-origins': ['https://a', 'https://b'],
     });
-    expect(wrong('--webhook-url=http://x')).toMatchObject({
-      kind: 'invalid',
-      message: expect.stringContaining('https'),
-    });
-    expect(wrong('--webhook-service=a/b')).toMatchObject({
-      kind: 'invalid',
-      message: expect.stringContaining('NAME:PORT'),
+  });
+
+  it('look for the controller before unless they are told not to', () => {
+    expect(read([])['previous-controller']).toEqual(['drplan-controller']);
+    expect(read([], { DROVER_PREVIOUS_CONTROLLER: '' })['previous-controller']).toEqual([]);
+    expect(read(['--previous-controller='])['previous-controller']).toEqual([]);
+  });
+
+  it('that go are still taken, with a warning', () => {
+    const result = readOptions(BRIDGE, ['--mirror-debounce=1s'], { DROVER_CACHE_CHECK: '1m' });
+    expect(result).toMatchObject({
+      kind: 'values',
+      values: { 'mirror-debounce': 1_000, 'cache-check': 60_000 },
+      warnings: [
+        expect.stringMatching(/^DROVER_CACHE_CHECK goes with the next release: .*leave it out$/),
+        expect.stringMatching(/^--mirror-debounce goes with the next release: /),
+      ],
     });
   });
 });

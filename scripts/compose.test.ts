@@ -3,8 +3,9 @@ import { readFile } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
 import { expect, test } from 'vitest';
 import { parse } from 'yaml';
-import { readConfig } from '../crd-bridge/config.js';
-import { loadConfig } from '../worker/config.js';
+import { BRIDGE } from '../crd-bridge/config.js';
+import { readOptions } from '../runtime/options/read-options.js';
+import { WORKER } from '../worker/config.js';
 import { PROGRAMS } from './bundle/programs.js';
 
 interface Service {
@@ -61,17 +62,15 @@ test('bridge and worker understand their variables', () => {
       if (!known.has(variable)) expect(variable).toMatch(/^DROVER_/);
     }
   }
-  const bridge = readConfig([], settings('bridge'));
-  expect(bridge).toMatchObject({
-    kind: 'config',
-    config: { kubeconfig: '/etc/drover/kubeconfig', 'health-host': '0.0.0.0', 'health-port': 8081 },
-  });
-  expect(loadConfig(settings('worker'))).toMatchObject({
+  const values = {
     kubeconfig: '/etc/drover/kubeconfig',
-    healthHost: '0.0.0.0',
-    healthPort: 8081,
-    metricsPort: 9090,
-  });
+    'health-host': '0.0.0.0',
+    'health-port': 8081,
+    'metrics-port': 9090,
+  };
+  const understood = { kind: 'values', values, warnings: [] };
+  expect(readOptions(BRIDGE, [], settings('bridge'))).toMatchObject(understood);
+  expect(readOptions(WORKER, [], settings('worker'))).toMatchObject(understood);
 });
 
 test('the programs are where the build leaves them', () => {

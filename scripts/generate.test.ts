@@ -52,6 +52,7 @@ describe('generated files', () => {
       'deploy/crds/dr.bkbcs.tencent.com_drplanexecutions.yaml',
       'deploy/crds/dr.bkbcs.tencent.com_drpolicies.yaml',
       'docs/reference.md',
+      'docs/settings.md',
       'deploy/webhook/configurations.yaml',
       'deploy/rbac/bridge.yaml',
       'deploy/rbac/users.yaml',

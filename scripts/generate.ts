@@ -1,8 +1,8 @@
 /**
- * Writes everything that is generated: `deploy/crds/*.yaml` and `docs/reference.md` from the schemas, the rules about our
- * kinds in `deploy/rbac`, `deploy/webhook/configurations.yaml` from what the bridge registers, and the tables of rules and
- * field items with their tests from pages and titles. With `--check` it writes nothing and fails when a file is not up to
- * date.
+ * Writes everything that is generated: `deploy/crds/*.yaml` and `docs/reference.md` from the schemas, `docs/settings.md`
+ * from the options of the programs, the rules about our kinds in `deploy/rbac`, `deploy/webhook/configurations.yaml` from
+ * what the bridge registers, and the tables of rules and field items with their tests from pages and titles. With
+ * `--check` it writes nothing and fails when a file is not up to date.
  */
 import { readFileSync } from 'node:fs';
 import { mkdir, readFile, writeFile } from 'node:fs/promises';
@@ -14,6 +14,7 @@ import { FIELD_PAGE, fieldPage } from './field-page.js';
 import { crd } from './generate/crd.js';
 import { RBAC_FILES, withKindRules } from './generate/rbac.js';
 import { reference } from './generate/reference.js';
+import { settings } from './generate/settings.js';
 import { RULE_TABLE, ruleTable } from './rules/rule-table.js';
 import { readRules } from './rules/rules.js';
 import { testTitles } from './rules/titles.js';
@@ -34,6 +35,7 @@ export function generatedFiles(): Map<string, string> {
     files.set(path, text);
   }
   files.set('docs/reference.md', reference(KINDS));
+  files.set('docs/settings.md', settings());
   files.set('deploy/webhook/configurations.yaml', webhooks());
   for (const path of RBAC_FILES) files.set(path, withKindRules(readFileSync(path, 'utf8'), KINDS));
   return files;

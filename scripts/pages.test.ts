@@ -2,7 +2,9 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { readConfig } from '../crd-bridge/config.js';
+import { BRIDGE } from '../crd-bridge/config.js';
+import { variablesOf } from '../runtime/options/option.js';
+import { WORKER } from '../worker/config.js';
 import { anchorsOf } from './rules/citations.js';
 
 const read = (path: string): string => readFileSync(path, 'utf8');
@@ -16,6 +18,16 @@ const PAGES = [
   ...pagesIn('examples'),
   'test/contract/README.md',
 ];
+
+/** Manifests and the like, in which people set variables. */
+const DEPLOYED = [
+  'docker-compose.yml',
+  ...readdirSync('deploy', { recursive: true, encoding: 'utf8' })
+    .filter((name) => /\.(yaml|js)$/.test(name))
+    .map((name) => join('deploy', name)),
+];
+/** Of the command line, of tests, and of docker-compose.yml itself. */
+const OTHER_VARIABLES = /^DROVER_(DEBUG|(TEST|BIG|FUZZ)_[A-Z_]+|RECORD|KUBECONFIG_FILE|USER|VERSION)$/;
 
 /** Text outside of blocks of code. */
 const prose = (text: string): string => text.replaceAll(/```[^]*?```/g, '');
@@ -48,16 +60,16 @@ describe('the pages', () => {
     expect(missing).toEqual([]);
   });
 
-  it('tell every flag of the bridge', () => {
-    const manual = pagesIn('docs').map(read).join('\n');
-    const help = readConfig(['--help'], {});
-    const text = help.kind === 'help' ? help.text : '';
-    const flags = [...text.matchAll(/^ {2}(--[a-z][a-z-]*)/gm)].map(([, flag = '']) => flag);
-    expect(flags.length).toBeGreaterThan(30);
-    const asVariable = (flag: string): string => `DROVER_${flag.slice(2).replaceAll('-', '_').toUpperCase()}`;
-    const untold = flags.filter(
-      (flag) => !manual.includes(`\`${flag}\``) && !manual.includes(`\`${asVariable(flag)}\``),
+  it('name variables of Drover that exist', () => {
+    const known = [BRIDGE.options, WORKER.options].flatMap((options) =>
+      Object.entries(options).flatMap(([name, option]) => variablesOf(name, option)),
     );
-    expect(untold).toEqual([]);
+    const unknown = [...PAGES, ...DEPLOYED].flatMap((page) =>
+      [...read(page).matchAll(/DROVER_[A-Z_]*[A-Z]/g)]
+        .map(([name]) => name)
+        .filter((name) => !known.includes(name) && !OTHER_VARIABLES.test(name))
+        .map((name) => `${page}: ${name}`),
+    );
+    expect(unknown).toEqual([]);
   });
 });

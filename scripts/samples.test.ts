@@ -4,7 +4,8 @@ import { fileURLToPath } from 'node:url';
 import ipaddr from 'ipaddr.js';
 import { expect, test } from 'vitest';
 import { parseAllDocuments } from 'yaml';
-import { loadConfig } from '../worker/config.js';
+import { readOptions } from '../runtime/options/read-options.js';
+import { WORKER } from '../worker/config.js';
 
 interface Peer {
   ipBlock?: { cidr: string; except?: string[] };
@@ -47,7 +48,13 @@ test('what a network policy lets actions reach is neither Temporal nor Drover, b
 test("the sample worker knows Temporal's Web UI and the bridge's Service [F18]", async () => {
   const worker = (await read('worker.yaml')).find(({ kind }) => kind === 'Deployment');
   const env = worker?.spec.template?.spec.containers[0]?.env ?? [];
-  const { temporalUi, never } = loadConfig(Object.fromEntries(env.map(({ name, value }) => [name, value])));
-  expect(temporalUi).toEqual({ host: 'temporal-web.temporal', port: 8080 });
-  expect(never).toContainEqual({ host: 'drover-webhook.drover-system', port: 443 });
+  const variables = Object.fromEntries(env.map(({ name, value }) => [name, value]));
+  expect(readOptions(WORKER, [], variables)).toMatchObject({
+    kind: 'values',
+    values: {
+      'temporal-ui': { host: 'temporal-web.temporal', port: 8080 },
+      'egress-never': [{ host: 'drover-webhook.drover-system', port: 443 }],
+    },
+    warnings: [],
+  });
 });

@@ -1,66 +1,74 @@
 import { describe, expect, it } from 'vitest';
-import { loadConfig } from './config.js';
+import { readOptions } from '../runtime/options/read-options.js';
+import { WORKER } from './config.js';
 
-describe('loadConfig', () => {
-  it('has safe defaults: no controller identity, no loopback, a grace time', () => {
-    expect(loadConfig({})).toMatchObject({
-      controllerIdentity: false,
-      egress: { allowLoopback: false, allow: [], deny: [] },
-      shutdownGraceMs: 30_000,
-      healthHost: '127.0.0.1',
+type Env = Record<string, string>;
+const read = (env: Env, argv: string[] = []) => {
+  const result = readOptions(WORKER, argv, env);
+  if (result.kind !== 'values') throw new Error(JSON.stringify(result));
+  return result.values;
+};
+const problem = (env: Env): string => {
+  const result = readOptions(WORKER, [], env);
+  return result.kind === 'invalid' ? result.problems.join('\n') : result.kind;
+};
+
+describe('the options of the worker', () => {
+  it('have safe defaults: no controller identity, no loopback, a grace time', () => {
+    expect(read({})).toMatchObject({
+      'controller-identity': false,
+      'egress-allow-loopback': false,
+      'egress-allow': [],
+      'egress-deny': [],
+      'shutdown-grace-seconds': 30,
+      'health-host': '127.0.0.1',
+      'pin-runs': false,
+    });
+    expect(read({})['health-port']).toBeUndefined();
+  });
+
+  it('are variables or flags', () => {
+    const env = { DROVER_EGRESS_ALLOW: 'gslb.example.com, 10.0.0.0/8,', DROVER_CONTROLLER_IDENTITY: '1' };
+    expect(read(env, ['--shutdown-grace-seconds', '5', '--max-waits=7'])).toMatchObject({
+      'egress-allow': ['gslb.example.com', '10.0.0.0/8'],
+      'controller-identity': true,
+      'shutdown-grace-seconds': 5,
+      'max-waits': 7,
     });
   });
 
-  it('reads lists, flags and numbers', () => {
+  it('name the endpoints that no action reaches, and say which one makes no sense [F18]', () => {
     expect(
-      loadConfig({
-        DROVER_EGRESS_ALLOW: 'gslb.example.com, 10.0.0.0/8,',
-        DROVER_CONTROLLER_IDENTITY: 'true',
-        DROVER_SHUTDOWN_GRACE_SECONDS: '5',
-      }),
-    ).toMatchObject({
-      egress: { allow: ['gslb.example.com', '10.0.0.0/8'] },
-      controllerIdentity: true,
-      shutdownGraceMs: 5000,
-    });
-  });
-
-  it('reads the endpoints that no action reaches, and says which one it cannot read [F18]', () => {
-    expect(
-      loadConfig({
+      read({
         DROVER_EGRESS_NEVER: 'drover-webhook.drover-system:443, [::1]:8234,',
         DROVER_TEMPORAL_UI: 'https://temporal.example.com',
       }),
     ).toMatchObject({
-      never: [
+      'egress-never': [
         { host: 'drover-webhook.drover-system', port: 443 },
         { host: '::1', port: 8234 },
       ],
-      temporalUi: { host: 'temporal.example.com', port: 443 },
+      'temporal-ui': { host: 'temporal.example.com', port: 443 },
     });
-    expect(loadConfig({ DROVER_EGRESS_NEVER: '', DROVER_TEMPORAL_UI: '' })).toMatchObject({ never: [] });
-    expect(() => loadConfig({ DROVER_EGRESS_NEVER: 'temporal:7233,codec' })).toThrow(
+    const empty = read({ DROVER_EGRESS_NEVER: '', DROVER_TEMPORAL_UI: '' });
+    expect(empty['egress-never']).toEqual([]);
+    expect(empty['temporal-ui']).toBeUndefined();
+    expect(problem({ DROVER_EGRESS_NEVER: 'temporal:7233,codec' })).toMatch(
       /DROVER_EGRESS_NEVER=.*"codec": expected HOST:PORT/,
     );
   });
 
-  it('reads the name of its build, its own or as Temporal’s worker controller gives it', () => {
-    expect(loadConfig({})).toMatchObject({ pinsRuns: false });
-    expect(loadConfig({}).buildId).toBeUndefined();
-    expect(loadConfig({ DROVER_BUILD_ID: 'blue', DROVER_PIN_RUNS: 'true' })).toMatchObject({
-      buildId: 'blue',
-      pinsRuns: true,
-    });
+  it('take the name of the build, its own or as Temporal’s worker controller gives it', () => {
+    expect(read({})['build-id']).toBeUndefined();
     const given = { TEMPORAL_WORKER_BUILD_ID: 'v2', TEMPORAL_DEPLOYMENT_NAME: 'ns/workers' };
-    expect(loadConfig(given)).toMatchObject({ buildId: 'v2', deploymentName: 'ns/workers', pinsRuns: true });
-    expect(() => loadConfig({ DROVER_BUILD_ID: 'a b' })).toThrow(
-      /DROVER_BUILD_ID="a b": expected at most 63/,
-    );
+    expect(read(given)).toMatchObject({ 'build-id': 'v2', 'deployment-name': 'ns/workers' });
+    expect(read({ ...given, DROVER_BUILD_ID: '' })).toMatchObject({ 'build-id': 'v2' });
+    expect(read({ ...given, DROVER_BUILD_ID: 'blue' })).toMatchObject({ 'build-id': 'blue' });
+    expect(problem({ DROVER_BUILD_ID: 'a b' })).toMatch(/DROVER_BUILD_ID="a b".*expected at most 63/);
   });
 
-  it('names every variable that is wrong, with its value', () => {
-    expect(() => loadConfig({ DROVER_METRICS_PORT: '99999', DROVER_CONTROLLER_IDENTITY: 'maybe' })).toThrow(
-      /DROVER_METRICS_PORT="99999".*DROVER_CONTROLLER_IDENTITY="maybe"|DROVER_CONTROLLER_IDENTITY="maybe".*DROVER_METRICS_PORT="99999"/,
-    );
+  it('bound what is done at once', () => {
+    expect(problem({ DROVER_MAX_ACTIVITIES: '10001' })).toContain('from 1 to 10000');
+    expect(read({ DROVER_MAX_ACTIVITIES: '' })).toMatchObject({ 'max-activities': 200 });
   });
 });

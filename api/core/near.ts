@@ -19,7 +19,7 @@ export function nearNames(name: string, candidates: readonly string[], limit = 3
 }
 
 /** Fewest insertions, deletions, replacements and swaps of neighbours that turn one text into the other. */
-function editDistance(a: string, b: string): number {
+export function editDistance(a: string, b: string): number {
   let beforeLast: number[] = [];
   let last = Array.from({ length: b.length + 1 }, (_, column) => column);
   for (let row = 1; row <= a.length; row++) {

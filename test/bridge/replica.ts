@@ -10,11 +10,12 @@ import type { Runs } from '../../client/runs/runs.js';
 import { createWorkflows } from '../../client/runs/workflows.js';
 import { startBridge } from '../../crd-bridge/bridge.js';
 import type { Bridge, BridgeOptions } from '../../crd-bridge/bridge.js';
-import { readConfig } from '../../crd-bridge/config.js';
+import { BRIDGE } from '../../crd-bridge/config.js';
 import { createMetrics } from '../../crd-bridge/core/metrics.js';
 import { createKubeClient } from '../../kube/kubeconfig-client.js';
 import { readClusterUid } from '../../kube/cluster-id.js';
 import { loadKubeConfig } from '../../kube/config.js';
+import { readOptions } from '../../runtime/options/read-options.js';
 import { stackSealer } from '../support/seals.js';
 import { servers } from '../support/servers.js';
 
@@ -29,7 +30,13 @@ export interface Replica {
   stop(): Promise<void>;
 }
 
-const FAST = ['--silence=1s', '--delete-wait=3s', '--orphan-interval=500ms', '--orphan-confirm=1s'];
+const FAST = [
+  '--silence=1s',
+  '--delete-wait=3s',
+  '--orphan-interval=500ms',
+  '--orphan-confirm=1s',
+  '--last-attempt=3s',
+];
 
 let installed = false;
 
@@ -69,8 +76,9 @@ export async function startReplica({
   const client = new Client({ connection, namespace });
   const runs = createRuns(client);
   const cluster = given ?? clusterId(await readClusterUid(kube));
-  const read = readConfig([...FAST, ...(controllerIdentity ? ['--controller-identity'] : []), ...flags], {});
-  if (read.kind !== 'config') throw new Error(JSON.stringify(read));
+  const argv = [...FAST, ...(controllerIdentity ? ['--controller-identity'] : []), ...flags];
+  const read = readOptions(BRIDGE, argv, {});
+  if (read.kind !== 'values') throw new Error(JSON.stringify(read));
   const metrics = createMetrics();
   const bridge = await startBridge({
     kube,
@@ -86,7 +94,7 @@ export async function startReplica({
       searchAttributes: true,
     },
     cluster,
-    config: read.config,
+    config: read.values,
     log: pino({ level: process.env.DROVER_TEST_LOG ?? 'silent' }),
     metrics,
     instance: `replica-${randomBytes(3).toString('hex')}`,

@@ -3,12 +3,12 @@ import { mkdir, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { makeRoot, removeLeftovers } from '../support/leftovers.js';
 import { mountSmallDisk } from './disk.js';
-import { readOptions } from './options.js';
+import { readSession } from './options.js';
 import { runSession } from './session.js';
 import { isLong } from './schedule.js';
 import { emptyCells, tables } from './table.js';
 
-const options = readOptions(process.argv.slice(2));
+const options = readSession(process.argv.slice(2), process.env);
 if ('help' in options) {
   process.stdout.write(options.help);
   process.exit(options.code);

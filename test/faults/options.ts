@@ -1,4 +1,7 @@
-import { parseArgs } from 'node:util';
+import { group, optional, setting } from '../../runtime/options/option.js';
+import type { Program } from '../../runtime/options/option.js';
+import { readOptions } from '../../runtime/options/read-options.js';
+import { count, listOf, oneOf, path, valueType } from '../../runtime/options/types.js';
 import { boundaryNames, ROLES } from './boundaries.js';
 import type { Boundary, Role } from './boundaries.js';
 import { OUTSIDE_ACTS } from './outside.js';
@@ -34,82 +37,67 @@ export interface SessionOptions {
   report?: string;
 }
 
-const HELP = `Runs plans while faults strike at every boundary, and checks that nothing was lost and nothing done twice.
+const only = valueType(
+  'cell or act',
+  `BOUNDARY×PROCESS (an "x" will do) with a boundary of ${boundaryNames.join(', ')} and a process of ${ROLES.join(', ')}, or one of ${OUTSIDE_ACTS.join(', ')}`,
+  readOnly,
+);
 
-  --seed N                what one seed has struck, the same seed strikes again (1)
-  --faults N              faults in all (330)
-  --only BOUNDARY×PROCESS one cell, e.g. lock×bridge (an "x" will do)
-  --only ACT              one act on a run from outside
-  --piece NAME,…          set pieces to play first (all in a session that strikes every cell)
-  --kind KIND,…           only plans of these kinds
-  --journeys N            plans in flight at once (6)
-  --replicas N            bridges and workers (1)
-  --seconds N             no fault strikes later than that (3600)
-  --pause N               seconds that a stopped process stands still (30)
-  --data-dir DIR          where it is kept while it runs
-  --report FILE           writes the counts there
+const OPTIONS = {
+  ...group('Faults', {
+    seed: setting(count({ min: 0 }), '1', {
+      means: 'what one seed has struck, the same seed strikes again',
+    }),
+    faults: setting(count({ min: 0 }), '330', { means: 'faults in all' }),
+    only: optional(only, { means: 'one cell, such as lock×bridge, or one act on a run from outside' }),
+    piece: optional(listOf(oneOf(...SET_PIECES)), {
+      means: 'set pieces to play first',
+      otherwise: 'all in a session that strikes every cell',
+    }),
+    seconds: setting(count(), '3600', { means: 'no fault strikes later than that' }),
+    pause: setting(count(), '30', { means: 'seconds that a stopped process stands still' }),
+  }),
+  ...group('Plans and programs', {
+    kind: optional(listOf(oneOf(...ORDINARY_KINDS)), {
+      means: 'only plans of these kinds',
+      otherwise: 'what passes the boundaries that are struck',
+    }),
+    journeys: setting(count(), '6', { means: 'plans in flight at once' }),
+    replicas: setting(count(), '1', { means: 'bridges and workers' }),
+    'data-dir': optional(path, { means: 'where it is kept while it runs', otherwise: 'a temporary one' }),
+    report: optional(path, { means: 'writes the counts there' }),
+  }),
+};
 
-boundaries: ${boundaryNames.join(', ')}
-processes:  ${ROLES.join(', ')}
-acts:       ${OUTSIDE_ACTS.join(', ')}
-set pieces: ${SET_PIECES.join(', ')}
-kinds:      ${ORDINARY_KINDS.join(', ')}
-`;
+const FAULTS: Program<typeof OPTIONS> = {
+  name: 'faults',
+  summary: `Runs plans while faults strike at every boundary, and checks that nothing was lost and nothing done twice.
+Boundaries: ${boundaryNames.join(', ')}.
+Processes: ${ROLES.join(', ')}.
+Acts: ${OUTSIDE_ACTS.join(', ')}.`,
+  options: OPTIONS,
+  prefix: 'DROVER_FAULTS',
+};
 
 /** Reads the command line. A text is help or what is wrong. */
-export function readOptions(argv: readonly string[]): SessionOptions | { help: string; code: number } {
-  try {
-    const { values } = parseArgs({
-      args: [...argv],
-      options: {
-        seed: { type: 'string', default: '1' },
-        faults: { type: 'string', default: '330' },
-        only: { type: 'string' },
-        piece: { type: 'string' },
-        kind: { type: 'string' },
-        journeys: { type: 'string', default: '6' },
-        replicas: { type: 'string', default: '1' },
-        seconds: { type: 'string', default: '3600' },
-        pause: { type: 'string', default: '30' },
-        'data-dir': { type: 'string' },
-        report: { type: 'string' },
-        help: { type: 'boolean', default: false },
-      },
-    });
-    if (values.help) return { help: HELP, code: 0 };
-    return {
-      seed: count('seed', values.seed, 0),
-      faults: count('faults', values.faults, 0),
-      journeys: count('journeys', values.journeys, 1),
-      replicas: count('replicas', values.replicas, 1),
-      seconds: count('seconds', values.seconds, 1),
-      pause: count('pause', values.pause, 1),
-      ...(values.only !== undefined && { only: readOnly(values.only) }),
-      ...(values.piece !== undefined && { pieces: readList('piece', values.piece, SET_PIECES) }),
-      ...(values.kind !== undefined && { kinds: readList('kind', values.kind, ORDINARY_KINDS) }),
-      ...(values['data-dir'] !== undefined && { dataDir: values['data-dir'] }),
-      ...(values.report !== undefined && { report: values.report }),
-    };
-  } catch (error) {
-    return { help: `${(error as Error).message}\ntry --help\n`, code: 2 };
+export function readSession(
+  argv: readonly string[],
+  env: NodeJS.ProcessEnv,
+): SessionOptions | { help: string; code: number } {
+  const read = readOptions(FAULTS, argv, env);
+  switch (read.kind) {
+    case 'help':
+      return { help: read.text, code: 0 };
+    case 'invalid':
+      return { help: `${read.problems.join('\n')}\ntry --help\n`, code: 2 };
+    case 'values': {
+      const { piece, kind, 'data-dir': dataDir, ...rest } = read.values;
+      return { ...rest, pieces: piece, kinds: kind, dataDir };
+    }
   }
 }
 
-function count(name: string, text: string, least: number): number {
-  const value = Number(text);
-  if (Number.isInteger(value) && value >= least) return value;
-  throw new Error(`--${name} is "${text}"; it must be a whole number of at least ${least}`);
-}
-
-function readList<T extends string>(option: string, text: string, known: readonly T[]): T[] {
-  return text.split(',').map((name) => {
-    const found = known.find((one) => one === name);
-    if (found !== undefined) return found;
-    throw new Error(`--${option} is "${name}"; there are ${known.join(', ')}`);
-  });
-}
-
-function readOnly(text: string): Only {
+function readOnly(text: string): Only | undefined {
   const act = OUTSIDE_ACTS.find((name) => name === text);
   if (act !== undefined) return { act };
   for (const boundary of boundaryNames) {
@@ -117,7 +105,5 @@ function readOnly(text: string): Only {
       if (text === `${boundary}×${role}` || text === `${boundary}x${role}`) return { boundary, role };
     }
   }
-  throw new Error(
-    `--only is "${text}"; it must be BOUNDARY×PROCESS with a boundary of ${boundaryNames.join(', ')} and a process of ${ROLES.join(', ')}, or one of ${OUTSIDE_ACTS.join(', ')}`,
-  );
+  return undefined;
 }

@@ -1,0 +1,73 @@
+/** Options that bridge and worker share, so that one environment does for both. */
+import { readUnsealedUntil } from '../unsealed-until.js';
+import { group, optional, setting } from './option.js';
+import type { Option, ValueType } from './option.js';
+import { host, oneOf, onOff, path, port, text } from './types.js';
+
+/** Until when runs without seals may go on. */
+const unsealedUntil: ValueType<Date> = {
+  placeholder: 'time',
+  read(value) {
+    const until = readUnsealedUntil(value);
+    return until instanceof Date ? { value: until } : until;
+  },
+};
+
+/** Which cluster, which installation, whose rights. */
+export const INSTALLATION = group('Installation', {
+  kubeconfig: optional(path, { means: 'kubeconfig file', otherwise: "the pod's own account" }),
+  namespace: optional(
+    { ...text, placeholder: 'name' },
+    {
+      means: 'namespace of the installation, where its Secrets are',
+      otherwise: 'that of the pod, else drover-system',
+    },
+  ),
+  'controller-identity': setting(onOff, 'false', {
+    means:
+      "let plans without a service account act with the controller's own rights; bridge and worker must agree",
+    see: 'authority.md',
+  }),
+});
+
+/** Keys of what passes through Temporal. */
+export const KEYS = group('Encryption and seals', {
+  'encryption-keys': optional(path, {
+    means: 'folder of the keys that payloads in Temporal are encrypted with',
+    otherwise: 'payloads are in the clear',
+    see: 'encryption.md',
+  }),
+  'seal-ring': optional(path, {
+    means: 'file of the keys of seals',
+    otherwise: 'Secret drover-seal in the namespace of the installation',
+    see: 'operating.md#keys-of-seals',
+  }),
+  'accept-unsealed-until': optional(unsealedUntil, {
+    means: 'moment, at most 24h ahead, until which runs that a release without seals has begun go on',
+    see: 'operating.md#keys-of-seals',
+  }),
+});
+
+/** Options about probes, metrics and the log. */
+type ProbeOptions = Record<'health-host' | 'log-level', Option<string>> &
+  Record<'health-port' | 'metrics-port', Option<number | undefined>>;
+
+/**
+ * Probes, metrics and the log.
+ *
+ * @param healthPort what holds where no port is given
+ */
+export const probes = (healthPort: string): ProbeOptions =>
+  group('Probes, metrics and log', {
+    'health-host': setting(host, '127.0.0.1', {
+      means: 'address that probes and metrics are served on; 0.0.0.0 in a pod',
+    }),
+    'health-port': optional(port, {
+      means: 'port of /healthz, /readyz and /metrics',
+      otherwise: healthPort,
+    }),
+    'metrics-port': optional(port, { means: 'a further port of the same; may be the same one' }),
+    'log-level': setting(oneOf('trace', 'debug', 'info', 'warn', 'error', 'fatal'), 'info', {
+      means: 'least severe lines that are logged, in JSON, on standard output',
+    }),
+  });

@@ -1,0 +1,94 @@
+/** What the worker stands on: the cluster, Temporal, the keys, and the claim that both belong together. */
+import { Client } from '@temporalio/client';
+import type { DataConverter } from '@temporalio/common';
+import { loadClientConnectConfig } from '@temporalio/envconfig';
+import { NativeConnection } from '@temporalio/worker';
+import type { Logger } from 'pino';
+import { createSealer, parseSealKeys } from '../api/core/seal.js';
+import type { Sealer } from '../api/core/seal.js';
+import { clusterId } from '../api/plan/naming.js';
+import { createClaimWords, mayNotKeepWords } from '../kube/claim-words.js';
+import { createKubeClient } from '../kube/kubeconfig-client.js';
+import type { KubeClient } from '../kube/client.js';
+import { readClusterUid } from '../kube/cluster-id.js';
+import { loadKubeConfig } from '../kube/config.js';
+import { ownNamespace } from '../kube/own-namespace.js';
+import { sealSecret } from '../kube/seal-secret.js';
+import { createClaimNote } from '../runtime/claim-note.js';
+import { createDataConverter } from '../runtime/encryption/data-converter.js';
+import { holdClaim } from '../runtime/hold-claim.js';
+import type { HeldClaim } from '../runtime/hold-claim.js';
+import { openSealRing } from '../runtime/seal-ring.js';
+import type { WorkerConfig } from './config.js';
+
+/** Address that the SDK uses when none is configured. */
+const DEFAULT_TEMPORAL = 'localhost:7233';
+
+/** What the worker is connected to. */
+export interface Connected {
+  kube: KubeClient;
+  /** First eight characters of the kube-system namespace's uid. */
+  cluster: string;
+  /** `HOST:PORT` of Temporal's frontend. */
+  temporal: string;
+  /** Temporal's namespace. */
+  namespace: string;
+  connection: NativeConnection;
+  client: Client;
+  dataConverter: DataConverter;
+  sealer: Sealer;
+  claim: HeldClaim;
+}
+
+/**
+ * Connects to everything, and waits until the keys of seals can be read and the claim is held.
+ *
+ * @param options.onWait called with what is missing meanwhile
+ * @param options.signal ends the looks at the claim
+ */
+export async function connect(
+  config: WorkerConfig,
+  options: { log: Logger; onWait: (problem: string) => void; signal: AbortSignal },
+): Promise<Connected> {
+  const { log, onWait, signal } = options;
+  const dataConverter = await createDataConverter({
+    keys: config['encryption-keys'],
+    onFault: (error) => {
+      log.error({ err: error }, 'encryption keys cannot be read again: the ones read before stay in use');
+    },
+  });
+  const kube = createKubeClient(loadKubeConfig({ file: config.kubeconfig }));
+  const cluster = clusterId(await readClusterUid(kube));
+  const installation = await ownNamespace(config.namespace);
+  const sealRing = await openSealRing({
+    file: config['seal-ring'],
+    secret: sealSecret({ kube, namespace: installation, make: false }),
+    parse: parseSealKeys,
+    log,
+    onWait,
+  });
+  const { connectionOptions, namespace = 'default' } = loadClientConnectConfig();
+  const connection = await NativeConnection.connect(connectionOptions);
+  const client = new Client({ connection, namespace, dataConverter });
+  const claim = await holdClaim({
+    words: createClaimWords({ kube, namespace: installation }),
+    note: createClaimNote(client, cluster),
+    renews: false,
+    where: { cluster, temporal: `namespace ${namespace} of Temporal` },
+    isRefusedByCluster: mayNotKeepWords,
+    log,
+    onWait,
+    signal,
+  });
+  return {
+    kube,
+    cluster,
+    temporal: connectionOptions.address ?? DEFAULT_TEMPORAL,
+    namespace,
+    connection,
+    client,
+    dataConverter,
+    sealer: createSealer(sealRing),
+    claim,
+  };
+}
