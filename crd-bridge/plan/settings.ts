@@ -14,10 +14,12 @@ export function drSettings(config: BridgeConfig): DrSettings {
       settleMs: config.settle,
       stopWaitMs: config['stop-wait'],
       pauseReminderMs: config['pause-reminder'],
+      lastAttemptMs: config['last-attempt'],
     },
     authorization: config.authorization,
     gitOps: config['gitops-executions'],
     planWaitMs: config['plan-wait'],
+    taskWaitMs: config['task-wait'],
     answers: {
       verified: config['webhook-port'] !== undefined,
       allowUnverified: config['unverified-approvals'],

@@ -61,6 +61,8 @@ export interface DrSettings {
   gitOps: GitOpsExecutions;
   /** How long to wait for a plan that was not checked yet. */
   planWaitMs: number;
+  /** A task that no worker has taken for this long is shown, in milliseconds (S5.50). */
+  taskWaitMs: number;
 }
 
 /** What the DR kinds are built from. */

@@ -81,7 +81,7 @@ const DEFAULTS = {
   stages: [],
   undo: [],
   mirror: { debounceMs: 50, intervalMs: 100, envelope: true },
-  bounds: { undoStepMs: 60_000, settleMs: 60_000, pauseReminderMs: 500 },
+  bounds: { undoStepMs: 60_000, settleMs: 60_000, pauseReminderMs: 500, lastAttemptMs: 500 },
   searchAttributes: false,
 } satisfies Partial<RunInput>;
 

@@ -130,7 +130,7 @@ describe('a run', () => {
     );
     if (waiting === undefined) throw new Error('the run is gone');
     const answers = async () => (await runs.progress(workflowId, { timeoutMs: 1_000 })) !== undefined;
-    const look = await lookAtRun(waiting, answers, Date.now() + 30_000);
+    const look = await lookAtRun(waiting, answers, { now: Date.now(), taskWaitMs: 0 });
     expect(look).toMatchObject({ kind: 'stands', standstill: { reason: 'NoWorker' } });
     const message = look.kind === 'stands' ? look.standstill.message : '';
     expect(message).toContain('is pinned to build "one"');

@@ -35,7 +35,7 @@ const CANCELLED = [
   'three=Skipped(Skipped:d=Skipped/Cancelled)',
 ];
 
-// Runs are apart from each other, and some wait ten seconds for a last attempt of what was terminated.
+// Runs are apart from each other, and some wait for a last attempt of what was terminated.
 describe.concurrent('cancel', () => {
   it.each([
     ['signal without an argument', (run: ScriptedRun) => run.handle.signal('cancel'), { via: 'Signal' }],
@@ -189,7 +189,7 @@ describe.concurrent('cancel', () => {
     const { settlements } = runs;
     expect(await settlements.look(stage)).toEqual({ kind: 'none' });
     const { cluster } = scripted;
-    const bounds = { undoStepMs: 60_000, settleMs: 60_000, pauseReminderMs: 500 };
+    const bounds = { undoStepMs: 60_000, settleMs: 60_000, pauseReminderMs: 500, lastAttemptMs: 500 };
     for (let twice = 0; twice < 2; twice += 1)
       await settlements.start({ cluster, workflowId: stage, bounds });
     await client.getHandle(`${stage}/settle`).result();

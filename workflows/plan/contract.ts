@@ -131,6 +131,11 @@ export interface RunBounds extends EffectBounds {
   undoStepMs: number;
   /** Time between two reminders of a paused stage (default 10 min). */
   pauseReminderMs: number;
+  /**
+   * By when an attempt of a stage that was ended from outside has given up (default 10 s): less than it takes for a lost
+   * attempt to be noticed is for tests alone. Absent in runs that an earlier release began.
+   */
+  lastAttemptMs?: number;
 }
 
 /** Input of `drStage`. */

@@ -28,7 +28,9 @@ export function settleLeft(
     const bridge = bridgeActivities<BridgeActivities>({ cluster }, 'what the ended stage had begun');
     const { actions, plans } = await bridge.unfinished({ workflowId, ...(run !== undefined && { run }) });
     if (actions.length + plans.length === 0) return [];
-    await sleep(LAST_ATTEMPT_MS, { summary: 'until no attempt of the ended stage is under way' });
+    await sleep(bounds.lastAttemptMs ?? LAST_ATTEMPT_MS, {
+      summary: 'until no attempt of the ended stage is under way',
+    });
     const settled = await Promise.all([
       ...actions.map(async (task) => settledOf(task, await settle(task, bounds))),
       ...plans.map(async (task) => settledOf(task, await endPlan(task))),

@@ -37,7 +37,7 @@ function setup() {
   const deps = {
     runs,
     cluster: 'c',
-    settings: { bounds: {} },
+    settings: { bounds: {}, taskWaitMs: 30_000 },
     log: { debug: silent, info: silent, warn: silent, error: silent },
   } as unknown as RemainsDeps;
   return { deps, terminated };

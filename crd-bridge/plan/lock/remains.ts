@@ -24,9 +24,10 @@ export async function remainsOf(
   const names = input.undoStatuses?.map(({ name }) => name) ?? input.stages.map(({ name }) => name);
   const stages = names.map((name) => ({ name, phase: 'Running' }));
   const runs = isActing ? deps.runs : lookingOnly(deps.runs);
-  const { cluster, log, settings } = deps;
+  const { cluster, log } = deps;
+  const { bounds, taskWaitMs } = deps.settings;
   const found = await endStages(
-    { runs, cluster, log, bounds: settings.bounds },
+    { runs, cluster, log, bounds, taskWaitMs },
     run,
     { operation: input.run.operation, stages },
     Date.now(),

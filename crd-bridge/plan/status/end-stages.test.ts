@@ -38,6 +38,7 @@ function temporal(workflows: Record<string, Partial<RunDescription>>, unfinished
   const deps: EndStagesDeps = {
     cluster: 'c',
     bounds: { undoStepMs: 1, settleMs: 1, pauseReminderMs: 1 },
+    taskWaitMs: 30_000,
     log: { debug: silent, info: silent, warn: silent, error: silent },
     runs: {
       describe: (workflowId) => {

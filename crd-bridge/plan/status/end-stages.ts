@@ -9,7 +9,6 @@ import type { Settled, StageUpdate } from '../../../workflows/plan/contract-upda
 import type { Log } from '../../core/log.js';
 import { inspectStageRuns } from './stage-runs.js';
 import type { TornStage } from './stage-runs.js';
-import { WAITS_MS } from './standstill.js';
 
 /** How long stages may take to cancel themselves; then they are ended, and settled without them. */
 const STAGES_WAIT_MS = 120_000;
@@ -19,6 +18,8 @@ export interface EndStagesDeps {
   runs: Pick<Runs, 'describe' | 'stageResult' | 'terminate' | 'told' | 'unfinished' | 'settlements'>;
   cluster: string;
   bounds: RunBounds;
+  /** A stage or settlement whose task no worker has taken for this long does not end by itself. */
+  taskWaitMs: number;
   log: Log;
 }
 
@@ -52,7 +53,7 @@ export async function endStages(
   const { open, torn, stages, undone } = await inspectStageRuns(deps.runs, run.workflowId, shown);
   if (open.length > 0) {
     const isLate = now >= (run.closeTime?.getTime() ?? 0) + STAGES_WAIT_MS;
-    const stuck = open.filter((stage) => isLate || cannotGoOn(stage, now));
+    const stuck = open.filter((stage) => isLate || cannotGoOn(deps, stage, now));
     for (const { workflowId } of stuck) await terminate(deps, workflowId, run);
     return { kind: 'acting', message: `stages that still act: ${open.map(idOf).join(', ')}` };
   }
@@ -83,8 +84,12 @@ export async function endStages(
 const idOf = ({ workflowId }: { workflowId: string }): string => workflowId;
 
 /** Its own code cannot go on with it, or nobody runs it: it will not cancel itself. */
-function cannotGoOn({ failing, waiting }: RunDescription, now: number): boolean {
-  const isUntaken = waiting?.what === 'workflow' && now - waiting.since.getTime() >= WAITS_MS;
+function cannotGoOn(
+  { taskWaitMs }: Pick<EndStagesDeps, 'taskWaitMs'>,
+  { failing, waiting }: RunDescription,
+  now: number,
+): boolean {
+  const isUntaken = waiting?.what === 'workflow' && now - waiting.since.getTime() >= taskWaitMs;
   return failing !== undefined || isUntaken;
 }
 
@@ -107,7 +112,7 @@ type Settling =
   | { kind: 'unsettled'; message: string };
 
 async function settle(deps: EndStagesDeps, { workflowId }: TornStage, now: number): Promise<Settling> {
-  const { runs, cluster, bounds } = deps;
+  const { runs, cluster, bounds, taskWaitMs } = deps;
   const look = await runs.settlements.look(workflowId);
   switch (look.kind) {
     case 'none': {
@@ -118,7 +123,7 @@ async function settle(deps: EndStagesDeps, { workflowId }: TornStage, now: numbe
     }
     case 'open': {
       const waitedMs = look.waiting === undefined ? 0 : now - look.waiting.since.getTime();
-      if (!look.isAnswered && waitedMs >= WAITS_MS)
+      if (!look.isAnswered && waitedMs >= taskWaitMs)
         return { kind: 'unsettled', message: `no worker settles what "${workflowId}" had begun` };
       const waitsFor = look.waitsFor === undefined ? '' : `: ${look.waitsFor}`;
       return { kind: 'waiting', message: `${settlingOf(workflowId)}${waitsFor}` };

@@ -67,7 +67,8 @@ async function stagesOf(
   if (run.state === 'Completed') return { kind: 'over', stages: [], undone: [], unsettled: [] };
   const stages = execution.status?.stageStatuses ?? [];
   const shown = { operation: identityOf(execution).operation, stages };
-  return endStages({ ...deps, bounds: deps.settings.bounds }, run, shown, Date.now());
+  const { bounds, taskWaitMs } = deps.settings;
+  return endStages({ ...deps, bounds, taskWaitMs }, run, shown, Date.now());
 }
 
 /** Who asked on the execution for its run to be terminated; undefined where nobody did. */

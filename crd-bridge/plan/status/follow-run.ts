@@ -19,7 +19,7 @@ const ANSWER_MS = 3_000;
  * @returns after how many milliseconds to look again, where that is sooner than usual
  */
 export async function followRun(
-  deps: Pick<DrDeps, 'caches' | 'log' | 'runs' | 'writer'>,
+  deps: Pick<DrDeps, 'caches' | 'log' | 'runs' | 'settings' | 'writer'>,
   execution: CachedExecution,
   run: RunDescription,
 ): Promise<number | undefined> {
@@ -39,7 +39,8 @@ export async function followRun(
     );
     deps.log.warn({ execution: refOf(execution), runId: run.runId }, 'run was reset; following the new one');
   }
-  const look = await lookAtRun(run, isAnswered, Date.now());
+  const { taskWaitMs } = deps.settings;
+  const look = await lookAtRun(run, isAnswered, { now: Date.now(), taskWaitMs });
   switch (look.kind) {
     case 'stands': {
       const { reason, message } = look.standstill;

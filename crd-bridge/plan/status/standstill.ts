@@ -2,8 +2,6 @@
 import type { RunDescription } from '../../../client/runs/runs.js';
 import { TROUBLES } from '../../core/trouble.js';
 
-/** A task that no worker has taken for this long is shown, in milliseconds (S5.50). */
-export const WAITS_MS = 30_000;
 /** Added to the bound before the next look: times of tasks come in whole seconds. */
 const ROUNDING_MS = 1_000;
 
@@ -29,12 +27,13 @@ export const ENDS_WITH_LOOK: ReadonlySet<string> = new Set([...ENDS_WITH_BOTH, '
  *
  * @param answers whether a worker answers for this run now: otherwise, busy workers and missing workers look the same
  * from outside
- * @param now milliseconds since the epoch
+ * @param options.now milliseconds since the epoch
+ * @param options.taskWaitMs a task that no worker has taken for this long is shown (S5.50)
  */
 export async function lookAtRun(
   run: RunDescription,
   answers: () => Promise<boolean>,
-  now: number,
+  { now, taskWaitMs }: { now: number; taskWaitMs: number },
 ): Promise<Look> {
   const { workflowId, waiting, failing, build } = run;
   if (failing !== undefined) {
@@ -50,7 +49,7 @@ export async function lookAtRun(
   }
   if (waiting === undefined) return { kind: 'moves' };
   const waitedMs = now - waiting.since.getTime();
-  if (waitedMs < WAITS_MS) return { kind: 'moves', againMs: WAITS_MS + ROUNDING_MS - waitedMs };
+  if (waitedMs < taskWaitMs) return { kind: 'moves', againMs: taskWaitMs + ROUNDING_MS - waitedMs };
   const since = waiting.since.toISOString();
   if (!(await answers())) {
     return { kind: 'stands', standstill: { reason: 'NoWorker', message: noWorker(run, since) } };

@@ -135,6 +135,7 @@ function depsOf(world: World, temporal: Partial<DrDeps['temporal']>): DrDeps {
       bounds: { undoStepMs: 1000, settleMs: 1000, pauseReminderMs: 1000 },
       gitOps: 'RequestedAt',
       planWaitMs: 30_000,
+      taskWaitMs: 30_000,
       authorization: 'Off',
       answers: { verified: false, allowUnverified: false },
     },
