@@ -5,6 +5,7 @@ export default defineConfig({
   test: {
     include: ['test/big/**/*.test.ts'],
     globalSetup: ['test/setup.ts'],
+    setupFiles: ['test/support/whole-stack.ts'],
     fileParallelism: false,
     testTimeout: 90 * 60_000,
     hookTimeout: 30 * 60_000,

@@ -14,6 +14,9 @@ export default defineConfig({
     include: ['test/**/*.test.ts'],
     exclude: ['**/node_modules/**', 'dist/**', 'test/fuzz/**', 'test/big/**'],
     globalSetup: ['test/setup.ts'],
+    setupFiles: ['test/support/whole-stack.ts'],
+    // What a file imports takes two seconds of a processor: the files of a worker share it.
+    isolate: false,
     maxWorkers: stacks,
     sequence: { sequencer: LongestFirst },
     // A test that expects nothing cannot fail.

@@ -137,6 +137,11 @@ describe('a start that the API server refuses', () => {
       metadata: { name: plan, namespace: stack.namespace },
       spec: { hard: { 'count/controllerrevisions.apps': '0' } },
     });
+    // A quota holds from when its controller has counted what is there.
+    await poll(
+      () => stack.kube.get<{ status?: { hard?: object } }>(quota),
+      (seen) => seen?.status?.hard !== undefined,
+    );
     try {
       const execution = await stack.execute(plan);
       const asked = Date.now();

@@ -1,6 +1,7 @@
 /**
  * The servers of the worker process that runs this test file. Every worker has a stack of its own, which is whole when a
- * file begins: so files run side by side, and what one of them kills, freezes or changes does not reach another.
+ * file begins (`whole-stack.ts`): so files run side by side, and what one of them kills, freezes or changes does not reach
+ * another.
  */
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -31,4 +32,10 @@ async function open(): Promise<Servers> {
   return { dataDir, kubeconfig: dataPaths(dataDir).kubeconfig, temporal, temporalNamespace, endpoints };
 }
 
-export const servers: Servers = await open();
+/** Of this worker; {@link renewServers} has filled it before the first line of a test file. */
+export const servers = {} as Servers;
+
+/** Makes the stack whole for the next file: the files of a worker share their modules. */
+export async function renewServers(): Promise<void> {
+  Object.assign(servers, await open());
+}

@@ -1,0 +1,4 @@
+/** Runs before every test file. */
+import { renewServers } from './servers.js';
+
+await renewServers();
