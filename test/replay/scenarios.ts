@@ -3,6 +3,9 @@
  * is to be released; those of a release that has run anywhere are never recorded again.
  */
 import { planUndo } from '../../api/plan/undo/undo.js';
+import { taskQueues } from '../../workflows/core/contract.js';
+import { settlementWorkflowId, WORKFLOW_TYPES } from '../../workflows/plan/contract.js';
+import type { SettlementInput } from '../../workflows/plan/contract.js';
 import { action, stages, untilCancelled, workflow, until } from '../support/scripted.js';
 import type { ScriptedRun, ScriptedWorker } from '../support/scripted.js';
 
@@ -203,6 +206,35 @@ const SCENARIOS: Record<string, (scripted: ScriptedWorker) => Promise<ScriptedRu
   },
 };
 
+/** Ends a run and its stage from outside, and settles what the stage had begun; gives the id of the settlement. */
+async function settleStage(scripted: ScriptedWorker): Promise<string> {
+  const run = await scripted.run(
+    { stages: stages({ name: 'one', workflows: [workflow([job('slow'), 'b'])] }) },
+    { slow: () => untilCancelled() },
+  );
+  await until(run, 'start slow');
+  const { client, cluster } = scripted;
+  const stage = `${run.handle.workflowId}/s0`;
+  await run.handle.terminate('from outside');
+  // The run may have taken its stage with it.
+  await client.workflow
+    .getHandle(stage)
+    .terminate('from outside')
+    .catch(() => undefined);
+  const input: SettlementInput = {
+    cluster,
+    workflowId: stage,
+    bounds: { undoStepMs: 60_000, settleMs: 60_000, pauseReminderMs: 500 },
+  };
+  const workflowId = settlementWorkflowId(stage);
+  await client.workflow.execute(WORKFLOW_TYPES.stageSettlement, {
+    workflowId,
+    taskQueue: taskQueues(cluster).worker,
+    args: [input],
+  });
+  return workflowId;
+}
+
 /**
  * Runs every scenario and gives the histories of all its workflows, as JSON by file name.
  *
@@ -223,5 +255,7 @@ export async function recordHistories(
       if (history !== undefined) files.set(`${name}${part.replace('/', '.')}.json`, history);
     }
   }
+  const settlement = await show(await settleStage(scripted));
+  if (settlement !== undefined) files.set('settled.json', settlement);
   return files;
 }
