@@ -9,7 +9,7 @@ import { versions } from './versions.js';
 /** A program that `go build` makes from a module committed here. */
 export interface BuildRecipe {
   /** Name of the program, and of the folder under `local/build/`. */
-  name: 'kubernetes' | 'kwok';
+  name: 'kubernetes' | 'kwok' | 'helm';
   version: string;
   /** The Go package to build. */
   target: string;
@@ -46,6 +46,14 @@ export const recipes: Readonly<Record<BuildRecipe['name'], BuildRecipe>> = {
     ldflags: '-s -w',
     aliases: [],
     expectation: 'a first build takes 1 to 3 minutes',
+  },
+  helm: {
+    name: 'helm',
+    version: versions.helm,
+    target: 'helm.sh/helm/v4/cmd/helm',
+    ldflags: `-s -w -X helm.sh/helm/v4/internal/version.version=v${versions.helm}`,
+    aliases: [],
+    expectation: 'a first build takes 2 to 7 minutes',
   },
 };
 

@@ -49,6 +49,16 @@ describe('lookup', () => {
     ]);
   });
 
+  it('finds Helm, which only tests and scripts use, on the PATH or as it was built', async () => {
+    await onPath('helm', 'v3.17.4+gabcdef0');
+    await program(join(await buildFolder('helm', env), 'helm'), '');
+    const { found, rejected } = await lookup(['helm'], env);
+    expect(rejected.map(({ reason }) => reason)).toEqual(['version 3.17.4 is older than 3.18.0']);
+    expect(found.helm?.source).toBe('cache');
+    await onPath('helm', 'v4.2.0+gabcdef0');
+    expect((await lookup(['helm'], env)).found.helm).toMatchObject({ version: '4.2.0', source: 'path' });
+  });
+
   it('takes the control plane from the PATH only as a whole', async () => {
     await onPath('kube-apiserver', 'Kubernetes v1.36.0');
     await onPath('kube-scheduler', 'Kubernetes v1.36.0');

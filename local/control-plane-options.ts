@@ -9,7 +9,7 @@ export type ControlPlaneProcess = Extract<
 >;
 
 /** Programs the control plane is made of. */
-export type ControlPlaneProgram = Exclude<ProgramName, 'kubectl' | 'temporal'>;
+export type ControlPlaneProgram = Exclude<ProgramName, 'kubectl' | 'temporal' | 'helm'>;
 
 /**
  * What the control plane is laid out from.

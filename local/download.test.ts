@@ -6,6 +6,7 @@ import {
   githubAsset,
   githubRelease,
   goTarget,
+  helmRelease,
   kubernetesRelease,
   type ReleaseSources,
 } from './binaries-release.js';
@@ -31,7 +32,7 @@ beforeEach(async () => {
   });
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   const base = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
-  sources = { kubernetes: base, github: base, githubApi: base };
+  sources = { kubernetes: base, helm: base, github: base, githubApi: base };
   downloader = createDownloader({});
 });
 afterEach(async () => {
@@ -84,6 +85,14 @@ describe('a GitHub release', () => {
     await expect(get()).rejects.toThrow(/publishes no SHA-256 for kwok-linux-amd64/);
     expect(asked).toEqual([api]);
   });
+});
+
+it('Helm is refused when its archive has another digest than the one published beside it', async () => {
+  const archive = `/helm-v${versions.helm}-linux-amd64.tar.gz`;
+  files = { [archive]: 'tampered', [`${archive}.sha256sum`]: `${sha256('archive')}  helm.tar.gz\n` };
+  await expect(helmRelease(downloader, linux, sources)(() => undefined)).rejects.toThrow(
+    /has SHA-256 .* was published; it was not used/,
+  );
 });
 
 describe('the downloader', () => {

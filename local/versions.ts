@@ -9,6 +9,8 @@ export const versions = {
   etcd: '3.6.14',
   /** Also pinned in `build/kwok/go.mod`. */
   kwok: '0.7.0',
+  /** What installs the chart; the embedded default needs none. Also pinned in `build/helm/go.mod`. */
+  helm: '4.3.2',
   /** The Temporal command line, whose `server start-dev` is the Temporal server used. */
   temporal: '1.9.1',
 } as const;
@@ -19,6 +21,8 @@ export const oldestAccepted = {
   kubernetes: '1.34.0',
   etcd: '3.5.0',
   kwok: '0.7.0',
+  /** Older ones tell what is wrong with a value in other words. */
+  helm: '3.18.0',
   temporal: '1.0.0',
   kubectl: '1.28.0',
 } as const;

@@ -7,6 +7,15 @@ import { kindSchema } from './generate/crd.js';
 import { structuralSchema } from './generate/structural.js';
 import type { StructuralSchema } from './generate/structural.js';
 
+const CHART = [
+  ...['drworkflows', 'drplans', 'drplanexecutions', 'drpolicies'].map(
+    (plural) => `files/crds/dr.bkbcs.tencent.com_${plural}.yaml`,
+  ),
+  ...['rbac-bridge', 'rbac-worker', 'rbac-users', 'webhook-rbac', 'webhook-configurations'].map(
+    (name) => `templates/generated/${name}.yaml`,
+  ),
+];
+
 /** Every node with its path. */
 function* nodes(schema: StructuralSchema, path: string): Generator<[string, StructuralSchema]> {
   yield [path, schema];
@@ -57,9 +66,11 @@ describe('generated files', () => {
       'deploy/rbac/bridge.yaml',
       'deploy/rbac/users.yaml',
       'deploy/rbac/worker.yaml',
+      ...CHART.map((path) => `deploy/chart/${path}`),
     ]);
     for (const [path, text] of files) {
       if (!path.startsWith('deploy/crds/')) continue;
+      expect(files.get(path.replace('deploy/', 'deploy/chart/files/'))).toBe(text);
       expect(text.length).toBeLessThan(200_000);
       expect(parse(text)).toMatchObject({
         kind: 'CustomResourceDefinition',
