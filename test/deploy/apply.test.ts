@@ -44,7 +44,7 @@ const FOREIGN = [
         names: { kind, singular, plural: `${singular}s`, listKind: `${kind}List` },
         versions: [{ name: 'v1', served: true, storage: true, schema }],
       },
-    } as KubeObject,
+    },
   };
 });
 

@@ -83,7 +83,7 @@ it('what the cluster lacks is told before anything is made', async () => {
     kind: 'Secret',
     metadata: { namespace: SYSTEM, name: 'temporal-ca' },
     data: { 'authority.pem': '' },
-  } as KubeObject);
+  });
   const { code, stderr } = await helm(
     ...[
       'install',
@@ -157,7 +157,7 @@ it('bridge and worker are ready with the variables and rights that the chart giv
       kind,
       metadata: { namespace: 'shop', name },
       spec,
-    } as KubeObject);
+    });
   await object('DRWorkflow', 'switch', {
     actions: [
       {
@@ -230,15 +230,21 @@ it('uninstalled, it leaves what the manual names and nothing else, and nothing h
   const kinds =
     'deployments,replicasets,pods,services,serviceaccounts,roles,rolebindings,clusterroles,clusterrolebindings,' +
     'poddisruptionbudgets,networkpolicies,validatingwebhookconfigurations,mutatingwebhookconfigurations,crds';
-  const left = await site.shell(
-    `kubectl get ${kinds} -A -l app.kubernetes.io/name=drover -o name`,
-    site.release,
+  const definitions = ['drplanexecutions', 'drplans', 'drpolicies', 'drworkflows'].map(
+    (plural) => `customresourcedefinition.apiextensions.k8s.io/${plural}.dr.bkbcs.tencent.com`,
   );
-  expect(left.trim().split('\n').sort()).toEqual(
-    ['drplanexecutions', 'drplans', 'drpolicies', 'drworkflows'].map(
-      (plural) => `customresourcedefinition.apiextensions.k8s.io/${plural}.dr.bkbcs.tencent.com`,
-    ),
+  // Pods go a moment after their Deployments.
+  const left = await poll(
+    async () => {
+      const names = await site.shell(
+        `kubectl get ${kinds} -A -l app.kubernetes.io/name=drover -o name`,
+        site.release,
+      );
+      return names.trim().split('\n').sort();
+    },
+    (names) => names.length <= definitions.length,
   );
+  expect(left).toEqual(definitions);
   expect(await ring()).toEqual(keys);
   // No webhook is in the way of whoever writes these kinds now.
   await site.kube
@@ -248,7 +254,7 @@ it('uninstalled, it leaves what the manual names and nothing else, and nothing h
         kind: 'DRPlan',
         metadata: { namespace: 'bank', name: 'x' },
         spec: { stages: [] },
-      } as KubeObject,
+      },
       { dryRun: true },
     )
     .catch((error: unknown) => expect(String(error)).not.toMatch(/webhook/));

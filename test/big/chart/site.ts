@@ -1,6 +1,6 @@
 /** A cluster of its own for the chart, as it would be without any Drover in it, and commands of the manual that are run there. */
 import { execFile } from 'node:child_process';
-import { cp, mkdir, readFile, symlink, writeFile } from 'node:fs/promises';
+import { cp, mkdir, readFile, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { delimiter, join, resolve } from 'node:path';
 import { promisify } from 'node:util';
@@ -61,7 +61,7 @@ export async function openSite(): Promise<Site> {
   };
   const release = await folder('this-release');
   for (const name of ['chart', 'crds', 'kustomize'])
-    await symlink(resolve(`deploy/${name}`), join(release, 'deploy', name));
+    await cp(`deploy/${name}`, join(release, 'deploy', name), { recursive: true });
   return {
     kube,
     kubeconfig,
