@@ -2,8 +2,10 @@
 import { readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import { parse, parseAllDocuments } from 'yaml';
-import { readConfig } from '../../crd-bridge/config.js';
-import { loadConfig } from '../../worker/config.js';
+import { BRIDGE } from '../../crd-bridge/config.js';
+import { advertised, variablesOf } from '../../runtime/options/option.js';
+import type { OptionTable } from '../../runtime/options/option.js';
+import { WORKER } from '../../worker/config.js';
 
 const read = (path: string): string => readFileSync(path, 'utf8');
 
@@ -28,74 +30,55 @@ const at = (...path: string[]): Schema =>
   path.reduce<Schema>((node, name) => resolved(resolved(node).properties?.[name] ?? {}), schema);
 const settingsOf = (program: string): Record<string, Schema> => at(program, 'settings').properties ?? {};
 
-/** Flags of the bridge that other values of the chart decide, or that mean nothing in a pod. */
+/** Options that other values of the chart decide, or that mean nothing in a pod. */
 const ELSEWHERE =
-  /^(kubeconfig|health-|metrics-|encryption-keys|codec-|log-level|namespace|seal-ring|accept-unsealed-until|webhook-)/;
+  /^(kubeconfig|namespace|health-|metrics-|log-level|encryption-keys|seal-ring|accept-unsealed-until|webhook-|codec-|egress-(allow|deny|never)$|temporal-ui|shutdown-grace-seconds|deployment-name)/;
+const programs: Record<string, OptionTable> = { bridge: BRIDGE.options, worker: WORKER.options };
+const optionsOf = (program: string): [string, OptionTable[string]][] =>
+  advertised(programs[program] ?? {}).filter(([name]) => !ELSEWHERE.test(name));
 
 /** What one may want to be absent: there are other ways to say it, or none is needed. */
 const REPLACEABLE = /^(maxUnavailable|requests|limits)$/;
 
-describe('settings of the bridge', () => {
-  const help = readConfig(['--help'], {});
-  const flags = [...(help.kind === 'help' ? help.text : '').matchAll(/^ {2}--([a-z][a-z-]*)/gm)].map(
-    ([, flag = '']) => flag,
-  );
+describe.each(Object.keys(programs))('settings of the %s', (program) => {
+  it('are its options, but for those that other values decide', () => {
+    const names = optionsOf(program).map(([name]) => name);
+    expect(names.length).toBeGreaterThan(5);
+    expect(Object.keys(settingsOf(program)).sort()).toEqual(names.sort());
+  });
 
-  it('are its flags, but for those that other values decide', () => {
-    expect(flags.length).toBeGreaterThan(30);
-    expect(Object.keys(settingsOf('bridge')).sort()).toEqual(
-      flags.filter((flag) => !ELSEWHERE.test(flag)).sort(),
-    );
+  it('are given to it by a variable of their name', () => {
+    for (const [name, option] of optionsOf(program))
+      expect(variablesOf(name, option)).toContain(`DROVER_${name.toUpperCase().replaceAll('-', '_')}`);
+  });
+
+  it('take what it takes: words of its lists, switches, numbers within its bounds', () => {
+    for (const [name, option] of optionsOf(program)) {
+      const { type, enum: words, minimum = 0, maximum } = resolved(settingsOf(program)[name] ?? {});
+      const takes = (value: unknown): boolean => 'value' in option.read(String(value));
+      const { placeholder } = option.type;
+      if (placeholder === 'number') {
+        expect(type, name).toBe('integer');
+        expect([minimum, maximum ?? 1_000_000].map(takes), name).toEqual([true, true]);
+        expect([minimum - 1, (maximum ?? Infinity) + 1].map(takes), name).toEqual([false, false]);
+      } else if (option.type.isSwitch === true) expect(type, name).toBe('boolean');
+      else if (placeholder.includes('|')) expect(words, name).toEqual(placeholder.split('|'));
+      else expect(type, name).toBe('string');
+    }
   });
 
   it('that are durations are checked as durations, and no others', () => {
-    const durations = flags.filter((flag) => {
-      const result = readConfig([`--${flag}`, 'soon'], {});
-      return result.kind === 'invalid' && result.message.includes('expected a duration');
-    });
     const [, list = ''] =
       /define "drover.settings.forms" -\}\}\n([^]*?)\{\{- end/.exec(
         read('deploy/chart/templates/_forms.tpl'),
       ) ?? [];
-    const forms = Object.entries(parse(list) as Record<string, string>);
-    expect(
-      forms
-        .filter(([, form]) => form === 'duration')
-        .map(([name]) => name)
-        .sort(),
-    ).toEqual(durations.filter((flag) => !ELSEWHERE.test(flag)).sort());
-    const settings = { ...settingsOf('bridge'), ...settingsOf('worker') };
-    for (const [name] of forms) expect(resolved(settings[name] ?? {}).type, name).toBe('string');
-  });
-
-  it('take the values of lists that it takes, and numbers where it takes numbers', () => {
-    for (const [flag, node] of Object.entries(settingsOf('bridge'))) {
-      const { enum: allowed = [], type, minimum } = resolved(node);
-      const accepted = [...allowed, ...(type === 'integer' ? [String(minimum)] : [])];
-      for (const value of accepted) expect(readConfig([`--${flag}`, value], {}).kind, flag).toBe('config');
-      if (type === 'integer') {
-        expect(readConfig([`--${flag}`, String((minimum ?? 0) - 1)], {}).kind, flag).toBe('invalid');
-      }
-    }
-  });
-});
-
-describe('settings of the worker', () => {
-  const variable = (name: string): string => `DROVER_${name.toUpperCase().replaceAll('-', '_')}`;
-
-  it('are variables that it reads', () => {
-    const source = read('worker/config.ts');
-    for (const name of Object.keys(settingsOf('worker'))) expect(source).toContain(`  ${variable(name)}:`);
-  });
-
-  it('have its bounds', () => {
-    const bounded = Object.entries(settingsOf('worker')).filter(([, { type }]) => type === 'integer');
-    expect(bounded.length).toBeGreaterThan(3);
-    for (const [name, { minimum = 0, maximum = 0 }] of bounded) {
-      const load = (value: number) => () => loadConfig({ [variable(name)]: String(value) });
-      for (const good of [minimum, maximum]) expect(load(good), name).not.toThrow();
-      for (const bad of [minimum - 1, maximum + 1]) expect(load(bad), name).toThrow(variable(name));
-    }
+    const forms = parse(list) as Record<string, string>;
+    for (const [name, option] of optionsOf(program))
+      expect(forms[name] === 'duration', name).toBe(option.type.placeholder === 'duration');
+    const known = Object.keys(programs)
+      .flatMap(optionsOf)
+      .map(([name]) => name);
+    for (const name of Object.keys(forms)) expect(known).toContain(name);
   });
 });
 

@@ -144,6 +144,7 @@ webhook: { certificates: { from: secret, issuer: { name: x, kind: Issuer } } }
 bridge:
   codec: { enabled: true }
   podDisruptionBudget: { minAvailable: 2 }
+  settings: { controller-identity: true }
   extraEnv: [{ name: TEMPORAL_ADDRESS, value: x }]
 worker:
   podDisruptionBudget: { maxUnavailable: 0 }
@@ -165,6 +166,7 @@ planNamespaces:
       '- webhook.certificates.from is "secret", but webhook.certificates.secret is empty: name the Secret',
       '- webhook.certificates.issuer is set, but certificates come from "secret"',
       '- bridge.codec.enabled is true, but nothing is encrypted: name the ring of keys in encryption.secret',
+      '- bridge.settings.controller-identity is true, but worker.settings.controller-identity is false: ',
       '- bridge.podDisruptionBudget.minAvailable is 2 of 2 replicas: no node with one of them could be drained',
       '- bridge.extraEnv sets TEMPORAL_ADDRESS once more: use the value that it comes from',
       '- worker.podDisruptionBudget.maxUnavailable is 0: no node with a replica could be drained',

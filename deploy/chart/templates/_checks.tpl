@@ -33,6 +33,13 @@ webhook.certificates.issuer is set, but certificates come from "{{ $certificates
 {{- if and .Values.bridge.codec.enabled (not .Values.encryption.secret) }}
 bridge.codec.enabled is true, but nothing is encrypted: name the ring of keys in encryption.secret, or switch the codec endpoint off
 {{- end }}
+{{- $asController := dict }}
+{{- range list "bridge" "worker" }}
+{{- $_ := set $asController . (index (index $.Values .).settings "controller-identity" | default false) }}
+{{- end }}
+{{- if ne $asController.bridge $asController.worker }}
+bridge.settings.controller-identity is {{ $asController.bridge }}, but worker.settings.controller-identity is {{ $asController.worker }}: plans would be let in that the worker does not carry out, or the other way round; set both alike
+{{- end }}
 {{- range $name := list "bridge" "worker" }}
 {{- include "drover.problems.program" (dict "root" $ "name" $name) }}
 {{- end }}

@@ -144,21 +144,15 @@ variable:
 {{/* Settings of programs that are texts of a form. */}}
 {{- define "drover.settings.forms" -}}
 build-id: buildId
-cache-check: duration
 default-service-account: name
 delete-wait: duration
-mirror-begin: duration
-mirror-debounce: duration
 mirror-interval: duration
 mirror-interval-large: duration
 orphan-confirm: duration
 orphan-interval: duration
 pause-reminder: duration
 plan-wait: duration
-previous-controller-check: duration
 previous-controller-namespace: namespace
-resync: duration
-retention-interval: duration
 settle: duration
 silence: duration
 snapshot-unused: duration
