@@ -3,6 +3,9 @@ import { dirname, join } from 'node:path';
 import { findPrograms } from '../../local/binaries.js';
 import type { Progress } from '../../local/progress.js';
 
+/** Longest time to open Helm: where it cannot be fetched, it is built the first time. */
+export const MAX_OPEN_MS = 30 * 60_000;
+
 /** How a command has ended. */
 export interface Ended {
   code: number;

@@ -12,7 +12,7 @@ import { loadKubeConfig } from '../../kube/config.js';
 import { createKubeClient } from '../../kube/kubeconfig-client.js';
 import type { KubeObject } from '../../kube/object.js';
 import { findPrograms } from '../../local/binaries.js';
-import { openHelm } from '../../scripts/chart/helm.js';
+import { MAX_OPEN_MS, openHelm } from '../../scripts/chart/helm.js';
 import type { Helm } from '../../scripts/chart/helm.js';
 import { EVERYTHING_VALUES, OTHERWISE_VALUES, rendered } from '../../scripts/chart/renders.js';
 import { servers } from '../support/servers.js';
@@ -75,7 +75,7 @@ beforeAll(async () => {
       (found) => found !== undefined,
     );
   }
-});
+}, MAX_OPEN_MS);
 afterAll(async () => {
   for (const { apiVersion = '', kind = '', metadata } of made)
     await kube.delete({ apiVersion, kind, name: metadata.name });

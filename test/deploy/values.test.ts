@@ -3,7 +3,7 @@ import { mkdtemp, readFile, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { beforeAll, describe, expect, it } from 'vitest';
-import { openHelm } from '../../scripts/chart/helm.js';
+import { MAX_OPEN_MS, openHelm } from '../../scripts/chart/helm.js';
 import type { Helm } from '../../scripts/chart/helm.js';
 import { CHART, EVERYTHING_VALUES, OTHERWISE_VALUES, keptRenders } from '../../scripts/chart/renders.js';
 
@@ -12,7 +12,7 @@ let helm: Helm;
 beforeAll(async () => {
   home = await mkdtemp(join(tmpdir(), 'values-'));
   helm = await openHelm({ home, progress: () => undefined });
-});
+}, MAX_OPEN_MS);
 
 /** What Helm says when it is to render these values. */
 async function refusal(values: string, ...more: string[]): Promise<string> {
