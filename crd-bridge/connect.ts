@@ -1,7 +1,7 @@
 /** What the bridge stands on: the cluster, Temporal, the keys, and the claim that both belong together. */
 import type { Server } from 'node:http';
 import type { Logger } from 'pino';
-import { createSealer, parseSealKeys } from '../api/core/seal.js';
+import { createSealer, parseSealKeys, sealKeyTime } from '../api/core/seal.js';
 import type { Sealer } from '../api/core/seal.js';
 import { clusterId } from '../api/plan/naming.js';
 import { createClaimWords, mayNotKeepWords } from '../kube/claim-words.js';
@@ -15,6 +15,7 @@ import { createClaimNote } from '../runtime/claim-note.js';
 import { createDataConverter } from '../runtime/encryption/data-converter.js';
 import { holdClaim } from '../runtime/hold-claim.js';
 import type { HeldClaim } from '../runtime/hold-claim.js';
+import type { ProgramMetrics } from '../runtime/program-metrics.js';
 import { openSealRing } from '../runtime/seal-ring.js';
 import { serveCodec } from './codec.js';
 import type { BridgeConfig } from './config.js';
@@ -41,10 +42,17 @@ export interface Connected {
  */
 export async function connect(
   config: BridgeConfig,
-  options: { log: Logger; onWait: (problem: string) => void; signal: AbortSignal },
+  options: {
+    log: Logger;
+    onWait: (problem: string) => void;
+    signal: AbortSignal;
+    metrics: Pick<ProgramMetrics, 'onExchange' | 'watchSealRing'>;
+  },
 ): Promise<Connected> {
-  const { log, onWait, signal } = options;
-  const kube = createKubeClient(loadKubeConfig({ file: config.kubeconfig }));
+  const { log, onWait, signal, metrics } = options;
+  const kube = createKubeClient(loadKubeConfig({ file: config.kubeconfig }), {
+    onExchange: metrics.onExchange,
+  });
   const dataConverter = await createDataConverter({
     keys: config['encryption-keys'],
     onFault: (error) => {
@@ -64,6 +72,7 @@ export async function connect(
     log,
     onWait,
   });
+  metrics.watchSealRing(sealRing, ({ id }) => sealKeyTime(id));
   const claim = await holdClaim({
     words: createClaimWords({ kube, namespace }),
     note: createClaimNote(temporal.client, cluster),

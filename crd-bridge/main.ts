@@ -3,6 +3,7 @@ import { hostname } from 'node:os';
 import { createRuns } from '../client/runs/runs.js';
 import { createWorkflows } from '../client/runs/workflows.js';
 import { installSdk } from '../runtime/install-sdk.js';
+import { createProgramMetrics } from '../runtime/program-metrics.js';
 import { runProgram } from '../runtime/run-program.js';
 import type { ProgramContext } from '../runtime/run-program.js';
 import { startBridge } from './bridge.js';
@@ -10,7 +11,8 @@ import { BRIDGE } from './config.js';
 import type { BridgeConfig } from './config.js';
 import { connect } from './connect.js';
 import { createMetrics } from './core/metrics.js';
-import { serveProbes } from './probes.js';
+import type { BridgeMetrics } from './core/metrics.js';
+import { notReady, serveProbes } from './probes.js';
 import type { Health } from './probes.js';
 import type { TemporalLink } from './temporal.js';
 
@@ -19,9 +21,10 @@ const TEMPORAL_CHECK_MS = 10_000;
 
 async function run({ config, log, stopped }: ProgramContext<BridgeConfig>): Promise<void> {
   installSdk(log);
-  const metrics = createMetrics();
   const health: Health = { temporalError: 'not connected yet' };
-  const probes = await serveProbes(config, { health, metrics });
+  const program = createProgramMetrics({ program: 'bridge', isReady: () => notReady(health).length === 0 });
+  const metrics = createMetrics(program.registry);
+  const probes = await serveProbes(config, { health, metrics: program });
   const ending = new AbortController();
   const { kube, cluster, temporal, sealer, claim, codec } = await connect(config, {
     log,
@@ -29,6 +32,7 @@ async function run({ config, log, stopped }: ProgramContext<BridgeConfig>): Prom
       health.problem = problem;
     },
     signal: ending.signal,
+    metrics: program,
   });
   const bridge = await startBridge({
     kube,
@@ -45,7 +49,8 @@ async function run({ config, log, stopped }: ProgramContext<BridgeConfig>): Prom
   });
   health.bridge = bridge;
   delete health.temporalError;
-  const check = keepChecking(temporal, health);
+  metrics.temporalAnswered(true);
+  const check = keepChecking(temporal, { health, metrics });
   const told = stopped();
   try {
     await bridge.whenSynced();
@@ -71,13 +76,18 @@ async function run({ config, log, stopped }: ProgramContext<BridgeConfig>): Prom
   }
 }
 
-function keepChecking(temporal: TemporalLink, health: Health): NodeJS.Timeout {
+function keepChecking(
+  temporal: TemporalLink,
+  { health, metrics }: { health: Health; metrics: Pick<BridgeMetrics, 'temporalAnswered'> },
+): NodeJS.Timeout {
   return setInterval(() => {
     temporal.look(TEMPORAL_CHECK_MS / 2).then(
       () => {
+        metrics.temporalAnswered(true);
         delete health.temporalError;
       },
       (error: unknown) => {
+        metrics.temporalAnswered(false);
         health.temporalError = error instanceof Error ? error.message : String(error);
       },
     );

@@ -1,8 +1,8 @@
 import { serveHealth } from '../runtime/health-server.js';
 import type { HealthServer } from '../runtime/health-server.js';
+import type { ProgramMetrics } from '../runtime/program-metrics.js';
 import type { Bridge } from './bridge.js';
 import type { BridgeConfig } from './config.js';
-import type { BridgeMetrics } from './core/metrics.js';
 
 /** Where probes are answered when no port is given. */
 const DEFAULT_PORT = 8081;
@@ -17,19 +17,22 @@ export interface Health {
   temporalError?: string;
 }
 
+/** What is missing before the bridge is ready; empty when nothing is. */
+export const notReady = ({ bridge, problem, temporalError }: Health): string[] => [
+  ...(bridge?.notReady() ?? [problem ?? 'starting']),
+  ...(temporalError === undefined ? [] : [`Temporal: ${temporalError}`]),
+];
+
 /** Serves probes and metrics. What `health` says may change. */
 export async function serveProbes(
   config: BridgeConfig,
-  { health, metrics: { registry } }: { health: Health; metrics: Pick<BridgeMetrics, 'registry'> },
+  { health, metrics }: { health: Health; metrics: Pick<ProgramMetrics, 'page'> },
 ): Promise<HealthServer> {
   const ports = [config['health-port'], config['metrics-port']].filter((port) => port !== undefined);
   return serveHealth({
     host: config['health-host'],
     ports: ports.length === 0 ? [DEFAULT_PORT] : ports,
-    metrics: async () => ({ text: await registry.metrics(), contentType: registry.contentType }),
-    notReady: () => [
-      ...(health.bridge?.notReady() ?? [health.problem ?? 'starting']),
-      ...(health.temporalError === undefined ? [] : [`Temporal: ${health.temporalError}`]),
-    ],
+    metrics: metrics.page,
+    notReady: () => notReady(health),
   });
 }

@@ -6,7 +6,7 @@ import { isNotFound, KubeError } from './error.js';
 import type { KubeMeta, KubeObject, ObjectKey } from './object.js';
 import { createServerClock } from './server-clock.js';
 import { createTransport } from './transport.js';
-import type { Endpoint, RawRequest, Transport } from './transport.js';
+import type { Endpoint, RawRequest, Transport, TransportOptions } from './transport.js';
 import { readWatch } from './watch.js';
 import type { WatchEvent } from './watch.js';
 
@@ -91,8 +91,8 @@ export interface KubeClient {
 }
 
 /** A client for an API server. */
-export function createEndpointClient(endpoint: Endpoint): KubeClient {
-  const transport = createTransport(endpoint);
+export function createEndpointClient(endpoint: Endpoint, options?: TransportOptions): KubeClient {
+  const transport = createTransport(endpoint, options);
   return build(transport, createDiscovery(transport), {});
 }
 

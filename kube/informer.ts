@@ -22,6 +22,8 @@ export interface Informer<T extends Cacheable = Cacheable> {
   whenSynced(): Promise<void>;
   get(namespace: string | undefined, name: string): T | undefined;
   list(): T[];
+  /** How many objects there are. */
+  readonly size: number;
   /** Takes in the answer to a write of our own, so that the next read sees it without waiting for the watch. */
   learn(object: T): void;
   /** Calls the handler for every object there is, and for every change from now on. */
@@ -41,6 +43,8 @@ export interface InformerOptions<T extends Cacheable> {
   trim?: (object: T) => T;
   /** Called for failed lists, watches and checks. */
   onError?: (error: unknown) => void;
+  /** Called for every complete list and for every event of a watch; a quiet server sends a bookmark about once a minute. */
+  onHeard?: (by: 'list' | 'watch') => void;
   /** First and longest wait between two attempts, in milliseconds (default 200 and 10,000). */
   backoff?: Backoff;
   /** Compares the cache with the API server from time to time; without it, a lost event goes unnoticed. */
@@ -62,6 +66,9 @@ export function createInformer<T extends Cacheable>(options: InformerOptions<T>)
     whenSynced: synced.whenOpen,
     get: store.get,
     list: store.list,
+    get size() {
+      return store.size();
+    },
     learn: store.set,
     onChange: store.onChange,
     async run(signal) {
@@ -126,6 +133,7 @@ function createMirror<T extends Cacheable>(
     }
     store.keepOnly(present, version);
     latest = version;
+    options.onHeard?.('list');
     onListed();
     return { version };
   }
@@ -168,8 +176,10 @@ function createMirror<T extends Cacheable>(
     });
     for await (const step of steps) {
       try {
-        if (step.kind === 'event') take(step.event);
-        else if (step.kind === 'failed' && !isExpired(step.error)) options.onError?.(step.error);
+        if (step.kind === 'event') {
+          options.onHeard?.('watch');
+          take(step.event);
+        } else if (step.kind === 'failed' && !isExpired(step.error)) options.onError?.(step.error);
       } catch (error) {
         // A handler that throws keeps nothing else from being heard of.
         options.onError?.(error);

@@ -8,14 +8,14 @@ import type { KubeConfig } from './client-node.js';
 import { createEndpointClient } from './client.js';
 import type { KubeClient } from './client.js';
 import { KEEP_ALIVE_MS } from './certificate-endpoint.js';
-import type { Credentials, Endpoint } from './transport.js';
+import type { Credentials, Endpoint, TransportOptions } from './transport.js';
 
 /** How long headers made by credential plugins are used before the plugins are asked again. */
 const CREDENTIALS_TTL_MS = 60_000;
 
 /** A client for the current context of a kubeconfig. */
-export function createKubeClient(config: KubeConfig): KubeClient {
-  return createEndpointClient(endpointOf(config));
+export function createKubeClient(config: KubeConfig, options?: TransportOptions): KubeClient {
+  return createEndpointClient(endpointOf(config), options);
 }
 
 /**

@@ -34,6 +34,7 @@ export interface Listed {
 export interface ObjectStore<T extends Cacheable> {
   get: (namespace: string | undefined, name: string) => T | undefined;
   list: () => T[];
+  size: () => number;
   /** Takes an object in, unless a newer one is known. */
   set: (raw: T) => void;
   /** @param at version at which it was seen to be gone */
@@ -107,6 +108,7 @@ export function createObjectStore<T extends Cacheable>({
   return {
     get: (namespace, name) => objects.get(keyOf(namespace, name)),
     list: () => [...objects.values()],
+    size: () => objects.size,
     set,
     remove,
     keepOnly(uids, version) {

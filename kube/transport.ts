@@ -3,6 +3,8 @@ import { request } from 'undici';
 import { withoutEcho } from './echo.js';
 import { KubeError } from './error.js';
 import type { StatusDetails } from './error.js';
+import { subjectOf } from './exchange.js';
+import type { OnExchange } from './exchange.js';
 import { createServerClock } from './server-clock.js';
 import type { ServerClock } from './server-clock.js';
 
@@ -64,11 +66,17 @@ export interface Endpoint {
   explain?(error: unknown): KubeError | undefined;
 }
 
+/** What a client of an API server may be made with. */
+export interface TransportOptions {
+  /** Called for every exchange with the server. */
+  onExchange?: OnExchange;
+}
+
 /** A transport to an API server. Requests are plain JSON: typed clients drop or rename fields that they do not know. */
-export function createTransport(endpoint: Endpoint): Transport {
+export function createTransport(endpoint: Endpoint, { onExchange }: TransportOptions = {}): Transport {
   const { server, name } = endpoint;
   const shown = name === undefined ? `Kubernetes API ${server}` : `Kubernetes API of ${name} (${server})`;
-  const wire: Wire = { endpoint, shown, clock: createServerClock(), silence: createSilence() };
+  const wire: Wire = { endpoint, shown, clock: createServerClock(), silence: createSilence(), onExchange };
   return {
     server,
     json: async <T>(raw: RawRequest): Promise<T> => (await sized<T>(wire, raw)).value,
@@ -87,6 +95,7 @@ interface Wire {
   shown: string;
   clock: ServerClock;
   silence: Silence;
+  onExchange: OnExchange | undefined;
 }
 
 /** How long an API server has refused to say whether it is ready. */
@@ -121,6 +130,9 @@ async function exchange(wire: Wire, raw: RawRequest, renew: boolean): Promise<Di
   const { endpoint, shown, silence } = wire;
   const { headers, dispatcher } = await endpoint.authenticate(renew);
   const timeout = raw.timeoutMs ?? 30_000;
+  const begun = performance.now();
+  const report = (code: string): void =>
+    wire.onExchange?.({ ...subjectOf(raw), code, seconds: (performance.now() - begun) / 1000 });
   try {
     const response = await request(endpoint.server + raw.path, {
       method: raw.method,
@@ -141,9 +153,12 @@ async function exchange(wire: Wire, raw: RawRequest, renew: boolean): Promise<Di
       bodyTimeout: timeout,
     });
     (raw.clock ?? wire.clock).learn(response.headers.date);
+    report(String(response.statusCode));
     return response;
   } catch (error) {
-    if (raw.signal?.aborted === true) throw raw.signal.reason ?? error;
+    const isAborted = raw.signal?.aborted === true;
+    report(isAborted ? 'aborted' : 'unreachable');
+    if (isAborted) throw raw.signal?.reason ?? error;
     silence.end();
     const explained = endpoint.explain?.(error);
     if (explained !== undefined) throw explained;

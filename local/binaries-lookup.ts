@@ -23,8 +23,11 @@ export const programNames = [
   'temporal',
 ] as const;
 
-/** The name of one needed program, or of one that only tests and scripts use. */
-export type ProgramName = (typeof programNames)[number] | 'helm';
+/** A program that only tests and scripts use. */
+export type ToolName = 'helm' | 'promtool';
+
+/** The name of one needed program, or of a tool. */
+export type ProgramName = (typeof programNames)[number] | ToolName;
 
 /** A program that was found. */
 export interface FoundProgram {
@@ -49,7 +52,7 @@ const VERSION_ARGUMENTS: Partial<Record<ProgramName, string[]>> = {
 /** The committed module that a program is built from; undefined for one that is not built. */
 export function recipeOf(name: ProgramName): BuildRecipe['name'] | undefined {
   if (name === 'temporal') return undefined;
-  return name === 'kwok' || name === 'helm' ? name : 'kubernetes';
+  return name === 'kwok' || name === 'helm' || name === 'promtool' ? name : 'kubernetes';
 }
 
 /** The three programs that must be of one minor version, as Kubernetes' version skew policy asks. */
@@ -57,6 +60,7 @@ const controlPlane: readonly ProgramName[] = ['kube-apiserver', 'kube-controller
 
 /** The pinned version of a program. */
 export function pinnedVersion(name: ProgramName): string {
+  if (name === 'promtool') return versions.prometheus;
   return name === 'etcd' || name === 'kwok' || name === 'temporal' || name === 'helm'
     ? versions[name]
     : versions.kubernetes;

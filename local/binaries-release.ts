@@ -91,7 +91,10 @@ export interface GithubAsset {
 }
 
 /** The release asset that holds a program for a target. */
-export function githubAsset(program: 'etcd' | 'kwok' | 'temporal', target: GoTarget): GithubAsset {
+export function githubAsset(
+  program: 'etcd' | 'kwok' | 'promtool' | 'temporal',
+  target: GoTarget,
+): GithubAsset {
   const { os, arch } = target;
   switch (program) {
     case 'etcd': {
@@ -105,6 +108,15 @@ export function githubAsset(program: 'etcd' | 'kwok' | 'temporal', target: GoTar
     }
     case 'kwok':
       return { repository: 'kubernetes-sigs/kwok', tag: `v${versions.kwok}`, file: `kwok-${os}-${arch}` };
+    case 'promtool': {
+      const folder = `prometheus-${versions.prometheus}.${os}-${arch}`;
+      return {
+        repository: 'prometheus/prometheus',
+        tag: `v${versions.prometheus}`,
+        file: `${folder}.tar.gz`,
+        inside: `${folder}/promtool`,
+      };
+    }
     case 'temporal':
       return {
         repository: 'temporalio/cli',

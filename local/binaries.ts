@@ -170,7 +170,7 @@ async function installBuildable(
 /** Where a program is published for a target; undefined where it is not. */
 function releaseOf(name: ProgramName, downloader: Downloader, target: GoTarget): Fetcher | undefined {
   if (name === 'helm') return helmRelease(downloader, target);
-  return name === 'etcd' || name === 'kwok'
+  return name === 'etcd' || name === 'kwok' || name === 'promtool'
     ? githubRelease(downloader, githubAsset(name, target))
     : kubernetesRelease(downloader, name, target);
 }

@@ -1,4 +1,4 @@
-import type { ProgramName } from './binaries-lookup.js';
+import type { ProgramName, ToolName } from './binaries-lookup.js';
 import type { DataPaths } from './paths.js';
 import type { PortName, ProcessName } from './state.js';
 
@@ -9,7 +9,7 @@ export type ControlPlaneProcess = Extract<
 >;
 
 /** Programs the control plane is made of. */
-export type ControlPlaneProgram = Exclude<ProgramName, 'kubectl' | 'temporal' | 'helm'>;
+export type ControlPlaneProgram = Exclude<ProgramName, 'kubectl' | 'temporal' | ToolName>;
 
 /**
  * What the control plane is laid out from.

@@ -11,6 +11,8 @@ export const versions = {
   kwok: '0.7.0',
   /** What installs the chart; the embedded default needs none. Also pinned in `build/helm/go.mod`. */
   helm: '4.3.2',
+  /** promtool, which checks metrics and alert rules in tests. Also pinned in `build/promtool/go.mod`, where 3.x is called v0.3xx. */
+  prometheus: '3.16.0',
   /** The Temporal command line, whose `server start-dev` is the Temporal server used. */
   temporal: '1.9.1',
 } as const;
@@ -23,6 +25,8 @@ export const oldestAccepted = {
   kwok: '0.7.0',
   /** Older ones tell what is wrong with a value in other words. */
   helm: '3.18.0',
+  /** Older ones lint rules by other words. */
+  promtool: '3.0.0',
   temporal: '1.0.0',
   kubectl: '1.28.0',
 } as const;

@@ -39,14 +39,20 @@ describe('a ring', () => {
   it('keeps what it has when it cannot be read any more, and says so', async () => {
     const faults: unknown[] = [];
     const readings = [Promise.resolve(7), Promise.reject(new Error('gone'))];
+    let now = 1;
     ring = await openRing({
       read: () => readings.shift() ?? Promise.resolve(8),
       minAgeMs: 0,
+      now: () => now,
       onFault: (error) => faults.push(error),
     });
+    now = 2;
     expect(await ring.again()).toBe(7);
     expect(faults).toEqual([new Error('gone')]);
+    expect(ring.knownAt()).toBe(1);
+    now = 3;
     expect(await ring.again()).toBe(8);
+    expect(ring.knownAt()).toBe(3);
   });
 
   it('is waited for where it may still come', async () => {

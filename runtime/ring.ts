@@ -7,6 +7,8 @@ const FIRST_READING_MS = 1_000;
 export interface Ring<T> {
   /** As it was last read. */
   current(): T;
+  /** When that was, in milliseconds since the epoch: a reading that fails does not count. */
+  knownAt(): number;
   /**
    * Reads anew, unless that was done a moment ago. If the reading fails, `onFault` is called, and this resolves to what
    * was read before, which stays in use.
@@ -36,12 +38,16 @@ export async function openRing<T>(options: {
 }): Promise<Ring<T>> {
   const { read, maxAgeMs = 30_000, minAgeMs = 1_000, now = Date.now, onWait, onFault } = options;
   let known: T = await (onWait === undefined ? read() : readAtLast(read, onWait));
-  let readAt = now();
+  let knownAt = now();
+  let readAt = knownAt;
   let reading: Promise<T> | undefined;
 
   const readAnew = (): Promise<T> =>
     (reading ??= read()
-      .then((found): T => (known = found))
+      .then((found): T => {
+        knownAt = now();
+        return (known = found);
+      })
       .catch((error: unknown) => {
         onFault(error);
         return known;
@@ -55,6 +61,7 @@ export async function openRing<T>(options: {
   timer.unref();
   return {
     current: () => known,
+    knownAt: () => knownAt,
     again: () => (reading === undefined && now() - readAt < minAgeMs ? Promise.resolve(known) : readAnew()),
     close: () => {
       clearInterval(timer);

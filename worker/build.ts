@@ -1,9 +1,7 @@
 /** How the workers of a process are called among the builds that poll the same task queues. */
 import { createHash } from 'node:crypto';
-import { readFileSync } from 'node:fs';
-import { join } from 'node:path';
 import type { WorkerOptions } from '@temporalio/worker';
-import { packageRoot } from '../runtime/package-root.js';
+import { packageVersion } from '../runtime/package-version.js';
 
 /** The build of a worker. */
 export interface Build {
@@ -34,7 +32,7 @@ export function buildOf(options: {
   const digest = createHash('sha256').update(bundle).digest('hex').slice(0, DIGEST_LENGTH);
   return {
     deploymentName: deploymentName ?? `drover-${cluster}`,
-    buildId: buildId ?? `${version()}-${digest}`,
+    buildId: buildId ?? `${packageVersion()}-${digest}`,
     pinsRuns,
   };
 }
@@ -51,9 +49,4 @@ export function deploymentOptions({
       ? { version, useWorkerVersioning: true, defaultVersioningBehavior: 'PINNED' }
       : { version, useWorkerVersioning: false },
   };
-}
-
-function version(): string {
-  const text = readFileSync(join(packageRoot(), 'package.json'), 'utf8');
-  return (JSON.parse(text) as { version: string }).version;
 }

@@ -4,7 +4,7 @@ import type { DataConverter } from '@temporalio/common';
 import { loadClientConnectConfig } from '@temporalio/envconfig';
 import { NativeConnection } from '@temporalio/worker';
 import type { Logger } from 'pino';
-import { createSealer, parseSealKeys } from '../api/core/seal.js';
+import { createSealer, parseSealKeys, sealKeyTime } from '../api/core/seal.js';
 import type { Sealer } from '../api/core/seal.js';
 import { clusterId } from '../api/plan/naming.js';
 import { createClaimWords, mayNotKeepWords } from '../kube/claim-words.js';
@@ -18,6 +18,7 @@ import { createClaimNote } from '../runtime/claim-note.js';
 import { createDataConverter } from '../runtime/encryption/data-converter.js';
 import { holdClaim } from '../runtime/hold-claim.js';
 import type { HeldClaim } from '../runtime/hold-claim.js';
+import type { ProgramMetrics } from '../runtime/program-metrics.js';
 import { openSealRing } from '../runtime/seal-ring.js';
 import type { WorkerConfig } from './config.js';
 
@@ -48,16 +49,23 @@ export interface Connected {
  */
 export async function connect(
   config: WorkerConfig,
-  options: { log: Logger; onWait: (problem: string) => void; signal: AbortSignal },
+  options: {
+    log: Logger;
+    onWait: (problem: string) => void;
+    signal: AbortSignal;
+    metrics: Pick<ProgramMetrics, 'onExchange' | 'watchSealRing'>;
+  },
 ): Promise<Connected> {
-  const { log, onWait, signal } = options;
+  const { log, onWait, signal, metrics } = options;
   const dataConverter = await createDataConverter({
     keys: config['encryption-keys'],
     onFault: (error) => {
       log.error({ err: error }, 'encryption keys cannot be read again: the ones read before stay in use');
     },
   });
-  const kube = createKubeClient(loadKubeConfig({ file: config.kubeconfig }));
+  const kube = createKubeClient(loadKubeConfig({ file: config.kubeconfig }), {
+    onExchange: metrics.onExchange,
+  });
   const cluster = clusterId(await readClusterUid(kube));
   const installation = await ownNamespace(config.namespace);
   const sealRing = await openSealRing({
@@ -67,6 +75,7 @@ export async function connect(
     log,
     onWait,
   });
+  metrics.watchSealRing(sealRing, ({ id }) => sealKeyTime(id));
   const { connectionOptions, namespace = 'default' } = loadClientConnectConfig();
   const connection = await NativeConnection.connect(connectionOptions);
   const client = new Client({ connection, namespace, dataConverter });

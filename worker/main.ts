@@ -21,6 +21,7 @@ async function run({ config, log, stopped }: ProgramContext<WorkerConfig>): Prom
       probes.notReady([problem]);
     },
     signal: ending.signal,
+    metrics: probes.metrics,
   });
   const { client, namespace, cluster, kube, claim } = connected;
   const { build, workers } = await assemble(config, { connected, ports: probes.ports, log });

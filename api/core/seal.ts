@@ -107,6 +107,10 @@ export function newSealKey(now: Date): { id: string; value: string } {
   };
 }
 
+/** When a key was made, by its id. */
+export const sealKeyTime = (id: string): Date =>
+  new Date(id.replace(/^(\d{4})(\d\d)(\d\d)T(\d\d)(\d\d)(\d\d)Z$/, '$1-$2-$3T$4:$5:$6Z'));
+
 /**
  * Makes keys of a ring's entries: each is a key's id with 32 bytes in base64.
  *

@@ -3,6 +3,7 @@ import { Worker } from '@temporalio/worker';
 import type { NativeConnection } from '@temporalio/worker';
 import { taskQueues } from '../../workflows/core/contract.js';
 import { createMirrorEndpoint } from './mirror-endpoint.js';
+import { sinceScheduled } from './mirror-lag.js';
 import type { Row } from './row.js';
 import type { Services } from './services.js';
 
@@ -26,6 +27,9 @@ export function createBridgeWorker(
         rows: rows.flatMap(({ mirror }) => mirror ?? []),
         onUpdate: (kind) => {
           metrics.updates.inc({ kind });
+        },
+        onDone: (kind, verb) => {
+          metrics.mirrorLag.observe({ kind, verb }, sinceScheduled());
         },
       }),
       ...activitiesOf(rows),

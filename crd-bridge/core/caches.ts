@@ -2,6 +2,7 @@ import { createInformer } from '../../kube/informer.js';
 import type { Cacheable, Informer, InformerOptions } from '../../kube/informer.js';
 import type { KubeClient } from '../../kube/client.js';
 import type { Log } from './log.js';
+import type { CacheMetrics } from './metrics.js';
 
 /** Makes a copy of all objects of a kind. */
 export type CacheMaker = <T extends Cacheable>(
@@ -24,8 +25,13 @@ export interface Caches {
 const NAMED_OBJECTS = 10;
 
 /** Makes caches that tell the log what goes wrong. */
-export function createCaches(options: { kube: KubeClient; checkMs: number; log: Log }): Caches {
-  const { kube, checkMs, log } = options;
+export function createCaches(options: {
+  kube: KubeClient;
+  checkMs: number;
+  log: Log;
+  metrics: CacheMetrics;
+}): Caches {
+  const { kube, checkMs, log, metrics } = options;
   const informers: Informer[] = [];
   const lastErrors = new Map<string, string>();
 
@@ -35,11 +41,16 @@ export function createCaches(options: { kube: KubeClient; checkMs: number; log: 
       ...of,
       onError: (error) => {
         lastErrors.set(kind, error instanceof Error ? error.message : String(error));
+        metrics.failed(kind);
         log.warn({ kind, err: error }, 'watch failed; trying again');
+      },
+      onHeard: (by) => {
+        metrics.heard(kind, by);
       },
       check: {
         everyMs: checkMs,
         onRepair: (objects) => {
+          metrics.repaired(kind, objects.length);
           log.warn(
             { kind, count: objects.length, objects: objects.slice(0, NAMED_OBJECTS) },
             'a watch has lost changes; read them anew',
@@ -47,6 +58,7 @@ export function createCaches(options: { kube: KubeClient; checkMs: number; log: 
         },
       },
     });
+    metrics.watchSize(kind, () => informer.size);
     informers.push(informer);
     return informer;
   }

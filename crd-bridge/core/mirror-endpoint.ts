@@ -35,10 +35,12 @@ export type MirrorEndpoint = Record<MirrorVerb, (said: object) => Promise<unknow
  * One endpoint for all kinds: finds the row that an envelope is for, has it vouch for the speaker, and hands it over.
  *
  * @param options.onUpdate called for every vouched update
+ * @param options.onDone called with the kind of an update that was handled
  */
 export function createMirrorEndpoint(options: {
   rows: readonly MirrorRow[];
   onUpdate: (verb: MirrorVerb) => void;
+  onDone?: (kind: string, verb: MirrorVerb) => void;
 }): MirrorEndpoint {
   const byKind = new Map(options.rows.map((row) => [row.kind, row]));
 
@@ -64,7 +66,9 @@ export function createMirrorEndpoint(options: {
     await row.vouch(envelope);
     row.heard(envelope);
     options.onUpdate(verb);
-    return handle(envelope);
+    const told = await handle(envelope);
+    options.onDone?.(row.kind, verb);
+    return told;
   }
 
   return {

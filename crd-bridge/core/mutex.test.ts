@@ -25,3 +25,19 @@ it('runs one piece of work at a time for a key, in order, whatever fails', async
   ]);
   expect(log.indexOf('other key')).toBeLessThan(log.indexOf('one ends'));
 });
+
+it('tells what runs, what waits, and for how long the slowest runs', async () => {
+  let now = 1000;
+  const mutex = createKeyedMutex(() => now);
+  expect(mutex.load()).toEqual({ held: 0, waiting: 0, longestHeldMs: 0 });
+  let release = (): void => undefined;
+  const held = mutex.run('a', () => new Promise<void>((resolve) => (release = resolve)));
+  const next = mutex.run('a', () => Promise.resolve());
+  await mutex.run('b', () => Promise.resolve());
+  now = 1500;
+  expect(mutex.load()).toEqual({ held: 1, waiting: 1, longestHeldMs: 500 });
+  release();
+  await Promise.all([held, next]);
+  await Promise.resolve();
+  expect(mutex.load()).toEqual({ held: 0, waiting: 0, longestHeldMs: 0 });
+});

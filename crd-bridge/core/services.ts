@@ -72,12 +72,14 @@ export function createServices(
   { admissionMissing }: Pick<Services, 'admissionMissing'>,
 ): { services: Services; caches: Caches } {
   const { kube, config, log, metrics } = parts;
-  const caches = createCaches({ kube, checkMs: config['cache-check'], log });
+  const caches = createCaches({ kube, checkMs: config['cache-check'], log, metrics: metrics.caches });
   // Which namespaces have no admission matters only where admission is served.
   const unadmitted =
     config['webhook-port'] === undefined
       ? undefined
       : caches.cache({ apiVersion: 'v1', kind: 'Namespace', labelSelector: `${LABELS.admission}=disabled` });
+  const mutex = createKeyedMutex();
+  metrics.watchLocks(() => mutex.load());
   const services: Services = {
     ...parts,
     events: createEventRecorder({
@@ -90,7 +92,7 @@ export function createServices(
       },
     }),
     writer: createStatusWriter(kube, metrics.onWrite),
-    mutex: createKeyedMutex(),
+    mutex,
     gate: takeoverGate(config, kube, log),
     isAdmitted: (namespace) => unadmitted?.get(undefined, namespace) === undefined,
     admissionMissing,

@@ -18,6 +18,9 @@ import { createPlanKind } from './kinds/dr-plan.js';
 import type { PlanKind } from './kinds/dr-plan.js';
 import { createWorkflowKind } from './kinds/dr-workflow.js';
 import { holds } from './lock/plan-state.js';
+import { countingWriter } from './metrics/counting-writer.js';
+import { createPlanMetrics } from './metrics/plan-metrics.js';
+import type { PlanMetrics } from './metrics/plan-metrics.js';
 import { createNestedPlans } from './nested/nested-plans.js';
 import { createNudge } from './nested/nudge.js';
 import { createRetentionSweep } from './retention/retention-sweep.js';
@@ -50,8 +53,10 @@ const LOCK_LOOK_MS = 1000;
 /** Makes the rows of workflows, plans, executions and policies. */
 export function planRows(services: Services): Row[] {
   const policies = services.cache<DRPolicy>({ apiVersion: API_VERSION, kind: 'DRPolicy' });
-  const deps = dependencies(services, policies);
+  const metrics = createPlanMetrics(services.metrics.registry);
+  const deps = dependencies(services, policies, metrics);
   const { caches } = deps;
+  metrics.watch(caches);
   const workflows = createWorkflowKind(deps);
   const plans = createPlanKind(deps, workflows);
   const executions = createExecutionKind(deps, createStarts(deps));
@@ -92,14 +97,14 @@ export function planRows(services: Services): Row[] {
       rank: rankOf,
       wakes: [waitingForPlan(deps), nudging(deps)],
       activities: activitiesOf(deps, vouching),
-      sweeps: sweepsOf(services, deps),
+      sweeps: sweepsOf(services, deps, metrics),
       review,
     }),
     { cache: policies, review },
   ];
 }
 
-function dependencies(services: Services, policies: Informer<DRPolicy>): DrDeps {
+function dependencies(services: Services, policies: Informer<DRPolicy>, planMetrics: PlanMetrics): DrDeps {
   const { kube, config, metrics, cache } = services;
   const caches: DrDeps['caches'] = {
     workflows: cache<DRWorkflow>({ apiVersion: API_VERSION, kind: 'DRWorkflow' }),
@@ -112,6 +117,7 @@ function dependencies(services: Services, policies: Informer<DRPolicy>): DrDeps 
   };
   return {
     ...services,
+    writer: countingWriter(services.writer, planMetrics),
     caches,
     snapshots: createSnapshotStore(kube, metrics.onWrite),
     pace: createPace(caches.executions, {
@@ -187,7 +193,7 @@ function activitiesOf(deps: DrDeps, vouching: BridgeVouching): object {
   };
 }
 
-function sweepsOf({ config, gate }: Services, deps: DrDeps): Sweep[] {
+function sweepsOf({ config, gate }: Services, deps: DrDeps, metrics: PlanMetrics): Sweep[] {
   const mayAct = (): boolean => gate.closed() === undefined;
   return [
     createRetentionSweep(deps, {
@@ -198,6 +204,7 @@ function sweepsOf({ config, gate }: Services, deps: DrDeps): Sweep[] {
       intervalMs: config['retention-interval'],
       paceMs: RETENTION_PACE_MS,
       mayAct,
+      metrics: metrics.retention,
     }),
     createSnapshotSweep(deps, {
       unusedMs: config['snapshot-unused'],

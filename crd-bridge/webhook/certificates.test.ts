@@ -2,7 +2,7 @@ import { X509Certificate } from 'node:crypto';
 import { createServer, request } from 'node:https';
 import type { AddressInfo } from 'node:net';
 import { describe, expect, it } from 'vitest';
-import { expiryOf, renew } from './certificates.js';
+import { renew, validityOf } from './certificates.js';
 import type { Material } from './certificates.js';
 
 const HOUR = 3_600_000;
@@ -27,7 +27,7 @@ describe('certificates', () => {
     const { material: second } = await renew(first, at(62));
     expect(second.cert).not.toBe(first.cert);
     expect(second.caBundle).toBe(first.caBundle);
-    expect(expiryOf(second.cert)).toEqual(new Date(start.getTime() + (62 + 90) * HOUR));
+    expect(validityOf(second.cert)?.until).toEqual(new Date(start.getTime() + (62 + 90) * HOUR));
     expect(isTrusted(second)).toBe(true);
   });
 
@@ -70,7 +70,7 @@ describe('certificates', () => {
     for (let hour = 2415; hour <= 3710; hour += 35) {
       ({ material } = await renew(material, at(hour)));
       expect(isTrusted(material)).toBe(true);
-      expect((expiryOf(material.cert)?.getTime() ?? 0) > start.getTime() + hour * HOUR).toBe(true);
+      expect((validityOf(material.cert)?.until.getTime() ?? 0) > start.getTime() + hour * HOUR).toBe(true);
     }
     // The first one has expired.
     expect(authorities(material)).toBe(1);

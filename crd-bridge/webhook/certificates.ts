@@ -72,10 +72,16 @@ export async function renew(
   return { material: { caBundle, caKey, ...serving }, changed: true };
 }
 
-/** Until when a certificate is valid; undefined when it cannot be read. */
-export function expiryOf(cert: string): Date | undefined {
+/** From when until when a certificate is valid. */
+export interface Validity {
+  from: Date;
+  until: Date;
+}
+
+/** When a certificate is valid; undefined when it cannot be read. */
+export function validityOf(cert: string): Validity | undefined {
   const found = read(cert);
-  return found === undefined ? undefined : endOf(found);
+  return found === undefined ? undefined : { from: new Date(found.validFrom), until: endOf(found) };
 }
 
 /** When a certificate has lived two thirds of its life. */

@@ -17,12 +17,17 @@ export interface ReviewHandlerOptions {
   concurrency?: number;
 }
 
+/** Why a request got no response. */
+export type ReviewFailure = 'busy' | 'late' | 'error' | 'invalid';
+
 /** An answer with another status than 200 makes the failure policy of the webhook apply. */
 export class HttpError extends Error {
   readonly status: number;
-  constructor(status: number, message: string) {
+  readonly failure: ReviewFailure;
+  constructor(status: number, message: string, failure: ReviewFailure = 'invalid') {
     super(message);
     this.status = status;
+    this.failure = failure;
   }
 }
 
@@ -50,7 +55,7 @@ export function createReviewHandler(
   return async (request) => {
     if (request.method !== 'POST') throw new HttpError(405, 'expects POST');
     const end = await slots.take();
-    if (end === undefined) throw new HttpError(503, 'too many reviews at once; try again');
+    if (end === undefined) throw new HttpError(503, 'too many reviews at once; try again', 'busy');
     try {
       return await withDeadline(review(options, request));
     } finally {
@@ -116,7 +121,7 @@ async function withDeadline<T>(pending: Promise<T>): Promise<T> {
   let timer: NodeJS.Timeout | undefined;
   const late = new Promise<never>((_, reject) => {
     timer = setTimeout(() => {
-      reject(new HttpError(503, `no response within ${ANSWER_MS} ms`));
+      reject(new HttpError(503, `no response within ${ANSWER_MS} ms`, 'late'));
     }, ANSWER_MS);
   });
   try {

@@ -22,6 +22,7 @@ const reviews = new Histogram({
   registers: [],
 });
 const errors: string[] = [];
+const failures: string[] = [];
 const log = {
   debug: () => undefined,
   info: () => undefined,
@@ -66,6 +67,7 @@ beforeAll(async () => {
     kinds: new Set(['DRPlan']),
     log,
     reviews,
+    onFailure: (reason) => failures.push(reason),
   });
 });
 afterAll(() => server.close());
@@ -118,6 +120,7 @@ describe('the server', () => {
     expect(await post('/elsewhere', review({}))).toMatchObject({ status: 404 });
     expect(await post('/validate', '', 'PUT')).toMatchObject({ status: 405 });
     expect(await post('/bug', review({}))).toMatchObject({ status: 500 });
+    expect(failures).toEqual([...Array<string>(6).fill('invalid'), 'error']);
     expect(errors).toEqual(['could not answer an admission review']);
     expect(response(await post('/validate', review({ spec: {} }))).allowed).toBe(false);
   });

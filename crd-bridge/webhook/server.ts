@@ -2,13 +2,15 @@ import { createServer } from 'node:https';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { ANSWER_MS, createReviewHandler, HttpError } from './review-handler.js';
-import type { ReviewHandlerOptions } from './review-handler.js';
+import type { ReviewFailure, ReviewHandlerOptions } from './review-handler.js';
 
 /** What a server is made of. */
 export interface ServerOptions extends ReviewHandlerOptions {
   host: string;
   port: number;
   certificate: { cert: string; key: string };
+  /** Called for each request that got no response. */
+  onFailure?: (reason: ReviewFailure) => void;
 }
 
 /** A server for reviews. */
@@ -37,6 +39,7 @@ export async function serveReviews(options: ServerOptions): Promise<WebhookServe
       },
       (error: unknown) => {
         const status = error instanceof HttpError ? error.status : 500;
+        options.onFailure?.(error instanceof HttpError ? error.failure : 'error');
         if (status >= 500) log.error({ err: error }, 'could not answer an admission review');
         // The rest of a request that is too large or too slow is not read, so nothing can follow it.
         if (status === 413 || status === 503) response.setHeader('connection', 'close');

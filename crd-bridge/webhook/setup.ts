@@ -48,6 +48,9 @@ export async function setUpWebhook(
       kinds: new Set(parts.kinds.map(({ kind }) => kind)),
       log,
       reviews: metrics.reviews,
+      onFailure: (reason) => {
+        metrics.reviewFailures.inc({ reason });
+      },
     },
     certificates:
       certificatesOf(config) ??
@@ -63,8 +66,10 @@ export async function setUpWebhook(
     checkMs: Math.min(config['webhook-check'], servingMs / 20),
     spreadMs: Math.min(MAX_SPREAD_MS, servingMs / 10),
     log,
-    onCertificate: (expires) => {
-      if (expires !== undefined) metrics.certificateExpiry.set(expires.getTime() / 1000);
+    onCertificate: (validity) => {
+      if (validity === undefined) return;
+      metrics.certificateStart.set(validity.from.getTime() / 1000);
+      metrics.certificateExpiry.set(validity.until.getTime() / 1000);
     },
   });
 }

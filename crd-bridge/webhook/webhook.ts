@@ -1,7 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Log } from '../core/log.js';
 import type { CertificateSource, Serving } from './certificate-source.js';
-import { expiryOf } from './certificates.js';
+import { validityOf } from './certificates.js';
+import type { Validity } from './certificates.js';
 import type { Registration } from './registration.js';
 import { serveReviews } from './server.js';
 import type { ServerOptions, WebhookServer } from './server.js';
@@ -16,8 +17,8 @@ export interface WebhookOptions {
   /** How long API servers are given to learn new authorities before a certificate signed by them is served. */
   spreadMs: number;
   log: Log;
-  /** Called with the expiry of the certificate that is served. */
-  onCertificate?: (expires: Date | undefined) => void;
+  /** Called with the validity of the certificate that is served; undefined where it cannot be read. */
+  onCertificate?: (validity: Validity | undefined) => void;
 }
 
 /** A webhook server that looks after itself. */
@@ -45,7 +46,7 @@ export function startWebhook(options: WebhookOptions): AdmissionWebhook {
     if (server === undefined) {
       server = await serveReviews({ ...options.server, certificate: wanted });
       served = wanted;
-      options.onCertificate?.(expiryOf(wanted.cert));
+      options.onCertificate?.(validityOf(wanted.cert));
     }
     await registration.publish(wanted.caBundle);
     if (served?.cert === wanted.cert && served.key === wanted.key) return;
@@ -54,8 +55,8 @@ export function startWebhook(options: WebhookOptions): AdmissionWebhook {
       await sleep(options.spreadMs, undefined, { signal: abort.signal });
     server.setCertificate(wanted);
     served = wanted;
-    options.onCertificate?.(expiryOf(wanted.cert));
-    log.info({ expires: expiryOf(wanted.cert) }, 'admission webhook has a new certificate');
+    options.onCertificate?.(validityOf(wanted.cert));
+    log.info({ expires: validityOf(wanted.cert)?.until }, 'admission webhook has a new certificate');
   }
 
   async function run(): Promise<void> {
@@ -88,6 +89,6 @@ export function startWebhook(options: WebhookOptions): AdmissionWebhook {
 }
 
 function isExpired(cert: string | undefined): boolean {
-  const expires = cert === undefined ? undefined : expiryOf(cert);
+  const expires = cert === undefined ? undefined : validityOf(cert)?.until;
   return expires === undefined || expires <= new Date();
 }

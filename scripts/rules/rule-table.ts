@@ -19,6 +19,7 @@ const SERVERS: Record<string, string> = {
   'test/e2e/': 'API server, Temporal',
   'test/field/': 'API server, Temporal',
   'test/local/': 'API server, Temporal',
+  'test/observability/': 'API server, Temporal',
   'test/security/canary': 'API server, Temporal',
   'test/security/encryption': 'API server, Temporal',
   'test/replay/': 'Temporal histories',

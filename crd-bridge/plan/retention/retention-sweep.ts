@@ -4,6 +4,7 @@ import type { EventNote } from '../../core/events.js';
 import { pause, spread } from '../../core/pause.js';
 import type { CachedExecution, DrDeps } from '../types.js';
 import { deleteJudged } from './delete-judged.js';
+import type { RetentionMetrics } from '../metrics/plan-metrics.js';
 import { createRetentionIndex } from './retention-index.js';
 import { planKeyOf, removable } from './retention.js';
 import type { RetentionDefaults, RetentionView } from './retention.js';
@@ -17,6 +18,7 @@ export interface RetentionOptions {
   paceMs: number;
   /** Whether anything may be done; while not, passes do nothing. */
   mayAct: () => boolean;
+  metrics: RetentionMetrics;
   now?: () => number;
 }
 
@@ -81,6 +83,7 @@ export function createRetentionSweep(
       const { name, namespace, uid } = execution.metadata;
       const { phase, completionTime } = execution.status ?? {};
       removed.push(name);
+      options.metrics.removed();
       log.info(
         { execution: { name, namespace, uid }, plan: execution.spec.planRef, phase, completionTime },
         'removed an execution that has ended',
@@ -93,11 +96,14 @@ export function createRetentionSweep(
 
   async function sweep(signal: AbortSignal): Promise<void> {
     if (!options.mayAct()) return;
+    let count = 0;
     for (const planKey of index.plans()) {
       const due = removable(view, planKey, options.defaults, now());
+      count += due.length;
       if (due.length > 0) await sweepPlan(planKey, due, signal);
       if (signal.aborted) return;
     }
+    options.metrics.passed(count);
   }
 
   return {

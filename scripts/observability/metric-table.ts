@@ -1,0 +1,54 @@
+/** All metrics that the programs export and that people may build on, for the manual and for checks of what is built on them. */
+import { Registry } from 'prom-client';
+import { createMetrics } from '../../crd-bridge/core/metrics.js';
+import { createPlanMetrics } from '../../crd-bridge/plan/metrics/plan-metrics.js';
+import { createProgramMetrics } from '../../runtime/program-metrics.js';
+import type { ProgramName } from '../../runtime/program-metrics.js';
+import { PROCESS_METRICS, SDK_METRICS } from './foreign-metrics.js';
+import type { MetricRow } from './metric-row.js';
+
+/** Metrics by who makes them. */
+export interface MetricTable {
+  /** Of Drover itself. */
+  own: MetricRow[];
+  /** Of Temporal's SDK in the worker. */
+  sdk: MetricRow[];
+  /** Of Node and the process, as far as dashboards and alerts use them. */
+  process: MetricRow[];
+}
+
+/** What prom-client keeps of a metric beside what it types. */
+interface Registered {
+  name: string;
+  help: string;
+  type?: MetricRow['type'];
+  labelNames: readonly string[];
+}
+
+/** Reads the table from the code that makes the metrics. */
+export function metricTable(): MetricTable {
+  const shared = rowsOf(registryOf('bridge'), ['bridge', 'worker']);
+  const registry = new Registry();
+  createMetrics(registry);
+  createPlanMetrics(registry);
+  return { own: [...shared, ...rowsOf(registry, ['bridge'])], sdk: SDK_METRICS, process: PROCESS_METRICS };
+}
+
+const registryOf = (program: ProgramName): Registry =>
+  createProgramMetrics({ program, isReady: () => true }).registry;
+
+function rowsOf(registry: Registry, programs: readonly ProgramName[]): MetricRow[] {
+  const metrics = registry.getMetricsAsArray() as unknown as Registered[];
+  return metrics
+    .filter(({ name }) => name.startsWith('drover_'))
+    .map((metric) => {
+      const { name, help, labelNames } = metric;
+      return { name, type: typeOf(metric), labels: labelNames, help, programs };
+    })
+    .sort((a, b) => (a.name < b.name ? -1 : 1));
+}
+
+function typeOf({ name, type }: Registered): MetricRow['type'] {
+  if (type === undefined) throw new Error(`metric ${name} has no type`);
+  return type;
+}
