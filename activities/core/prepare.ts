@@ -129,6 +129,7 @@ export async function prepare(
     isRepeated: inherited.attempt > 1 || inherited.round > 0,
     log: deps.log.child({
       execution: `${run.namespace}/${run.name}`,
+      plan: run.plan.name,
       action: task.name,
       round: inherited.round,
     }),
@@ -231,8 +232,9 @@ export function fromException(error: unknown, task: ActionTask, pulse: Pulse, lo
   if (error instanceof KubeError) {
     return fromKubeError(error, { identity: identityName(task.run), effect });
   }
+  const { namespace, name, plan } = task.run;
   log.error(
-    { err: error, execution: `${task.run.namespace}/${task.run.name}`, action: task.name },
+    { err: error, execution: `${namespace}/${name}`, plan: plan.name, action: task.name },
     'unexpected error in an action; this is a fault of the program',
   );
   return {

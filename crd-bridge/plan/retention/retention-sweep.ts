@@ -4,6 +4,7 @@ import type { EventNote } from '../../core/events.js';
 import { pause, spread } from '../../core/pause.js';
 import type { CachedExecution, DrDeps } from '../types.js';
 import { deleteJudged } from './delete-judged.js';
+import { fieldsOf } from '../log-fields.js';
 import type { RetentionMetrics } from '../metrics/plan-metrics.js';
 import { createRetentionIndex } from './retention-index.js';
 import { planKeyOf, removable } from './retention.js';
@@ -80,14 +81,10 @@ export function createRetentionSweep(
     for (const execution of due) {
       if (signal.aborted || !options.mayAct()) break;
       if (!(await remove(execution))) continue;
-      const { name, namespace, uid } = execution.metadata;
       const { phase, completionTime } = execution.status ?? {};
-      removed.push(name);
+      removed.push(execution.metadata.name);
       options.metrics.removed();
-      log.info(
-        { execution: { name, namespace, uid }, plan: execution.spec.planRef, phase, completionTime },
-        'removed an execution that has ended',
-      );
+      log.info({ ...fieldsOf(execution), phase, completionTime }, 'removed an execution that has ended');
       await pause(options.paceMs, signal);
     }
     const plan = view.plan(planKey);

@@ -11,6 +11,7 @@ import type { CachedExecution, DrDeps } from '../types.js';
 import { ABANDONED } from './checks.js';
 import { refOf } from '../../core/object-ref.js';
 import { identityOf } from './identity.js';
+import { fieldsOf } from '../log-fields.js';
 
 /** Reasons of executions that are not ours: their metadata is evidence and stays as it is. */
 const FOREIGN: ReadonlySet<string> = new Set(['RestoredCopy', ABANDONED]);
@@ -62,7 +63,7 @@ export async function endUnstarted(
   if (result.kind === 'unchanged' && !isTerminalExecution(result.object.status?.phase)) await cancelRun();
   if (result.kind !== 'written') return;
   await letGo(deps, result.object, { isForeign: FOREIGN.has(refusal.reason) });
-  deps.log.info({ execution: refOf(execution), phase, ...refusal }, 'execution ended without a run');
+  deps.log.info({ ...fieldsOf(execution), phase, ...refusal }, 'execution ended without a run');
   deps.events.record(execution, {
     type: phase === 'Failed' ? 'Warning' : 'Normal',
     reason: `${identity.operation === 'Revert' ? 'Revert' : 'Execution'}${phase}`,

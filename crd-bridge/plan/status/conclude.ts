@@ -14,6 +14,7 @@ import { applyRevertToTarget } from './revert-end.js';
 import { smallestStatus } from './size-guard.js';
 import { unconfirmedPlaces } from './stop-unconfirmed.js';
 import { tellFailures } from './tell-failures.js';
+import { fieldsOf } from '../log-fields.js';
 
 /** What the end of a run is written with. */
 export type ConcludeDeps = Pick<DrDeps, 'caches' | 'events' | 'kube' | 'log' | 'mutex' | 'writer'>;
@@ -53,7 +54,7 @@ export async function conclude(
   await letGo(deps, result.object);
   if (result.kind !== 'written') return;
   const { phase, reason, message } = end;
-  deps.log.warn({ execution: refOf(execution), phase, reason, message }, 'run ended without its last word');
+  deps.log.warn({ ...fieldsOf(execution), phase, reason, message }, 'run ended without its last word');
   tellFailures(deps.events, execution, { before, after: result.object.status });
   deps.events.record(execution, {
     type: end.phase === 'Failed' ? 'Warning' : 'Normal',

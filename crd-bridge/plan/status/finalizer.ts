@@ -12,6 +12,7 @@ import type { MetadataFields } from '../../core/status-writer.js';
 import { refOf } from '../../core/object-ref.js';
 import { checkStays, checkTarget, openRevertsOf } from '../start/revert-target.js';
 import type { CachedExecution, DrDeps } from '../types.js';
+import { fieldsOf } from '../log-fields.js';
 
 type Deps = Pick<DrDeps, 'writer' | 'caches'>;
 
@@ -149,7 +150,7 @@ export function createFinalizerSweep(
       try {
         await letGo(deps, execution, { ...(after !== undefined && { after }) });
       } catch (error) {
-        log.warn({ execution: refOf(execution), err: error }, 'could not let an ended execution go');
+        log.warn({ ...fieldsOf(execution), err: error }, 'could not let an ended execution go');
       }
       await pause(options.paceMs, signal);
     }

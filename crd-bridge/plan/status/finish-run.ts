@@ -37,7 +37,12 @@ export async function finishRun(deps: MirrorDeps, update: FinishUpdate): Promise
   await release(deps, update, result.object);
   if (result.kind !== 'written') return;
   deps.log.info(
-    { execution: run.name, namespace: run.namespace, phase: update.phase, reason: update.reason },
+    {
+      execution: `${run.namespace}/${run.name}`,
+      plan: run.plan.name,
+      phase: update.phase,
+      reason: update.reason,
+    },
     'run ended',
   );
   deps.events.record(result.object, {

@@ -6,6 +6,7 @@ import type { CachedExecution, DrDeps } from '../types.js';
 import { setProgressing } from './progressing.js';
 import { followReset } from './reset.js';
 import { ENDS_WITH_LOOK, lookAtRun } from './standstill.js';
+import { fieldsOf } from '../log-fields.js';
 
 /** Time between two progress queries to a run that was reset, until a worker answers. */
 const RESET_LOOK_MS = 5_000;
@@ -37,7 +38,7 @@ export async function followRun(
         ? undefined
         : followReset(known, run.runId, progress),
     );
-    deps.log.warn({ execution: refOf(execution), runId: run.runId }, 'run was reset; following the new one');
+    deps.log.warn({ ...fieldsOf(execution), runId: run.runId }, 'run was reset; following the new one');
   }
   const { taskWaitMs } = deps.settings;
   const look = await lookAtRun(run, isAnswered, { now: Date.now(), taskWaitMs });
