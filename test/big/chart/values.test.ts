@@ -3,9 +3,9 @@ import { mkdtemp, readFile, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { beforeAll, describe, expect, it } from 'vitest';
-import { MAX_OPEN_MS, openHelm } from '../../scripts/chart/helm.js';
-import type { Helm } from '../../scripts/chart/helm.js';
-import { CHART, EVERYTHING_VALUES, OTHERWISE_VALUES, keptRenders } from '../../scripts/chart/renders.js';
+import { MAX_OPEN_MS, openHelm } from '../../../scripts/chart/helm.js';
+import type { Helm } from '../../../scripts/chart/helm.js';
+import { CHART, EVERYTHING_VALUES, OTHERWISE_VALUES, keptRenders } from '../../../scripts/chart/renders.js';
 
 let home: string;
 let helm: Helm;
