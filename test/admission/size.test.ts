@@ -22,6 +22,9 @@ const actions = (count: number) =>
   );
 const site = { name: 'site', default: 'b' };
 
+/** With fewer than five answers to so many questions the bridge is too slow, however busy the machine is. */
+const MAX_ASKS = 15;
+
 /** Seconds of processor time that the bridge has used so far: the same on a busy machine as on a quiet one. */
 async function used(): Promise<number> {
   const response = await fetch(servers.endpoints.metrics.bridge ?? '');
@@ -30,15 +33,18 @@ async function used(): Promise<number> {
 
 /** Seconds of the bridge's time for one review, as the mean over several dry runs, which store nothing. */
 async function cost(kind: 'DRWorkflow' | 'DRPlan' | 'DRPlanExecution', spec: object): Promise<number> {
-  const runs = 5;
   const before = await used();
-  for (let n = 0; n < runs; n += 1) {
+  let asks = 0;
+  for (let answers = 0; answers < 5;) {
+    asks += 1;
     const asked = await ask(stack.namespace, kind, 'probe', spec, { dryRun: true });
-    // The API server waits 5 s, then refuses.
+    // The API server waits 5 s, then refuses. A busy machine may be too late for that; what a review costs is the same then.
+    if (asks < MAX_ASKS && asked.message.includes('context deadline exceeded')) continue;
     expect(asked.message).toBe('');
     expect(asked.status).toBe(201);
+    answers += 1;
   }
-  return ((await used()) - before) / runs;
+  return ((await used()) - before) / asks;
 }
 
 it('an ordinary workflow costs a few milliseconds', async () => {
