@@ -3,8 +3,10 @@ import type { AddressInfo } from 'node:net';
 
 /** A TCP port of loopback that nobody listens on now. */
 export function freePort(): Promise<number> {
-  return new Promise((resolve) => {
-    const server = createServer().listen(0, '127.0.0.1', () => {
+  return new Promise((resolve, reject) => {
+    const server = createServer();
+    server.once('error', reject);
+    server.listen(0, '127.0.0.1', () => {
       const { port } = server.address() as AddressInfo;
       server.close(() => {
         resolve(port);

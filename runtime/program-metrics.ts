@@ -47,7 +47,7 @@ export interface ProgramMetrics {
 type MakeGauge = (name: string, help: string, collect: (this: Gauge<'program'>) => void) => void;
 
 /** Actions may be about any kind that the cluster serves; beyond this many resources all others are one. */
-const MOST_RESOURCES = 200;
+const MAX_RESOURCES = 200;
 
 /**
  * Metrics in a registry of their own, with those of Node and of the process.
@@ -114,7 +114,7 @@ function countExchanges(registry: Registry, program: ProgramName): ProgramMetric
   });
   const resources = new Set<string>();
   return ({ verb, resource, code, seconds }) => {
-    const isCounted = resources.has(resource) || resources.size < MOST_RESOURCES;
+    const isCounted = resources.has(resource) || resources.size < MAX_RESOURCES;
     if (isCounted) resources.add(resource);
     requests.inc({ program, verb, resource: isCounted ? resource : 'other', code });
     latency.observe({ program, verb }, seconds);

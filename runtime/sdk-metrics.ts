@@ -1,7 +1,6 @@
-import { createServer } from 'node:net';
-import type { AddressInfo } from 'node:net';
 import type { MetricsExporterConfig } from '@temporalio/worker';
 import { request } from 'undici';
+import { freePort } from './free-port.js';
 
 /** Temporal's SDK counts by itself, and serves that on a port of its own. */
 export interface SdkMetrics {
@@ -17,6 +16,7 @@ const READ_TIMEOUT_MS = 5_000;
 
 /** Chooses the port. Names and units are those that Prometheus recommends. */
 export async function openSdkMetrics(): Promise<SdkMetrics> {
+  // The SDK takes no 0 for "any port".
   const port = await freePort();
   return {
     port,
@@ -40,18 +40,4 @@ export async function openSdkMetrics(): Promise<SdkMetrics> {
       }
     },
   };
-}
-
-/** The SDK takes no 0 for "any port". */
-function freePort(): Promise<number> {
-  return new Promise((resolve, reject) => {
-    const server = createServer();
-    server.once('error', reject);
-    server.listen(0, '127.0.0.1', () => {
-      const { port } = server.address() as AddressInfo;
-      server.close(() => {
-        resolve(port);
-      });
-    });
-  });
 }

@@ -180,6 +180,12 @@ export function quantiles(
   }));
 }
 
+/** How long tasks wait until a worker takes them: the slowest hundredth, by task queue. */
+export const slotWaits = (): Query[] =>
+  ['activity', 'workflow_task'].flatMap((task) =>
+    quantiles(`temporal_${task}_schedule_to_start_latency_seconds`, { by: ['task_queue'], of: [0.99] }),
+  );
+
 /** How often something is counted a second, by some of its labels. */
 export const rates = (metric: string, by: string[], where = ''): Query => ({
   expr: `sum by (${by.join(', ')}) (rate(${metric}${where}[$__rate_interval]))`,

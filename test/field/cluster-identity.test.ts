@@ -11,7 +11,7 @@ import { createClaimNote } from '../../runtime/claim-note.js';
 import { createClusterClaim, REMEMBERED_WORDS } from '../../runtime/cluster-claim.js';
 import { startDetached, stopProcess } from '../../local/processes.js';
 import type { ProcessRecord } from '../../local/state.js';
-import { freePort } from '../support/free-port.js';
+import { freePort } from '../../runtime/free-port.js';
 import { recordServer } from '../support/leftovers.js';
 import { servers } from '../support/servers.js';
 import { openStack, poll, unique } from '../support/stack.js';

@@ -5,6 +5,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { status } from '../../local/index.js';
+import { isAlive } from '../../local/state.js';
+import type { ProcessRecord } from '../../local/state.js';
 import { kill, mend } from '../support/parts.js';
 import { startRecorder } from '../support/recorder.js';
 import type { Recorder } from '../support/recorder.js';
@@ -50,37 +52,28 @@ function drover(
 const here = (...args: string[]): Promise<Ended> =>
   drover([...args, '--data-dir', servers.dataDir, '-n', stack.namespace]);
 
-function isThere(pid: number): boolean {
-  try {
-    process.kill(pid, 0);
-    return true;
-  } catch {
-    return false;
-  }
-}
-
 describe('Ctrl-C in the middle of "up"', () => {
   it('stops what was started, says so, and leaves nothing running [F24]', async () => {
     const dataDir = await mkdtemp(join(tmpdir(), 'drover-interrupted-'));
     try {
-      let pids: number[] = [];
+      let started: ProcessRecord[] = [];
       let interrupted = false;
       const ended = await drover(['up', '--ephemeral', '--data-dir', dataDir], (text, interrupt) => {
         if (interrupted || !text.includes('starting apiserver')) return;
         interrupted = true;
         void readFile(join(dataDir, 'state.json'), 'utf8').then((state) => {
-          const { processes } = JSON.parse(state) as { processes: Record<string, { pid: number }> };
-          pids = Object.values(processes).map(({ pid }) => pid);
+          const { processes } = JSON.parse(state) as { processes: Record<string, ProcessRecord> };
+          started = Object.values(processes);
           interrupt();
         });
       });
       expect(ended.code).toBe(130);
       expect(ended.err).toMatch(/interrupted: stopping what was started/);
       expect(ended.err).toMatch(/what it had started is stopped again: .*etcd/);
-      expect(pids.length).toBeGreaterThan(0);
+      expect(started.length).toBeGreaterThan(0);
       // One that has ended has its number until the system has taken note of it.
-      const left = () => Promise.resolve(pids.filter(isThere));
-      expect(await poll(left, (there) => there.length === 0, 5000)).toEqual([]);
+      const alive = () => Promise.all(started.map((record) => isAlive(record)));
+      expect(await poll(alive, (states) => !states.includes(true), 5000)).not.toContain(true);
       expect(await status({ dataDir })).toMatchObject({ summary: 'down', processes: [] });
     } finally {
       await rm(dataDir, { recursive: true, force: true });

@@ -1,7 +1,8 @@
 /**
  * Workflow code must replay the histories of runs that are under way when it is deployed: those of every release, which
  * are kept for ever in a folder of its version. With DROVER_RECORD=1 those of the version in package.json are recorded
- * anew first; with DROVER_RECORD=FILE only this one, which the version gained later.
+ * anew first; with DROVER_RECORD=SCENARIO only those of one scenario, which the version gained
+ * later.
  */
 import { mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
@@ -27,8 +28,9 @@ it('replays every recorded history [S6.1] [S6.21]', async () => {
   if (recorded !== undefined) {
     const scripted = await startScriptedWorker(servers.temporal, servers.temporalNamespace);
     const cli = servers.endpoints.temporalCli ?? 'temporal';
-    const files = await recordHistories(scripted, async (workflowId) => {
-      const show = [
+    const all = recorded === '1';
+    const show = async (workflowId: string) => {
+      const asked = [
         'workflow',
         'show',
         '--output',
@@ -38,17 +40,17 @@ it('replays every recorded history [S6.1] [S6.21]', async () => {
         '--address',
         servers.temporal,
       ];
-      const { stdout } = await promisify(execFile)(cli, show, { maxBuffer: 64 << 20 }).catch(() => ({
+      const { stdout } = await promisify(execFile)(cli, asked, { maxBuffer: 64 << 20 }).catch(() => ({
         stdout: '',
       }));
       return stdout === '' ? undefined : stdout;
-    });
+    };
+    const files = await recordHistories(scripted, { show, ...(!all && { only: recorded }) });
     await scripted.close();
     const own = `${folder}/${version}`;
-    if (recorded === '1') await rm(own, { recursive: true, force: true });
+    if (all) await rm(own, { recursive: true, force: true });
     await mkdir(own, { recursive: true });
-    const kept = [...files].filter(([name]) => recorded === '1' || name === recorded);
-    await Promise.all(kept.map(([name, json]) => writeFile(`${own}/${name}`, json)));
+    await Promise.all([...files].map(([name, json]) => writeFile(`${own}/${name}`, json)));
   }
   const releases = await readdir(folder);
   expect(releases, 'this version has no histories yet; record them with DROVER_RECORD=1').toContain(version);

@@ -6,8 +6,8 @@ import { planUndo } from '../../api/plan/undo/undo.js';
 import { taskQueues } from '../../workflows/core/contract.js';
 import { settlementWorkflowId, WORKFLOW_TYPES } from '../../workflows/plan/contract.js';
 import type { SettlementInput } from '../../workflows/plan/contract.js';
-import { action, stages, untilCancelled, workflow, until } from '../support/scripted.js';
-import type { ScriptedRun, ScriptedWorker } from '../support/scripted.js';
+import { action, BOUNDS, stages, untilCancelled, workflow, until } from '../support/scripted.js';
+import type { ScriptedWorker } from '../support/scripted.js';
 
 const job = (name: string) => action(name, { type: 'Job' });
 /** An action between its hooks, written in another order than they run in. */
@@ -22,7 +22,13 @@ const hooksAround = (main: ReturnType<typeof action>) => [
   }),
 ];
 
-const SCENARIOS: Record<string, (scripted: ScriptedWorker) => Promise<ScriptedRun>> = {
+/** A workflow whose history is kept, with those of its stages. */
+interface Recorded {
+  handle: { workflowId: string };
+  result(): Promise<{ stages: readonly unknown[] }>;
+}
+
+const SCENARIOS: Record<string, (scripted: ScriptedWorker) => Promise<Recorded>> = {
   async succeeded(scripted) {
     return scripted.run(
       {
@@ -193,6 +199,29 @@ const SCENARIOS: Record<string, (scripted: ScriptedWorker) => Promise<ScriptedRu
       },
     );
   },
+  /** Run and stage are ended from outside; what the stage had begun is settled by a workflow of its own. */
+  async settled(scripted) {
+    const { client, cluster } = scripted;
+    const run = await scripted.run(
+      { stages: stages({ name: 'one', workflows: [workflow([job('slow'), 'b'])] }) },
+      { slow: () => untilCancelled() },
+    );
+    await until(run, 'start slow');
+    const stage = `${run.handle.workflowId}/s0`;
+    await run.handle.terminate('from outside');
+    // The run may have taken its stage with it.
+    await client.workflow
+      .getHandle(stage)
+      .terminate('from outside')
+      .catch(() => undefined);
+    const input: SettlementInput = { cluster, workflowId: stage, bounds: BOUNDS };
+    const handle = await client.workflow.start(WORKFLOW_TYPES.stageSettlement, {
+      workflowId: settlementWorkflowId(stage),
+      taskQueue: taskQueues(cluster).worker,
+      args: [input],
+    });
+    return { handle, result: async () => ({ stages: [], settled: await handle.result() }) };
+  },
   async reverted(scripted) {
     const list = stages({ name: 'one', workflows: [workflow([job('a'), job('b')])] });
     const target = await scripted.run({ stages: list });
@@ -206,46 +235,19 @@ const SCENARIOS: Record<string, (scripted: ScriptedWorker) => Promise<ScriptedRu
   },
 };
 
-/** Ends a run and its stage from outside, and settles what the stage had begun; gives the id of the settlement. */
-async function settleStage(scripted: ScriptedWorker): Promise<string> {
-  const run = await scripted.run(
-    { stages: stages({ name: 'one', workflows: [workflow([job('slow'), 'b'])] }) },
-    { slow: () => untilCancelled() },
-  );
-  await until(run, 'start slow');
-  const { client, cluster } = scripted;
-  const stage = `${run.handle.workflowId}/s0`;
-  await run.handle.terminate('from outside');
-  // The run may have taken its stage with it.
-  await client.workflow
-    .getHandle(stage)
-    .terminate('from outside')
-    .catch(() => undefined);
-  const input: SettlementInput = {
-    cluster,
-    workflowId: stage,
-    bounds: { undoStepMs: 60_000, settleMs: 60_000, pauseReminderMs: 500 },
-  };
-  const workflowId = settlementWorkflowId(stage);
-  await client.workflow.execute(WORKFLOW_TYPES.stageSettlement, {
-    workflowId,
-    taskQueue: taskQueues(cluster).worker,
-    args: [input],
-  });
-  return workflowId;
-}
-
 /**
- * Runs every scenario and gives the histories of all its workflows, as JSON by file name.
+ * Runs every scenario, or one, and gives the histories of all its workflows, as JSON by file name.
  *
- * @param show prints a history as JSON, as `temporal workflow show` does; undefined when there is no such workflow.
+ * @param options.only name of the scenario; absent: all
+ * @param options.show prints a history as JSON, as `temporal workflow show` does; undefined when there is no such workflow.
  */
 export async function recordHistories(
   scripted: ScriptedWorker,
-  show: (workflowId: string) => Promise<string | undefined>,
+  { show, only }: { show: (workflowId: string) => Promise<string | undefined>; only?: string },
 ): Promise<Map<string, string>> {
   const files = new Map<string, string>();
   for (const [name, scenario] of Object.entries(SCENARIOS)) {
+    if (only !== undefined && only !== name) continue;
     const run = await scenario(scripted);
     const { stages: ended } = await run.result();
     const id = run.handle.workflowId;
@@ -255,7 +257,5 @@ export async function recordHistories(
       if (history !== undefined) files.set(`${name}${part.replace('/', '.')}.json`, history);
     }
   }
-  const settlement = await show(await settleStage(scripted));
-  if (settlement !== undefined) files.set('settled.json', settlement);
   return files;
 }

@@ -18,7 +18,7 @@ import type { KubeClient } from '../../kube/client.js';
 import { loadKubeConfig } from '../../kube/config.js';
 import { down, up } from '../../local/index.js';
 import type { UpOptions, UpResult } from '../../local/index.js';
-import { freePort } from '../support/free-port.js';
+import { freePort } from '../../runtime/free-port.js';
 import { historyTexts } from '../support/histories.js';
 import { startRecorder } from '../support/recorder.js';
 import type { Recorder } from '../support/recorder.js';

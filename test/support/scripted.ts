@@ -74,6 +74,9 @@ export interface ScriptedRun {
   result(): Promise<RunResult & { stages: StageStatus[] }>;
 }
 
+/** Bounds of scripted runs. */
+export const BOUNDS = { undoStepMs: 60_000, settleMs: 60_000, pauseReminderMs: 500, lastAttemptMs: 500 };
+
 const DEFAULTS = {
   failurePolicy: 'Stop',
   onFailure: 'Stop',
@@ -81,7 +84,7 @@ const DEFAULTS = {
   stages: [],
   undo: [],
   mirror: { debounceMs: 50, intervalMs: 100, envelope: true },
-  bounds: { undoStepMs: 60_000, settleMs: 60_000, pauseReminderMs: 500, lastAttemptMs: 500 },
+  bounds: BOUNDS,
   searchAttributes: false,
 } satisfies Partial<RunInput>;
 

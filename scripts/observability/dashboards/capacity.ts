@@ -1,4 +1,4 @@
-import { quantiles, rates, whole } from '../dashboard.js';
+import { quantiles, rates, slotWaits, whole } from '../dashboard.js';
 import type { Dashboard } from '../dashboard.js';
 
 /** Whether there are enough replicas, slots and memory. */
@@ -83,16 +83,7 @@ export const CAPACITY: Dashboard = {
           title: 'Wait for a slot',
           description: 'How long tasks wait until a worker takes them. More workers shorten it.',
           unit: 's',
-          queries: [
-            ...quantiles('temporal_activity_schedule_to_start_latency_seconds', {
-              by: ['task_queue'],
-              of: [0.99],
-            }),
-            ...quantiles('temporal_workflow_task_schedule_to_start_latency_seconds', {
-              by: ['task_queue'],
-              of: [0.99],
-            }),
-          ],
+          queries: slotWaits(),
         },
         {
           title: 'Polls under way',

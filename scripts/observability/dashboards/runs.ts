@@ -1,4 +1,4 @@
-import { quantiles, rates, whole } from '../dashboard.js';
+import { quantiles, rates, slotWaits, whole } from '../dashboard.js';
 import type { Dashboard } from '../dashboard.js';
 
 /** What a run spends its time on. No metric names a run: choose the time in which it ran. */
@@ -91,16 +91,7 @@ export const RUNS: Dashboard = {
           title: 'A worker',
           description: 'How long actions and workflow code wait until a worker takes them.',
           unit: 's',
-          queries: [
-            ...quantiles('temporal_activity_schedule_to_start_latency_seconds', {
-              by: ['task_queue'],
-              of: [0.99],
-            }),
-            ...quantiles('temporal_workflow_task_schedule_to_start_latency_seconds', {
-              by: ['task_queue'],
-              of: [0.99],
-            }),
-          ],
+          queries: slotWaits(),
         },
         {
           title: 'A person',
