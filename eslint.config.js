@@ -29,6 +29,10 @@ const SANDBOX_API = [
 ];
 const SANDBOX_IMPORTS = `^(?!\\.\\.?/([a-z]+/)?[a-z0-9-]+\\.js$|\\.\\./\\.\\./api/(${SANDBOX_API.join('|')})\\.js$|@temporalio/(workflow|common)$)`;
 
+/** What a command line is parsed with. */
+const PARSED_WITH =
+  '^(commander|(.*/)?shared\\.js|.*/(output-format|pause-answers)\\.js|.*/api/plan/order/hooks\\.js)$';
+
 export default tseslint.config(
   { ignores: ['dist/', 'node_modules/', '.drover/', 'coverage/'] },
   js.configs.recommended,
@@ -89,6 +93,24 @@ export default tseslint.config(
             {
               regex: SANDBOX_IMPORTS,
               message: 'Workflow code may import only what runs in the sandbox: see eslint.config.js.',
+            },
+          ],
+        },
+      ],
+    },
+  },
+  {
+    // Every start of the command line loads these: what a command does is loaded when it is asked for.
+    files: ['client/cli/*/commands/*.ts'],
+    rules: {
+      '@typescript-eslint/no-restricted-imports': [
+        'error',
+        {
+          patterns: [
+            {
+              regex: `^(?!${PARSED_WITH.slice(1)})`,
+              allowTypeImports: true,
+              message: 'Import what a command does in its action, from work/: every start would load it.',
             },
           ],
         },

@@ -32,13 +32,8 @@ export interface Access {
   why?: string;
 }
 
-/**
- * All that is said once about a kind: definitions, rights, webhooks, the reference and the command line are made from it.
- *
- * Seam: a kind of a foreign API group says here that its definition is installed only where there is none, that its
- * admission may fail open, and under which annotation its run's identity stands where its schema prunes status.
- */
-export interface KindDescriptor {
+/** What a kind is called; of no weight, so that a command line that only lists objects loads no schema. */
+export interface KindName {
   group: string;
   version: string;
   kind: string;
@@ -50,8 +45,17 @@ export interface KindDescriptor {
   word: string;
   /** What a person calls several. */
   words: string;
-  description: string;
   scope: 'Namespaced' | 'Cluster';
+}
+
+/**
+ * All that is said once about a kind: definitions, rights, webhooks, the reference and the command line are made from it.
+ *
+ * Seam: a kind of a foreign API group says here that its definition is installed only where there is none, that its
+ * admission may fail open, and under which annotation its run's identity stands where its schema prunes status.
+ */
+export interface KindDescriptor extends KindName {
+  description: string;
   spec: z.ZodType;
   /** Absent: the kind has none. */
   status?: z.ZodType;
@@ -67,5 +71,5 @@ export interface KindDescriptor {
 }
 
 /** Whether a word of the command line means a kind: what a person calls it, its kind, resource or short name. */
-export const isCalled = (kind: KindDescriptor, word: string): boolean =>
+export const isCalled = (kind: KindName, word: string): boolean =>
   [kind.word, kind.words, kind.kind.toLowerCase(), kind.plural, kind.shortName].includes(word.toLowerCase());

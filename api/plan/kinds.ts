@@ -1,6 +1,7 @@
-import { ANNOTATIONS, GROUP, PLURALS, POLICY_PLURAL, VERSION } from '../core/group.js';
+import { ANNOTATIONS } from '../core/group.js';
 import { PLAN_VERBS } from './authority.js';
 import type { Access, KindDescriptor, PrinterColumn } from '../core/kind-descriptor.js';
+import { DR_KIND_NAMES, type DrKind } from './kind-names.js';
 import { executionSpecSchema, executionStatusSchema } from './schema/execution.js';
 import { planSpecSchema, planStatusSchema } from './schema/plan.js';
 import { policySpecSchema } from './schema/policy.js';
@@ -39,14 +40,7 @@ const STATUS: Access = { role: 'bridge', part: 'status', verbs: ['patch'] };
 /** The kinds of DR plans. */
 export const DR_KINDS = [
   {
-    group: GROUP,
-    version: VERSION,
-    kind: 'DRWorkflow',
-    plural: PLURALS.DRWorkflow,
-    word: 'workflow',
-    words: 'workflows',
-    scope: 'Namespaced',
-    shortName: 'drwf',
+    ...DR_KIND_NAMES.DRWorkflow,
     description: 'A reusable list of disaster-recovery actions.',
     spec: workflowSpecSchema,
     status: workflowStatusSchema,
@@ -61,14 +55,7 @@ export const DR_KINDS = [
     selectable: ['.status.phase'],
   },
   {
-    group: GROUP,
-    version: VERSION,
-    kind: 'DRPlan',
-    plural: PLURALS.DRPlan,
-    word: 'plan',
-    words: 'plans',
-    scope: 'Namespaced',
-    shortName: 'drp',
+    ...DR_KIND_NAMES.DRPlan,
     description: 'A disaster-recovery plan: stages of workflows, with their order and parameters.',
     spec: planSpecSchema,
     status: planStatusSchema,
@@ -119,14 +106,7 @@ export const DR_KINDS = [
     selectable: ['.status.phase'],
   },
   {
-    group: GROUP,
-    version: VERSION,
-    kind: 'DRPlanExecution',
-    plural: PLURALS.DRPlanExecution,
-    word: 'execution',
-    words: 'executions',
-    scope: 'Namespaced',
-    shortName: 'drpx',
+    ...DR_KIND_NAMES.DRPlanExecution,
     description: 'One run of a DRPlan, or the revert of one.',
     spec: executionSpecSchema,
     status: executionStatusSchema,
@@ -230,14 +210,7 @@ export const DR_KINDS = [
     selectable: ['.spec.planRef', '.status.phase'],
   },
   {
-    group: GROUP,
-    version: VERSION,
-    kind: 'DRPolicy',
-    plural: POLICY_PLURAL,
-    word: 'policy',
-    words: 'policies',
-    scope: 'Cluster',
-    shortName: 'drpol',
+    ...DR_KIND_NAMES.DRPolicy,
     description: 'What the plans of namespaces may do. Has no namespace itself.',
     spec: policySpecSchema,
     columns: [
@@ -263,9 +236,6 @@ export const DR_KINDS = [
     selectable: [],
   },
 ] as const satisfies readonly KindDescriptor[];
-
-/** A kind of DR plans. */
-export type DrKind = (typeof DR_KINDS)[number]['kind'];
 
 /** What is said of a kind. */
 export function drKind(kind: DrKind): KindDescriptor {

@@ -2,7 +2,7 @@
 import { request } from 'undici';
 import { GROUP, VERSION } from '../../api/core/group.js';
 import { drKind } from '../../api/plan/kinds.js';
-import type { DrKind } from '../../api/plan/kinds.js';
+import type { DrKind } from '../../api/plan/kind-names.js';
 import { loadKubeConfig } from '../../kube/config.js';
 import { endpointOf } from '../../kube/kubeconfig-client.js';
 import { servers } from '../support/servers.js';

@@ -1,7 +1,7 @@
 import type { Problem } from '../../core/problem.js';
 import { unknownFieldsIn } from '../../core/unknown-fields.js';
 import { drKind } from '../kinds.js';
-import type { DrKind } from '../kinds.js';
+import type { DrKind } from '../kind-names.js';
 import { rollbackSchema } from '../schema/actions/action.js';
 
 /**

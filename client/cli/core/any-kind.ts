@@ -3,7 +3,6 @@ import { isObject } from '../../../api/core/json.js';
 import { findByPath, readJsonPath } from '../../../api/core/json-path.js';
 import { isCalled } from '../../../api/core/kind-descriptor.js';
 import type { KindDescriptor, PrinterColumn } from '../../../api/core/kind-descriptor.js';
-import { KINDS } from '../../../api/kinds.js';
 import type { KubeClient } from '../../../kube/client.js';
 import type { KubeObject } from '../../../kube/object.js';
 import { CliError } from './cli-error.js';
@@ -12,14 +11,19 @@ import { fieldLines, timeWithAge } from './render/fields.js';
 import type { Style } from './render/style.js';
 import { oneLine } from './render/text.js';
 import { age } from './render/time.js';
-import { isOwnKind } from './resources.js';
+import { isOwnKind, kindOf } from './resources.js';
 
 /** The kind that a word means, among those that have no commands of their own. */
-export const anyKindOf = (word: string): KindDescriptor | undefined =>
-  KINDS.find((kind) => !isOwnKind(kind.kind) && isCalled(kind, word));
+export async function anyKindOf(word: string): Promise<KindDescriptor | undefined> {
+  if (kindOf(word) !== undefined) return undefined;
+  return (await anyKinds()).find((kind) => isCalled(kind, word));
+}
 
-/** All of these kinds. */
-export const anyKinds = (): readonly KindDescriptor[] => KINDS.filter(({ kind }) => !isOwnKind(kind));
+/** All of these kinds. Loaded on demand: their schemas take as long as all the rest of a short command. */
+export async function anyKinds(): Promise<readonly KindDescriptor[]> {
+  const { KINDS } = await import('../../../api/kinds.js');
+  return KINDS.filter(({ kind }) => !isOwnKind(kind));
+}
 
 /** All objects of a kind, in a namespace or (undefined) in all, in the order of their names. */
 export async function listAny(

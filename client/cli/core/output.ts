@@ -1,16 +1,14 @@
-import { stringify } from 'yaml';
+import type { OutputFormat } from './output-format.js';
 import type { Terminal } from './terminal.js';
 
-/** Formats for programs. */
-export const OUTPUT_FORMATS = ['json', 'yaml'] as const;
-/** A format for programs. */
-export type OutputFormat = (typeof OUTPUT_FORMATS)[number];
-
 /** Writes a value to standard output, whole, in a format for programs. */
-export function printValue(terminal: Terminal, value: unknown, format: OutputFormat): void {
-  terminal.out(
-    format === 'json' ? JSON.stringify(value, null, 2) : stringify(value, { lineWidth: 0 }).trimEnd(),
-  );
+export async function printValue(terminal: Terminal, value: unknown, format: OutputFormat): Promise<void> {
+  if (format === 'json') {
+    terminal.out(JSON.stringify(value, null, 2));
+    return;
+  }
+  const { stringify } = await import('yaml');
+  terminal.out(stringify(value, { lineWidth: 0 }).trimEnd());
 }
 
 /** Objects of one or several kinds as kubectl gives them: a List. */

@@ -1,6 +1,6 @@
 import { API_VERSION } from '../../../api/core/group.js';
 import { isCalled } from '../../../api/core/kind-descriptor.js';
-import { DR_KINDS, drKind } from '../../../api/plan/kinds.js';
+import { DR_KIND_NAMES, type DrKind } from '../../../api/plan/kind-names.js';
 import type { DRPolicy } from '../../../api/plan/schema/policy.js';
 import type { DRPlan, DRPlanExecution, DRWorkflow } from '../../../api/plan/types.js';
 import type { KubeClient } from '../../../kube/client.js';
@@ -18,27 +18,27 @@ export interface ObjectOf {
 }
 
 /** A kind of ours. */
-export type Kind = keyof ObjectOf;
+export type Kind = DrKind;
 
 /** All of them. */
-export const KINDS: readonly Kind[] = DR_KINDS.map(({ kind }) => kind);
+export const KINDS: readonly Kind[] = Object.values(DR_KIND_NAMES).map(({ kind }) => kind);
 
 /** Whether the command line has commands of its own for a kind. */
 export const isOwnKind = (kind: string): kind is Kind => (KINDS as readonly string[]).includes(kind);
 
 /** What a person calls one of a kind, and several. */
-export const wordOf = (kind: Kind): string => drKind(kind).word;
-export const wordsOf = (kind: Kind): string => drKind(kind).words;
+export const wordOf = (kind: Kind): string => DR_KIND_NAMES[kind].word;
+export const wordsOf = (kind: Kind): string => DR_KIND_NAMES[kind].words;
 
 /** The kind that a word of the command line means. */
 export function kindOf(word: string): Kind | undefined {
   // Short for the one that is typed most.
   if (word.toLowerCase() === 'exec') return 'DRPlanExecution';
-  return DR_KINDS.find((kind) => isCalled(kind, word))?.kind;
+  return Object.values(DR_KIND_NAMES).find((kind) => isCalled(kind, word))?.kind;
 }
 
 /** Whether objects of a kind are in namespaces. */
-export const isNamespaced = (kind: Kind): boolean => drKind(kind).scope === 'Namespaced';
+export const isNamespaced = (kind: Kind): boolean => DR_KIND_NAMES[kind].scope === 'Namespaced';
 
 /** Key of an object of ours; the namespace counts where the kind has them. */
 export const keyFor = (kind: Kind, namespace: string, name: string): ObjectKey => ({

@@ -7,7 +7,8 @@ import { CliError } from '../core/cli-error.js';
 import type { Cluster } from '../core/cluster.js';
 import type { CommandContext } from '../core/context.js';
 import { EXIT } from '../core/exit-codes.js';
-import { type OutputFormat, printValue, withoutManagedFields } from '../core/output.js';
+import { printValue, withoutManagedFields } from '../core/output.js';
+import type { OutputFormat } from '../core/output-format.js';
 import { keyFor } from '../core/resources.js';
 import { watchExecution } from './watch-execution.js';
 
@@ -68,6 +69,6 @@ export async function afterCreate(
   }
   context.terminal.note(`next: ${context.say(`watch ${metadata.name}`)}`);
   if (options.output !== undefined)
-    printValue(context.terminal, withoutManagedFields(execution), options.output);
+    await printValue(context.terminal, withoutManagedFields(execution), options.output);
   return EXIT.ok;
 }

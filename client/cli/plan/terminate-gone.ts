@@ -8,7 +8,8 @@ import { confirmIntent } from '../core/confirm.js';
 import type { CommandContext } from '../core/context.js';
 import { EXIT } from '../core/exit-codes.js';
 import { onInterrupt } from '../core/interrupt.js';
-import { type OutputFormat, printValue, withoutManagedFields } from '../core/output.js';
+import { printValue, withoutManagedFields } from '../core/output.js';
+import type { OutputFormat } from '../core/output-format.js';
 import { getObject, listObjects, notFound } from '../core/resources.js';
 import { openTemporal } from '../core/temporal.js';
 
@@ -80,7 +81,7 @@ async function awaitFreePlan(
       const now = await getObject(kube, 'DRPlan', namespace, name, say);
       if (now.status?.currentExecution?.uid !== uid) {
         terminal.note(`plan ${namespace}/${name} is free`);
-        if (output !== undefined) printValue(terminal, withoutManagedFields(now), output);
+        if (output !== undefined) await printValue(terminal, withoutManagedFields(now), output);
         return EXIT.ok;
       }
       await sleep(LOOK_MS, undefined, { signal: interrupt.signal }).catch(() => undefined);

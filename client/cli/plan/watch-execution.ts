@@ -6,7 +6,7 @@ import type { CommandContext } from '../core/context.js';
 import { EXIT, exitCodeOf } from '../core/exit-codes.js';
 import { follow } from '../core/follow.js';
 import { onInterrupt } from '../core/interrupt.js';
-import type { OutputFormat } from '../core/output.js';
+import type { OutputFormat } from '../core/output-format.js';
 import { createWatchView } from './watch-view.js';
 
 /**
@@ -58,6 +58,6 @@ export async function watchExecution(
     if (!isEnding) context.terminal.note(`to cancel it: ${context.say(`cancel ${key.name}`)}`);
     return EXIT.interrupted;
   }
-  view.end(last);
+  await view.end(last);
   return exitCodeOf(last.status?.phase);
 }

@@ -1,7 +1,8 @@
 import type { DRPlanExecution } from '../../../api/plan/types.js';
 import type { CommandContext } from '../core/context.js';
 import { createLiveScreen } from '../core/live-screen.js';
-import { type OutputFormat, printValue, withoutManagedFields } from '../core/output.js';
+import { printValue, withoutManagedFields } from '../core/output.js';
+import type { OutputFormat } from '../core/output-format.js';
 import { renderTree } from '../core/render/tree.js';
 import type { Screen } from '../core/terminal.js';
 import { pauseHint } from './render/attention.js';
@@ -20,7 +21,7 @@ export interface WatchView {
   /** Stops drawing; called before {@link WatchView.end}, and without it when the watch is broken off. */
   close(): void;
   /** Shows how the run ended. */
-  end(execution: DRPlanExecution): void;
+  end(execution: DRPlanExecution): Promise<void>;
 }
 
 /** An execution that nothing has picked up for this long is worth a remark. */
@@ -75,10 +76,10 @@ function createLineView(context: CommandContext, format: OutputFormat | undefine
     },
     remark: (text) => terminal.note(text),
     close: () => clearInterval(timer),
-    end(execution) {
+    async end(execution) {
       for (const line of outcomeLines(execution, { style: terminal.noteStyle, say, now: now() }))
         terminal.note(line);
-      if (format !== undefined) printValue(terminal, withoutManagedFields(execution), format);
+      if (format !== undefined) await printValue(terminal, withoutManagedFields(execution), format);
     },
   };
 }
@@ -126,6 +127,7 @@ function createLiveView(context: CommandContext, screen: Screen): WatchView {
       const tree = compactTree(executionTree(execution.status?.stageStatuses ?? [], now()), MAX_FINAL_LINES);
       for (const line of renderTree(tree, { style, width: columns })) terminal.out(line);
       for (const line of outcomeLines(execution, { style, say, now: now() })) terminal.out(line);
+      return Promise.resolve();
     },
   };
 }

@@ -1,23 +1,6 @@
 import type { Command } from 'commander';
-import { API_VERSION } from '../../../../api/core/group.js';
-import type { KubeClient } from '../../../../kube/client.js';
-import { KubeError } from '../../../../kube/error.js';
-import { doctor, type Finding } from '../../../../local/index.js';
-import { CliError } from '../cli-error.js';
-import { EXIT } from '../exit-codes.js';
-import type { CommandContext } from '../context.js';
-import {
-  describeSigns,
-  findForeignWebhooks,
-  findPreviousController,
-  PREVIOUS_CONTROLLER_NAMES,
-} from '../../../../kube/previous-controller.js';
-import { type OutputFormat, printValue } from '../output.js';
-import type { Style } from '../render/style.js';
-import { oneLine } from '../render/text.js';
-import { findWebhooks } from '../uninstall.js';
+import type { OutputFormat } from '../output-format.js';
 import { addExamples, outputOption, type Perform } from './shared.js';
-import { CRD_DIR } from './status.js';
 
 /** `drover doctor`. */
 export function addDoctor(program: Command, perform: Perform): void {
@@ -29,144 +12,10 @@ export function addDoctor(program: Command, perform: Perform): void {
     )
     .addOption(outputOption())
     .action((options: { output?: OutputFormat }, self: Command) =>
-      perform(self, (context) => examine(context, options.output)),
+      perform(self, async (context) => (await import('../work/doctor.js')).examine(context, options.output)),
     );
   addExamples(command, [
     ['doctor', 'before the first "up", or when something is odd'],
     ['doctor --use-current-cluster', 'whether your own cluster can be reached and has the definitions'],
   ]);
-}
-
-async function examine(context: CommandContext, format: OutputFormat | undefined): Promise<number> {
-  const { terminal, options, environment } = context;
-  const findings = await doctor({ dataDir: context.dataDir, crdDir: CRD_DIR, env: environment.env });
-  const chosen =
-    options.kubeconfig !== undefined || options.useCurrentCluster === true || options.context !== undefined;
-  if (chosen) findings.push(...(await clusterFindings(context)));
-  if (format !== undefined) printValue(terminal, findings, format);
-  else
-    for (const line of findings.flatMap((finding) => findingLines(finding, terminal.outStyle)))
-      terminal.out(line);
-  return findings.some((finding) => finding.level === 'problem') ? EXIT.error : EXIT.ok;
-}
-
-async function clusterFindings(context: CommandContext): Promise<Finding[]> {
-  const subject = 'your cluster';
-  try {
-    const { kube, context: name } = await context.openCluster();
-    const version = await kube.raw<{ gitVersion: string }>({
-      method: 'GET',
-      path: '/version',
-      timeoutMs: 10_000,
-    });
-    const found: Finding = {
-      subject,
-      level: 'ok',
-      message: `context ${name} (${kube.server}) answers, ${version.gitVersion}`,
-    };
-    const definitions = await Promise.all(
-      (['DRPlan', 'DRWorkflow', 'DRPlanExecution'] as const).map(async (kind): Promise<Finding[]> => {
-        try {
-          await kube.resolve(API_VERSION, kind);
-          return [];
-        } catch (error) {
-          return [
-            {
-              subject,
-              level: 'problem',
-              message: error instanceof Error ? error.message : String(error),
-              advice: 'apply the definitions: kubectl apply -f deploy/crds',
-            },
-          ];
-        }
-      }),
-    );
-    return [
-      found,
-      ...definitions.flat(),
-      ...(await webhookFindings(kube)),
-      ...(await predecessorFindings(kube)),
-    ];
-  } catch (error) {
-    return [
-      {
-        subject,
-        level: 'problem',
-        message: error instanceof Error ? error.message : String(error),
-        advice:
-          error instanceof CliError && error.hints.length > 0
-            ? error.hints.join('; ')
-            : 'check the kubeconfig',
-      },
-    ];
-  }
-}
-
-/** An installation may do without webhooks, so their absence is only a warning. */
-async function webhookFindings(kube: KubeClient): Promise<Finding[]> {
-  const webhooks = await findWebhooks(kube).catch((error: unknown) => {
-    if (error instanceof KubeError && error.code === 403) return undefined;
-    throw error;
-  });
-  if (webhooks === undefined || webhooks.length > 0) return [];
-  return [
-    {
-      subject: 'webhooks',
-      level: 'warning',
-      message:
-        'none of Drover are registered: nothing is checked when it is created, and who asked is not known',
-      advice: 'start a bridge with webhooks (docs/admission.md); it registers them',
-    },
-  ];
-}
-
-const OWN_WEBHOOKS = 'drover';
-
-/** What the controller that Drover takes over from does, or has left behind. */
-async function predecessorFindings(kube: KubeClient): Promise<Finding[]> {
-  const subject = 'previous controller';
-  try {
-    const [signs, webhooks] = await Promise.all([
-      findPreviousController(kube, { names: PREVIOUS_CONTROLLER_NAMES }),
-      findForeignWebhooks(kube, OWN_WEBHOOKS),
-    ]);
-    const running: Finding[] =
-      signs.length === 0
-        ? []
-        : [
-            {
-              subject,
-              level: 'problem',
-              message: `still runs: ${describeSigns(signs)}; the bridge begins nothing beside it`,
-              advice: 'scale it to zero as docs/migrating.md says; the bridge notices by itself',
-            },
-          ];
-    const left = webhooks.map(({ kind, name, blocks }): Finding => ({
-      subject,
-      level: blocks && signs.length === 0 ? 'problem' : 'warning',
-      message: `${kind} "${name}" is not Drover's and is asked about its objects${blocks ? ': they cannot be created or changed while nobody answers it' : ''}`,
-      advice: `once the previous controller has stopped: kubectl delete ${kind.toLowerCase()} ${name}`,
-    }));
-    return [...running, ...left];
-  } catch (error) {
-    return [
-      {
-        subject,
-        level: 'warning',
-        message: `cannot tell whether it runs: ${error instanceof Error ? error.message : String(error)}`,
-        advice: 'look with an account that may list Deployments, Leases and webhook configurations',
-      },
-    ];
-  }
-}
-
-/** A finding in one line, and below it what to do. */
-export function findingLines({ subject, level, message, advice }: Finding, style: Style): string[] {
-  const SUBJECT_WIDTH = 24;
-  const sign = { ok: style.sign('Succeeded'), warning: style.warn('!'), problem: style.sign('Failed') }[
-    level
-  ];
-  const lines = [`${sign} ${subject.padEnd(SUBJECT_WIDTH)} ${oneLine(message)}`];
-  if (advice !== undefined) lines.push(`  ${' '.repeat(SUBJECT_WIDTH)} ${style.dim(oneLine(advice))}`);
-  return lines;
 }

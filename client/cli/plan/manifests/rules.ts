@@ -2,7 +2,7 @@
 import { isObject } from '../../../../api/core/json.js';
 import { errorsOf, type Problem } from '../../../../api/core/problem.js';
 import { specProblems } from '../../../../api/core/spec-problems.js';
-import type { DrKind } from '../../../../api/plan/kinds.js';
+import type { DrKind } from '../../../../api/plan/kind-names.js';
 import { modeWarnings } from '../../../../api/plan/order/mode-warnings.js';
 import { compileRun } from '../../../../api/plan/snapshot/compile.js';
 import { takeSnapshot } from '../../../../api/plan/snapshot/snapshot.js';
