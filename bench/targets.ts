@@ -99,6 +99,9 @@ export const TARGETS: readonly Target[] = [
   { scenario: 'burst', figure: 'lost', must: { atMost: 0 } },
   { scenario: 'burst', figure: 'memory peak, bridge', must: { atMost: 300 }, sizes: { executions: 5000 } },
   { scenario: 'burst', figure: 'memory peak, worker', must: { atMost: 600 }, sizes: { executions: 5000 } },
+  { scenario: 'commands', figure: 'get p50', must: { atMost: 400 } },
+  { scenario: 'commands', figure: 'get memory peak', must: { atMost: 120 } },
+  { scenario: 'commands', figure: 'help p50', must: { atMost: 200 } },
   { scenario: 'lag', figure: 'answered to visible p99', must: { atMost: 1000 }, sizes: { runs: 50 } },
   { scenario: 'long', figure: 'status size', must: { atMost: 1024 }, sizes: { stages: 200, actions: 10 } },
   {

@@ -54,6 +54,7 @@ export async function openEmbedded(options: EmbeddedOptions): Promise<System> {
   const temporal = controller ? await connectTemporal(endpoints) : undefined;
   return {
     kube: createKubeClient(loadKubeConfig({ file: kubeconfig })),
+    kubeconfig,
     ...(temporal !== undefined && { temporal }),
     async pids() {
       const present = (await readEndpoints(paths.endpoints)) ?? endpoints;

@@ -8,6 +8,8 @@ import { compressingConverter } from '../../runtime/compression.js';
 /** A connected system. */
 export interface System {
   kube: KubeClient;
+  /** File that leads to the cluster. */
+  kubeconfig: string;
   /** Absent where no Temporal was named. */
   temporal?: { client: Client; connection: Connection; address: string; namespace: string };
   /** Processes of this machine that belong to it, by name. */
@@ -55,6 +57,7 @@ export async function openCluster(options: {
       : await connectTemporal({ temporal: options.temporal, temporalNamespace: options.temporalNamespace });
   return {
     kube,
+    kubeconfig: options.kubeconfig,
     ...(temporal !== undefined && { temporal }),
     pids: () => Promise.resolve(options.pids),
     async close() {

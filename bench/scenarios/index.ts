@@ -1,6 +1,7 @@
 import type { Scenario } from '../lib/bench.js';
 import { burst } from './burst.js';
 import { cancel } from './cancel.js';
+import { commands } from './commands.js';
 import { concurrency } from './concurrency.js';
 import { floor } from './floor.js';
 import { idle } from './idle.js';
@@ -28,6 +29,7 @@ export const SCENARIOS: readonly Scenario[] = [
   long,
   readmission,
   writes,
+  commands,
   burst,
   idle,
 ];
