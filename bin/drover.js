@@ -5,7 +5,9 @@
  */
 import { spawnSync } from 'node:child_process';
 import { existsSync, readdirSync, readFileSync, rmSync, statSync, utimesSync, writeFileSync } from 'node:fs';
-import { dirname, join } from 'node:path';
+import module from 'node:module';
+import { homedir } from 'node:os';
+import { dirname, isAbsolute, join } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 
 const [major, minor] = process.versions.node.split('.').map(Number);
@@ -20,8 +22,16 @@ const config = join(root, 'tsconfig.build.json');
 
 /** An installed package has no sources: what is in dist/ is all there is. */
 if (existsSync(config) && isOutdated()) build();
+keepCompiled();
 const { main: run } = await import(pathToFileURL(main).href);
 await run(process);
+
+/** What Node has compiled is kept for the next start, where this Node can (22.8). Nothing is lost where it cannot be kept. */
+function keepCompiled() {
+  const cache = process.env.XDG_CACHE_HOME;
+  const base = cache !== undefined && isAbsolute(cache) ? cache : join(homedir(), '.cache');
+  module.enableCompileCache?.(join(base, 'drover', 'compiled'));
+}
 
 function isOutdated() {
   if (!existsSync(main)) return true;
