@@ -124,16 +124,24 @@ describe('workflows', () => {
   it('release an image with its bill of materials and where it comes from, signed without a key [SEC14]', async () => {
     const release = await readWorkflow('release.yaml');
     const done = doings(release);
-    const image = stepsOf(release).find(({ uses }) => uses?.startsWith('docker/build-push-action@'));
-    expect(image?.with).toMatchObject({ provenance: 'mode=max', sbom: true });
+    const isImage = (command: string): boolean => command.includes('docker buildx bake');
+    expect(done.find(isImage)).toContain('--file deploy/docker-bake.hcl --push');
+    const bake = await readFile('deploy/docker-bake.hcl', 'utf8');
+    expect(bake).toMatch(/^ +attest = \["type=sbom", "type=provenance,mode=max"\]$/m);
+    expect(bake).toMatch(/^ +platforms +=.*"linux\/amd64", "linux\/arm64"/m);
     for (const what of ['actions/attest-build-provenance', 'actions/attest-sbom']) {
       const step = stepsOf(release).find(({ uses }) => uses?.startsWith(`${what}@`));
       expect(step?.with).toMatchObject({ 'push-to-registry': true });
       expect(String(step?.with?.['subject-digest'])).toContain('.outputs.digest');
     }
     // What is known to be bad is not built.
-    expect(done.indexOf('npm run audit')).toBeLessThan(done.indexOf('docker/build-push-action'));
+    expect(done.indexOf('npm run audit')).toBeLessThan(done.findIndex(isImage));
     expect(done.indexOf('npm ci')).toBeLessThan(done.indexOf('npm run audit'));
+    const isMade = (command: string): boolean => command.includes('npm run release -- ');
+    expect(done.indexOf('npm run audit')).toBeLessThan(done.findIndex(isMade));
+    expect(
+      stepsOf(release).some(({ with: options }) => options?.['subject-checksums'] === 'release/SHA256SUMS'),
+    ).toBe(true);
     expect(release.jobs.release?.permissions).toMatchObject({ 'id-token': 'write', attestations: 'write' });
   });
 
@@ -152,8 +160,11 @@ describe('the image', () => {
   it('is built on a digest, with the lockfile, and runs as nobody in particular [SEC14]', async () => {
     const lines = (await readFile('deploy/Dockerfile', 'utf8')).split('\n');
     const from = lines.filter((line) => line.startsWith('FROM '));
-    expect(from).toHaveLength(2);
-    for (const line of from) expect(line).toMatch(/^FROM \S+:\S+@sha256:[0-9a-f]{64}( AS \w+)?$/);
+    expect(from.length).toBeGreaterThan(1);
+    for (const line of from)
+      expect(line).toMatch(/^FROM (--platform=\$BUILDPLATFORM )?\S+:\S+@sha256:[0-9a-f]{64}( AS \w+)?$/);
+    // No shell and no package manager for whoever gets in.
+    expect(from.at(-1)).toMatch(/^FROM gcr\.io\/distroless\/nodejs\d+-debian\d+:nonroot@/);
     // An address may serve something else tomorrow.
     expect(lines.filter((line) => line.startsWith('ADD '))).toEqual([]);
     expect(lines.some((line) => line.startsWith('RUN npm ci '))).toBe(true);
@@ -162,6 +173,8 @@ describe('the image', () => {
     expect(last.findIndex((line) => line.startsWith('USER '))).toBeLessThan(
       last.findIndex((line) => line.startsWith('ENTRYPOINT ')),
     );
+    // What runs first passes signals on, and reaps.
+    expect(last.find((line) => line.startsWith('ENTRYPOINT '))).toContain('["/usr/bin/tini", "--", ');
   });
 });
 
