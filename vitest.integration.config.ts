@@ -24,5 +24,12 @@ export default defineConfig({
     testTimeout: 180_000,
     hookTimeout: 300_000,
     passWithNoTests: true,
+    tags: [
+      {
+        name: 'nightly',
+        description:
+          'takes a minute of the processors, or varies what another test shows: not part of npm test',
+      },
+    ],
   },
 });

@@ -212,7 +212,7 @@ describe('actions with a target', () => {
     expect(await find(there, 'ConfigMap', 'two')).toBeDefined();
   });
 
-  it('find their Job again when the cluster died while it ran', async () => {
+  it('find their Job again when the cluster died while it ran', { tags: ['nightly'] }, async () => {
     const pod = {
       metadata: { annotations: { 'sim.drover.dev/duration': '4s' } },
       spec: { restartPolicy: 'Never', containers: [{ name: 'main', image: 'example/none' }] },

@@ -173,7 +173,7 @@ async function holds(kind: Kind, spec: unknown, excused: readonly string[]): Pro
   return 'in';
 }
 
-it(`${numRuns} objects`, { timeout: 120_000 + numRuns * 200 }, async () => {
+it(`${numRuns} objects`, { tags: ['nightly'], timeout: 120_000 + numRuns * 200 }, async () => {
   const count = { in: 0, out: 0 };
   await fc.assert(
     fc.asyncProperty(
@@ -192,36 +192,40 @@ it(`${numRuns} objects`, { timeout: 120_000 + numRuns * 200 }, async () => {
   expect(count.out).toBeGreaterThan(numRuns / 20);
 });
 
-it('stories that the data model allows are let in whole [S6.17]', { timeout: 300_000 }, async () => {
-  await fc.assert(
-    fc.asyncProperty(fc.gen(), async (g) => {
-      const story = legalStory(diceOf(g));
-      // Each in names of its own: the plans of one are not to meet the workflows of another.
-      const suffix = unique('s');
-      const text = JSON.stringify(story)
-        .replaceAll(/"name":"(w\d|outer)"/g, `"name":"$1-${suffix}"`)
-        .replaceAll('"namespace":"ns"', `"namespace":"${stack.namespace}"`)
-        .replaceAll('"namespace":"other"', `"namespace":"${stack.namespace}"`);
-      const { workflows, plans, acts } = JSON.parse(
-        text.replaceAll('"plan":{"name":"q"}', `"plan":{"name":"q-${suffix}"}`),
-      ) as typeof story;
-      for (const { name: id, spec } of workflows) {
-        expect(await ask(stack.namespace, 'DRWorkflow', id, spec)).toMatchObject({
-          message: '',
-          status: 201,
-        });
-      }
-      for (const { name: id, spec } of plans) {
-        expect(await ask(stack.namespace, 'DRPlan', `${id}-${suffix}`, spec)).toMatchObject({
-          message: '',
-          status: 201,
-        });
-      }
-      const run = { ...(acts[0]?.spec as object), planRef: `p-${suffix}` };
-      // A dry run: what these plans do is not meant to be done.
-      const asked = await ask(stack.namespace, 'DRPlanExecution', `e-${suffix}`, run, { dryRun: true });
-      expect(asked).toMatchObject({ message: '', status: 201 });
-    }),
-    { numRuns: 40, seed, endOnFailure: true },
-  );
-});
+it(
+  'stories that the data model allows are let in whole [S6.17]',
+  { tags: ['nightly'], timeout: 300_000 },
+  async () => {
+    await fc.assert(
+      fc.asyncProperty(fc.gen(), async (g) => {
+        const story = legalStory(diceOf(g));
+        // Each in names of its own: the plans of one are not to meet the workflows of another.
+        const suffix = unique('s');
+        const text = JSON.stringify(story)
+          .replaceAll(/"name":"(w\d|outer)"/g, `"name":"$1-${suffix}"`)
+          .replaceAll('"namespace":"ns"', `"namespace":"${stack.namespace}"`)
+          .replaceAll('"namespace":"other"', `"namespace":"${stack.namespace}"`);
+        const { workflows, plans, acts } = JSON.parse(
+          text.replaceAll('"plan":{"name":"q"}', `"plan":{"name":"q-${suffix}"}`),
+        ) as typeof story;
+        for (const { name: id, spec } of workflows) {
+          expect(await ask(stack.namespace, 'DRWorkflow', id, spec)).toMatchObject({
+            message: '',
+            status: 201,
+          });
+        }
+        for (const { name: id, spec } of plans) {
+          expect(await ask(stack.namespace, 'DRPlan', `${id}-${suffix}`, spec)).toMatchObject({
+            message: '',
+            status: 201,
+          });
+        }
+        const run = { ...(acts[0]?.spec as object), planRef: `p-${suffix}` };
+        // A dry run: what these plans do is not meant to be done.
+        const asked = await ask(stack.namespace, 'DRPlanExecution', `e-${suffix}`, run, { dryRun: true });
+        expect(asked).toMatchObject({ message: '', status: 201 });
+      }),
+      { numRuns: 40, seed, endOnFailure: true },
+    );
+  },
+);

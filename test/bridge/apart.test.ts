@@ -103,45 +103,49 @@ describe('a plan', () => {
 });
 
 describe('drover uninstall', () => {
-  it('[F11] notices a bridge that runs outside the cluster before anything is taken away', async () => {
-    // What a bridge does every 20 s, done more often.
-    const words = createClaimWords({ kube: stack.kube, namespace: stack.namespace });
-    let count = 0;
-    const renew = async (): Promise<void> => {
-      await words.read();
-      await words.write([`word-${(count += 1)}`]);
-    };
-    await renew();
-    const renewing = setInterval(() => void renew(), 400);
-    try {
-      const refused = await drover('uninstall', '--yes');
-      expect(refused).toMatchObject({ code: 3, out: '' });
-      expect(refused.err).toContain(`a bridge renews ConfigMap ${stack.namespace}/drover-claim; nothing`);
-      expect(refused.err).toMatch(/stop it and the worker.*--ignore-bridge/s);
-      expect(await stack.getPlan('nobody')).toBeDefined();
-      expect(await drover('uninstall', '--keep-kinds', '--ignore-bridge', '--yes')).toMatchObject({
-        code: 0,
+  it(
+    '[F11] notices a bridge that runs outside the cluster before anything is taken away',
+    { tags: ['nightly'] },
+    async () => {
+      // What a bridge does every 20 s, done more often.
+      const words = createClaimWords({ kube: stack.kube, namespace: stack.namespace });
+      let count = 0;
+      const renew = async (): Promise<void> => {
+        await words.read();
+        await words.write([`word-${(count += 1)}`]);
+      };
+      await renew();
+      const renewing = setInterval(() => void renew(), 400);
+      try {
+        const refused = await drover('uninstall', '--yes');
+        expect(refused).toMatchObject({ code: 3, out: '' });
+        expect(refused.err).toContain(`a bridge renews ConfigMap ${stack.namespace}/drover-claim; nothing`);
+        expect(refused.err).toMatch(/stop it and the worker.*--ignore-bridge/s);
+        expect(await stack.getPlan('nobody')).toBeDefined();
+        expect(await drover('uninstall', '--keep-kinds', '--ignore-bridge', '--yes')).toMatchObject({
+          code: 0,
+        });
+      } finally {
+        clearInterval(renewing);
+      }
+      // One that has ended says nothing more; its last word is waited for only while it may still be followed by another.
+      let waits = 0;
+      const look = (): Promise<string | undefined> =>
+        findServingBridge(stack.kube, { claimLivesMs: 2000, onWait: () => (waits += 1) });
+      expect(await poll(look, (found) => found === undefined)).toBeUndefined();
+      // Times of the API server are whole seconds.
+      await sleep(1000);
+      waits = 0;
+      expect(await look()).toBeUndefined();
+      expect(waits).toBe(0);
+      await stack.kube.delete({
+        apiVersion: 'v1',
+        kind: 'ConfigMap',
+        namespace: stack.namespace,
+        name: CLAIM_CONFIG_MAP,
       });
-    } finally {
-      clearInterval(renewing);
-    }
-    // One that has ended says nothing more; its last word is waited for only while it may still be followed by another.
-    let waits = 0;
-    const look = (): Promise<string | undefined> =>
-      findServingBridge(stack.kube, { claimLivesMs: 2000, onWait: () => (waits += 1) });
-    expect(await poll(look, (found) => found === undefined)).toBeUndefined();
-    // Times of the API server are whole seconds.
-    await sleep(1000);
-    waits = 0;
-    expect(await look()).toBeUndefined();
-    expect(waits).toBe(0);
-    await stack.kube.delete({
-      apiVersion: 'v1',
-      kind: 'ConfigMap',
-      namespace: stack.namespace,
-      name: CLAIM_CONFIG_MAP,
-    });
-  });
+    },
+  );
 
   it('[F11] refuses what runs, cancels it when told to, and can leave the kinds to another controller [S5.40]', async () => {
     await stack.simplePlan('ends', [http('a', 'http://127.0.0.1:9/')], {
@@ -207,57 +211,61 @@ describe('a deletion while Temporal is away', () => {
 });
 
 describe('a restore of etcd', () => {
-  it('[F25] ends in a fresh list, though the watch would go on from a version of the future [S6.19]', async () => {
-    const { kube, namespace } = stack;
-    const key = (name: string) => ({ apiVersion: 'v1', kind: 'ConfigMap', namespace, name });
-    const write = (name: string, value: string) =>
-      kube.patch(
-        key(name),
-        { apiVersion: 'v1', kind: 'ConfigMap', metadata: { name }, data: { value } },
-        { kind: 'apply', fieldManager: 'test' },
-      );
-    const informer = createInformer<Cacheable & { data?: Record<string, string> }>({
-      kube,
-      apiVersion: 'v1',
-      kind: 'ConfigMap',
-    });
-    const stop = new AbortController();
-    const following = informer.run(stop.signal);
-    const seen = (name: string, value: string | undefined) =>
-      poll(
-        () => Promise.resolve(informer.get(namespace, name)?.data?.['value']),
-        (found) => found === value,
-      );
-    const { etcdEphemeral: folder } = dataPaths(options.dataDir);
-    const restart = async (whileDown: () => Promise<void>): Promise<void> => {
-      const pids = (await readEndpoints(dataPaths(options.dataDir).endpoints))?.pids;
-      for (const pid of [pids?.apiserver, pids?.etcd]) process.kill(pid ?? NaN, 'SIGKILL');
-      await whileDown();
-      await up(options);
-    };
+  it(
+    '[F25] ends in a fresh list, though the watch would go on from a version of the future [S6.19]',
+    { tags: ['nightly'] },
+    async () => {
+      const { kube, namespace } = stack;
+      const key = (name: string) => ({ apiVersion: 'v1', kind: 'ConfigMap', namespace, name });
+      const write = (name: string, value: string) =>
+        kube.patch(
+          key(name),
+          { apiVersion: 'v1', kind: 'ConfigMap', metadata: { name }, data: { value } },
+          { kind: 'apply', fieldManager: 'test' },
+        );
+      const informer = createInformer<Cacheable & { data?: Record<string, string> }>({
+        kube,
+        apiVersion: 'v1',
+        kind: 'ConfigMap',
+      });
+      const stop = new AbortController();
+      const following = informer.run(stop.signal);
+      const seen = (name: string, value: string | undefined) =>
+        poll(
+          () => Promise.resolve(informer.get(namespace, name)?.data?.['value']),
+          (found) => found === value,
+        );
+      const { etcdEphemeral: folder } = dataPaths(options.dataDir);
+      const restart = async (whileDown: () => Promise<void>): Promise<void> => {
+        const pids = (await readEndpoints(dataPaths(options.dataDir).endpoints))?.pids;
+        for (const pid of [pids?.apiserver, pids?.etcd]) process.kill(pid ?? NaN, 'SIGKILL');
+        await whileDown();
+        await up(options);
+      };
 
-    await write('kept', 'before');
-    await restart(() => cp(folder, `${folder}-backup`, { recursive: true }));
-    await seen('kept', 'before');
-    await write('kept', 'lost');
-    for (let count = 0; count < 50; count += 1) await write('new', String(count));
-    await seen('new', '49');
-    await restart(async () => {
-      await rm(folder, { recursive: true });
-      await cp(`${folder}-backup`, folder, { recursive: true });
-    });
-    await seen('new', undefined);
-    await seen('kept', 'before');
-    await write('kept', 'after');
-    const found = await seen('kept', 'after');
-    expect(found).toBe('after');
-    stop.abort();
-    await following;
-  });
+      await write('kept', 'before');
+      await restart(() => cp(folder, `${folder}-backup`, { recursive: true }));
+      await seen('kept', 'before');
+      await write('kept', 'lost');
+      for (let count = 0; count < 50; count += 1) await write('new', String(count));
+      await seen('new', '49');
+      await restart(async () => {
+        await rm(folder, { recursive: true });
+        await cp(`${folder}-backup`, folder, { recursive: true });
+      });
+      await seen('new', undefined);
+      await seen('kept', 'before');
+      await write('kept', 'after');
+      const found = await seen('kept', 'after');
+      expect(found).toBe('after');
+      stop.abort();
+      await following;
+    },
+  );
 });
 
 describe('drover uninstall without a bridge', () => {
-  it('[F11] leaves nothing hanging [S5.40]', async () => {
+  it('[F11] leaves nothing hanging [S5.40]', { tags: ['nightly'] }, async () => {
     await replica?.stop();
     replica = undefined;
     await stack.create({

@@ -95,126 +95,130 @@ async function left(phase: 'Running' | 'Succeeded'): Promise<DRPlanExecution> {
   return execution;
 }
 
-it('begins nothing while the original runs, and takes over what it has left when it stops [S1.11] [S5.14]', async () => {
-  await kill('bridge');
-  const labels = { app: name };
-  await stack.create({
-    apiVersion: 'apps/v1',
-    kind: 'Deployment',
-    metadata: { name, namespace: stack.namespace },
-    spec: {
-      replicas: 1,
-      selector: { matchLabels: labels },
-      template: { metadata: { labels }, spec: { containers: [{ name: 'manager', image: 'original' }] } },
-    },
-  });
-  await stack.create({
-    apiVersion: 'admissionregistration.k8s.io/v1',
-    kind: 'ValidatingWebhookConfiguration',
-    metadata: { name: webhooks()[0] },
-    webhooks: [
-      {
-        name: `vdrplan.${GROUP}`,
-        clientConfig: { url: 'https://127.0.0.1:1/' },
-        rules: [
-          {
-            apiGroups: [GROUP],
-            apiVersions: ['v1alpha1'],
-            operations: ['DELETE'],
-            resources: ['drworkflows'],
-          },
-        ],
-        // Of another namespace than any that is used here.
-        namespaceSelector: { matchLabels: { nowhere: 'true' } },
-        sideEffects: 'None',
-        admissionReviewVersions: ['v1'],
+it(
+  'begins nothing while the original runs, and takes over what it has left when it stops [S1.11] [S5.14]',
+  { tags: ['nightly'] },
+  async () => {
+    await kill('bridge');
+    const labels = { app: name };
+    await stack.create({
+      apiVersion: 'apps/v1',
+      kind: 'Deployment',
+      metadata: { name, namespace: stack.namespace },
+      spec: {
+        replicas: 1,
+        selector: { matchLabels: labels },
+        template: { metadata: { labels }, spec: { containers: [{ name: 'manager', image: 'original' }] } },
       },
-    ],
-  });
-  await poll(
-    () => stack.kube.get<{ status?: { readyReplicas?: number } }>(deployment),
-    (found) => found?.status?.readyReplicas === 1,
-  );
-  const [unfinished, finished] = [await left('Running'), await left('Succeeded')];
-  const mine = unique('mine');
-  await stack.workflow(mine, { actions: [http('a', `${recorder.url}/${mine}`)] });
-  await stack.create({
-    ...keyOf('DRPlan', mine),
-    metadata: { name: mine, namespace: stack.namespace },
-    spec: { stages: [{ name: 's', workflows: [{ workflowRef: { name: mine } }] }] },
-  });
-  const waiting = await stack.execute(mine);
-
-  replica = await startReplica({ flags: ['--previous-controller-check=500ms'] });
-  const { bridge } = replica;
-  await poll(
-    () => Promise.resolve(bridge.notReady().join()),
-    (missing) => missing.includes('previous controller still runs'),
-  );
-  expect(bridge.notReady()).toEqual([
-    `the previous controller still runs: Deployment "${stack.namespace}/${name}" has 1 ready replica; scale it to zero, then executions begin here by themselves`,
-  ]);
-  await new Promise((resolve) => setTimeout(resolve, 1500));
-  expect(await replica.writes()).toBe(0);
-  expect((await stack.get(waiting)).status).toBeUndefined();
-  expect((await stack.get(unfinished)).status?.phase).toBe('Running');
-  expect((await stack.getPlan(unfinished.spec.planRef)).status?.currentExecution?.name).toBe(
-    unfinished.metadata.name,
-  );
-  const told = (await doctor()).filter(({ subject }) => subject === 'previous controller');
-  expect(told).toMatchObject([
-    {
-      level: 'problem',
-      message: expect.stringContaining(`"${stack.namespace}/${name}" has 1 ready replica`),
-    },
-    {
-      level: 'warning',
-      message: expect.stringContaining(`"${webhooks()[0]}" is not Drover's`),
-      advice: expect.stringContaining(`kubectl delete validatingwebhookconfiguration ${webhooks()[0]}`),
-    },
-  ]);
-
-  await scale(0);
-  expect((await stack.ended(waiting)).status?.phase).toBe('Succeeded');
-  expect(bridge.notReady()).toEqual([]);
-  expect(recorder.of(`/${mine}`)).toHaveLength(1);
-
-  const abandoned = await stack.ended(unfinished);
-  expect(abandoned.status).toMatchObject({ phase: 'Failed', reason: 'AbandonedByPreviousController' });
-  expect(abandoned.status?.message).toContain('create a new execution to run the plan on purpose');
-  expect(abandoned.status?.completionTime).toBeDefined();
-  for (const [execution, phase, planPhase] of [
-    [unfinished, 'Failed', 'Ready'],
-    [finished, 'Succeeded', 'Executed'],
-  ] as const) {
-    const plan = await poll(
-      () => stack.getPlan(execution.spec.planRef),
-      ({ status }) => status?.currentExecution === undefined && status?.phase === planPhase,
-    );
-    expect(plan.status?.executionHistory).toMatchObject([{ uid: execution.metadata.uid, phase }]);
-    expect(plan.status?.executionHistory).toHaveLength(1);
+    });
+    await stack.create({
+      apiVersion: 'admissionregistration.k8s.io/v1',
+      kind: 'ValidatingWebhookConfiguration',
+      metadata: { name: webhooks()[0] },
+      webhooks: [
+        {
+          name: `vdrplan.${GROUP}`,
+          clientConfig: { url: 'https://127.0.0.1:1/' },
+          rules: [
+            {
+              apiGroups: [GROUP],
+              apiVersions: ['v1alpha1'],
+              operations: ['DELETE'],
+              resources: ['drworkflows'],
+            },
+          ],
+          // Of another namespace than any that is used here.
+          namespaceSelector: { matchLabels: { nowhere: 'true' } },
+          sideEffects: 'None',
+          admissionReviewVersions: ['v1'],
+        },
+      ],
+    });
     await poll(
-      () => stack.get(execution),
-      ({ metadata }) => metadata.finalizers === undefined,
+      () => stack.kube.get<{ status?: { readyReplicas?: number } }>(deployment),
+      (found) => found?.status?.readyReplicas === 1,
     );
-    expect(recorder.of(`/${execution.spec.planRef}`)).toHaveLength(0);
-  }
-  expect((await stack.get(finished)).status).toEqual({
-    phase: 'Succeeded',
-    startTime: '2026-01-01T00:00:00Z',
-    completionTime: '2026-01-01T00:00:00Z',
-  });
-  const blocking = (await doctor()).filter(({ subject }) => subject === 'previous controller');
-  expect(blocking).toMatchObject([{ level: 'problem', message: expect.stringContaining(webhooks()[0]!) }]);
+    const [unfinished, finished] = [await left('Running'), await left('Succeeded')];
+    const mine = unique('mine');
+    await stack.workflow(mine, { actions: [http('a', `${recorder.url}/${mine}`)] });
+    await stack.create({
+      ...keyOf('DRPlan', mine),
+      metadata: { name: mine, namespace: stack.namespace },
+      spec: { stages: [{ name: 's', workflows: [{ workflowRef: { name: mine } }] }] },
+    });
+    const waiting = await stack.execute(mine);
 
-  await scale(1);
-  await poll(
-    () => Promise.resolve(bridge.notReady().join()),
-    (missing) => missing.includes('previous controller still runs'),
-  );
-  const later = await stack.execute(mine, { rerun: 'Allowed' });
-  await new Promise((resolve) => setTimeout(resolve, 1000));
-  expect((await stack.get(later)).status).toBeUndefined();
-  await scale(0);
-  expect((await stack.ended(later)).status?.phase).toBe('Succeeded');
-});
+    replica = await startReplica({ flags: ['--previous-controller-check=500ms'] });
+    const { bridge } = replica;
+    await poll(
+      () => Promise.resolve(bridge.notReady().join()),
+      (missing) => missing.includes('previous controller still runs'),
+    );
+    expect(bridge.notReady()).toEqual([
+      `the previous controller still runs: Deployment "${stack.namespace}/${name}" has 1 ready replica; scale it to zero, then executions begin here by themselves`,
+    ]);
+    await new Promise((resolve) => setTimeout(resolve, 1500));
+    expect(await replica.writes()).toBe(0);
+    expect((await stack.get(waiting)).status).toBeUndefined();
+    expect((await stack.get(unfinished)).status?.phase).toBe('Running');
+    expect((await stack.getPlan(unfinished.spec.planRef)).status?.currentExecution?.name).toBe(
+      unfinished.metadata.name,
+    );
+    const told = (await doctor()).filter(({ subject }) => subject === 'previous controller');
+    expect(told).toMatchObject([
+      {
+        level: 'problem',
+        message: expect.stringContaining(`"${stack.namespace}/${name}" has 1 ready replica`),
+      },
+      {
+        level: 'warning',
+        message: expect.stringContaining(`"${webhooks()[0]}" is not Drover's`),
+        advice: expect.stringContaining(`kubectl delete validatingwebhookconfiguration ${webhooks()[0]}`),
+      },
+    ]);
+
+    await scale(0);
+    expect((await stack.ended(waiting)).status?.phase).toBe('Succeeded');
+    expect(bridge.notReady()).toEqual([]);
+    expect(recorder.of(`/${mine}`)).toHaveLength(1);
+
+    const abandoned = await stack.ended(unfinished);
+    expect(abandoned.status).toMatchObject({ phase: 'Failed', reason: 'AbandonedByPreviousController' });
+    expect(abandoned.status?.message).toContain('create a new execution to run the plan on purpose');
+    expect(abandoned.status?.completionTime).toBeDefined();
+    for (const [execution, phase, planPhase] of [
+      [unfinished, 'Failed', 'Ready'],
+      [finished, 'Succeeded', 'Executed'],
+    ] as const) {
+      const plan = await poll(
+        () => stack.getPlan(execution.spec.planRef),
+        ({ status }) => status?.currentExecution === undefined && status?.phase === planPhase,
+      );
+      expect(plan.status?.executionHistory).toMatchObject([{ uid: execution.metadata.uid, phase }]);
+      expect(plan.status?.executionHistory).toHaveLength(1);
+      await poll(
+        () => stack.get(execution),
+        ({ metadata }) => metadata.finalizers === undefined,
+      );
+      expect(recorder.of(`/${execution.spec.planRef}`)).toHaveLength(0);
+    }
+    expect((await stack.get(finished)).status).toEqual({
+      phase: 'Succeeded',
+      startTime: '2026-01-01T00:00:00Z',
+      completionTime: '2026-01-01T00:00:00Z',
+    });
+    const blocking = (await doctor()).filter(({ subject }) => subject === 'previous controller');
+    expect(blocking).toMatchObject([{ level: 'problem', message: expect.stringContaining(webhooks()[0]!) }]);
+
+    await scale(1);
+    await poll(
+      () => Promise.resolve(bridge.notReady().join()),
+      (missing) => missing.includes('previous controller still runs'),
+    );
+    const later = await stack.execute(mine, { rerun: 'Allowed' });
+    await new Promise((resolve) => setTimeout(resolve, 1000));
+    expect((await stack.get(later)).status).toBeUndefined();
+    await scale(0);
+    expect((await stack.ended(later)).status?.phase).toBe('Succeeded');
+  },
+);

@@ -149,17 +149,29 @@ describe('drover check clusternet', () => {
     );
   };
 
-  it('finds that everything holds, looks into the clusters, and leaves nothing behind', async () => {
-    const clusters = `${rig.binding('a')},${rig.binding('b')}`;
-    const { code, out, err } = await check('--clusters', clusters, '--yes', '--timeout', '30', '-o', 'json');
-    expect(code, err).toBe(0);
-    const results = JSON.parse(out) as { check: string; result: string; detail: string }[];
-    expect(results.filter(({ result }) => result !== 'held')).toEqual([]);
-    expect(results).toHaveLength(10);
-    expect(await leftovers()).toEqual([]);
-  });
+  it(
+    'finds that everything holds, looks into the clusters, and leaves nothing behind',
+    { tags: ['nightly'] },
+    async () => {
+      const clusters = `${rig.binding('a')},${rig.binding('b')}`;
+      const { code, out, err } = await check(
+        '--clusters',
+        clusters,
+        '--yes',
+        '--timeout',
+        '30',
+        '-o',
+        'json',
+      );
+      expect(code, err).toBe(0);
+      const results = JSON.parse(out) as { check: string; result: string; detail: string }[];
+      expect(results.filter(({ result }) => result !== 'held')).toEqual([]);
+      expect(results).toHaveLength(10);
+      expect(await leftovers()).toEqual([]);
+    },
+  );
 
-  it('says what did not hold, and removes what it made', async () => {
+  it('says what did not hold, and removes what it made', { tags: ['nightly'] }, async () => {
     await rig.quirk('a', 'fail', 'no space left');
     const { code, out } = await check('--clusters', rig.binding('a'), '--yes', '--timeout', '3');
     await rig.quirk('a', 'fail', null);
@@ -169,12 +181,16 @@ describe('drover check clusternet', () => {
     expect(await leftovers()).toEqual([]);
   });
 
-  it('does not begin without a yes, nor with a cluster that is not there', async () => {
-    expect(await check('--clusters', rig.binding('a'))).toMatchObject({ code: 4 });
-    const unknown = await check('--clusters', 'nowhere', '--yes');
-    expect(unknown).toMatchObject({
-      code: 3,
-      err: expect.stringContaining('there is no ManagedCluster nowhere'),
-    });
-  });
+  it(
+    'does not begin without a yes, nor with a cluster that is not there',
+    { tags: ['nightly'] },
+    async () => {
+      expect(await check('--clusters', rig.binding('a'))).toMatchObject({ code: 4 });
+      const unknown = await check('--clusters', 'nowhere', '--yes');
+      expect(unknown).toMatchObject({
+        code: 3,
+        err: expect.stringContaining('there is no ManagedCluster nowhere'),
+      });
+    },
+  );
 });

@@ -142,22 +142,26 @@ describe('a run', () => {
     ).toBeLessThanOrEqual(10);
   });
 
-  it('survives kills of bridge and worker at ten random moments [S5.53]', { timeout: 240_000 }, async () => {
-    const execution = await nine('chaos', 300);
-    for (let round = 0; round < 10; round += 1) {
-      await new Promise((resolve) => setTimeout(resolve, Math.random() * 1500));
-      await kill(
-        ...(round % 3 === 0
-          ? (['bridge', 'worker'] as const)
-          : round % 3 === 1
-            ? (['worker'] as const)
-            : (['bridge'] as const)),
-      );
-      await heal();
-    }
-    const ended = await stack.ended(execution, 90_000);
-    expect(ended.status?.phase).toBe('Succeeded');
-    expectOnce('chaos');
-    expect((await stack.getPlan('chaos')).status?.currentExecution).toBeUndefined();
-  });
+  it(
+    'survives kills of bridge and worker at ten random moments [S5.53]',
+    { tags: ['nightly'], timeout: 240_000 },
+    async () => {
+      const execution = await nine('chaos', 300);
+      for (let round = 0; round < 10; round += 1) {
+        await new Promise((resolve) => setTimeout(resolve, Math.random() * 1500));
+        await kill(
+          ...(round % 3 === 0
+            ? (['bridge', 'worker'] as const)
+            : round % 3 === 1
+              ? (['worker'] as const)
+              : (['bridge'] as const)),
+        );
+        await heal();
+      }
+      const ended = await stack.ended(execution, 90_000);
+      expect(ended.status?.phase).toBe('Succeeded');
+      expectOnce('chaos');
+      expect((await stack.getPlan('chaos')).status?.currentExecution).toBeUndefined();
+    },
+  );
 });

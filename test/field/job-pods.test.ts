@@ -119,7 +119,7 @@ describe.concurrent('a Job that is stopped', () => {
     expect(condition(ended, 'StopUnconfirmed')).toBeUndefined();
   });
 
-  it('by its timeout too, before the next stage begins [F9] [S3.26]', async () => {
+  it('by its timeout too, before the next stage begins [F9] [S3.26]', { tags: ['nightly'] }, async () => {
     const plan = unique('late');
     await stack.workflow(plan, {
       actions: [job({ ...HANG, [podAnnotations.stop]: '3s' }, { timeout: '1s' })],
@@ -145,31 +145,38 @@ describe.concurrent('a Job that is stopped', () => {
     await stack.ended(execution);
   });
 
-  it('and whose node is dead ends within its bound, names pod and node, and can be reverted [F9] [S3.27]', async () => {
-    const plan = unique('dead');
-    const execution = await cancelled(plan, job(NEVER_STOPS, { spec: { terminationGracePeriodSeconds: 1 } }));
-    const asked = Date.now();
-    const ended = await stack.ended(execution);
-    expect(Date.now() - asked).toBeLessThan(20_000);
-    const [pod] = await podsOf(execution);
-    const place = `pod ${stack.namespace}/${pod?.metadata.name} on node ${pod?.spec?.nodeName}`;
-    expect(ended.status?.phase).toBe('Cancelled');
-    expect(condition(ended, 'StopUnconfirmed')).toMatchObject({
-      status: 'True',
-      reason: 'PodsDidNotEnd',
-      message: expect.stringContaining(`"${place}"`),
-    });
-    expect((await stack.getPlan(plan)).status?.currentExecution).toBeUndefined();
-
-    const reverted = await stack.ended(await stack.revert(execution));
-    expect(reverted.status?.phase).toBe('Succeeded');
-    for (const one of [reverted, await stack.get(execution)]) {
-      expect(condition(one, 'FullyReverted')).toMatchObject({
+  it(
+    'and whose node is dead ends within its bound, names pod and node, and can be reverted [F9] [S3.27]',
+    { tags: ['nightly'] },
+    async () => {
+      const plan = unique('dead');
+      const execution = await cancelled(
+        plan,
+        job(NEVER_STOPS, { spec: { terminationGracePeriodSeconds: 1 } }),
+      );
+      const asked = Date.now();
+      const ended = await stack.ended(execution);
+      expect(Date.now() - asked).toBeLessThan(20_000);
+      const [pod] = await podsOf(execution);
+      const place = `pod ${stack.namespace}/${pod?.metadata.name} on node ${pod?.spec?.nodeName}`;
+      expect(ended.status?.phase).toBe('Cancelled');
+      expect(condition(ended, 'StopUnconfirmed')).toMatchObject({
         status: 'True',
-        message: expect.stringContaining(`may still run in "${place}"`),
+        reason: 'PodsDidNotEnd',
+        message: expect.stringContaining(`"${place}"`),
       });
-    }
-  });
+      expect((await stack.getPlan(plan)).status?.currentExecution).toBeUndefined();
+
+      const reverted = await stack.ended(await stack.revert(execution));
+      expect(reverted.status?.phase).toBe('Succeeded');
+      for (const one of [reverted, await stack.get(execution)]) {
+        expect(condition(one, 'FullyReverted')).toMatchObject({
+          status: 'True',
+          message: expect.stringContaining(`may still run in "${place}"`),
+        });
+      }
+    },
+  );
 
   it('by an account that may not list pods, or not delete it, says that it may still run [F9] [S3.27]', async () => {
     const jobs = (...verbs: string[]) => ({ apiGroups: ['batch'], resources: ['jobs'], verbs });
@@ -203,61 +210,71 @@ describe.concurrent('a Job that is stopped', () => {
 });
 
 describe.concurrent('what has left a Job', () => {
-  it('is waited for where a stage was ended from outside, and the run says so [F9] [S5.42]', async () => {
-    const plan = unique('torn');
-    await stack.simplePlan(plan, [job({ ...HANG, [podAnnotations.stop]: '12s' })]);
-    const execution = await stack.execute(plan);
-    await onlyPod(execution);
-    const { status } = await stack.get(execution);
-    await stack.temporal.workflow.getHandle(`${status?.temporal?.workflowId}/s0`).terminate('test');
-    const waiting = await stack.until(execution, ({ status: now }) =>
-      /waits until its pods are gone: pod/.test(now?.message ?? ''),
-    );
-    expect(waiting.status?.phase).toBe('Running');
-    const ended = await stack.ended(execution);
-    expect(await podsOf(execution)).toEqual([]);
-    expect(ended.status?.phase).toBe('Failed');
-    expect(actionAt(ended, 0, 0, 0)?.message).toMatch(/its pods are gone/);
-  });
+  it(
+    'is waited for where a stage was ended from outside, and the run says so [F9] [S5.42]',
+    { tags: ['nightly'] },
+    async () => {
+      const plan = unique('torn');
+      await stack.simplePlan(plan, [job({ ...HANG, [podAnnotations.stop]: '12s' })]);
+      const execution = await stack.execute(plan);
+      await onlyPod(execution);
+      const { status } = await stack.get(execution);
+      await stack.temporal.workflow.getHandle(`${status?.temporal?.workflowId}/s0`).terminate('test');
+      const waiting = await stack.until(execution, ({ status: now }) =>
+        /waits until its pods are gone: pod/.test(now?.message ?? ''),
+      );
+      expect(waiting.status?.phase).toBe('Running');
+      const ended = await stack.ended(execution);
+      expect(await podsOf(execution)).toEqual([]);
+      expect(ended.status?.phase).toBe('Failed');
+      expect(actionAt(ended, 0, 0, 0)?.message).toMatch(/its pods are gone/);
+    },
+  );
 
-  it('makes room for a hook only when its pods are gone, or are not waited for any longer [F9]', async () => {
-    const plan = unique('room');
-    const { namespace } = stack;
-    const hook = job({ [podAnnotations.duration]: '100ms' });
-    const { metadata } = await stack.simplePlan(plan, [
-      { ...hook, hookType: 'pre-install', hookCleanup: { beforeCreate: true } },
-    ]);
-    const run = { plan: { namespace, name: metadata.name } } as Parameters<typeof hookId>[0]['run'];
-    const labels = { [LABELS.hook]: hookId({ run, at: { stage: 0, workflow: 0, action: 0 }, name: 'act' }) };
-    await stack.create({
-      apiVersion: 'batch/v1',
-      kind: 'Job',
-      metadata: { name: `${plan}-old`, namespace, labels },
-      spec: {
-        template: {
-          metadata: { annotations: NEVER_STOPS, labels: { ...labels, old: plan } },
-          spec: {
-            restartPolicy: 'Never',
-            terminationGracePeriodSeconds: 1,
-            containers: [{ name: 'main', image: 'example/none' }],
+  it(
+    'makes room for a hook only when its pods are gone, or are not waited for any longer [F9]',
+    { tags: ['nightly'] },
+    async () => {
+      const plan = unique('room');
+      const { namespace } = stack;
+      const hook = job({ [podAnnotations.duration]: '100ms' });
+      const { metadata } = await stack.simplePlan(plan, [
+        { ...hook, hookType: 'pre-install', hookCleanup: { beforeCreate: true } },
+      ]);
+      const run = { plan: { namespace, name: metadata.name } } as Parameters<typeof hookId>[0]['run'];
+      const labels = {
+        [LABELS.hook]: hookId({ run, at: { stage: 0, workflow: 0, action: 0 }, name: 'act' }),
+      };
+      await stack.create({
+        apiVersion: 'batch/v1',
+        kind: 'Job',
+        metadata: { name: `${plan}-old`, namespace, labels },
+        spec: {
+          template: {
+            metadata: { annotations: NEVER_STOPS, labels: { ...labels, old: plan } },
+            spec: {
+              restartPolicy: 'Never',
+              terminationGracePeriodSeconds: 1,
+              containers: [{ name: 'main', image: 'example/none' }],
+            },
           },
         },
-      },
-    });
-    const [old] = await poll(
-      () => podsWhere(`old=${plan}`),
-      (pods) => pods[0]?.status?.phase === 'Running',
-    );
-    const began = Date.now();
-    const ended = await stack.ended(await stack.execute(plan, { mode: 'Install' }));
-    expect(ended.status?.phase).toBe('Succeeded');
-    // Its grace, and the bound past it.
-    expect(Date.now() - began).toBeGreaterThan(3_000);
-    expect(Date.now() - began).toBeLessThan(20_000);
-    expect(condition(ended, 'StopUnconfirmed')?.message).toContain(
-      `"pod ${namespace}/${old?.metadata.name} on node`,
-    );
-  });
+      });
+      const [old] = await poll(
+        () => podsWhere(`old=${plan}`),
+        (pods) => pods[0]?.status?.phase === 'Running',
+      );
+      const began = Date.now();
+      const ended = await stack.ended(await stack.execute(plan, { mode: 'Install' }));
+      expect(ended.status?.phase).toBe('Succeeded');
+      // Its grace, and the bound past it.
+      expect(Date.now() - began).toBeGreaterThan(3_000);
+      expect(Date.now() - began).toBeLessThan(20_000);
+      expect(condition(ended, 'StopUnconfirmed')?.message).toContain(
+        `"pod ${namespace}/${old?.metadata.name} on node`,
+      );
+    },
+  );
 });
 
 describe.concurrent('a Job that does not run', () => {

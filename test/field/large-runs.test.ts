@@ -53,42 +53,54 @@ async function expectRunAndRevert(plan: string, timeoutMs: number): Promise<void
 /** Natural, and asks for the phases of all. */
 const WHEN = "!phases.exists(n, phases[n] == 'Failed')";
 
-it('[F3] 100 actions in order, each on the condition that nothing has failed so far, run and are reverted [S6.10]', async () => {
-  const actions = Array.from({ length: 100 }, (_, index) => create(`deep-${index}`, { when: WHEN }));
-  await stack.simplePlan('deep', actions);
-  await expectRunAndRevert('deep', 60_000);
-});
+it(
+  '[F3] 100 actions in order, each on the condition that nothing has failed so far, run and are reverted [S6.10]',
+  { tags: ['nightly'] },
+  async () => {
+    const actions = Array.from({ length: 100 }, (_, index) => create(`deep-${index}`, { when: WHEN }));
+    await stack.simplePlan('deep', actions);
+    await expectRunAndRevert('deep', 60_000);
+  },
+);
 
-it('[F3] 450 actions at once, each on that condition, run, and those that changed something are reverted', async () => {
-  const wait = (name: string): Action => ({ name, type: 'Wait', wait: { duration: '1ms' } });
-  const actions = Array.from({ length: 450 }, (_, index): Action => {
-    const name = `deep-${index}`;
-    const after = index === 0 ? {} : { dependsOn: ['deep-0'] };
-    return { ...(index % 10 === 0 ? create(name) : wait(name)), when: WHEN, ...after };
-  });
-  await stack.simplePlan('deeper', actions);
-  await expectRunAndRevert('deeper', 60_000);
-});
+it(
+  '[F3] 450 actions at once, each on that condition, run, and those that changed something are reverted',
+  { tags: ['nightly'] },
+  async () => {
+    const wait = (name: string): Action => ({ name, type: 'Wait', wait: { duration: '1ms' } });
+    const actions = Array.from({ length: 450 }, (_, index): Action => {
+      const name = `deep-${index}`;
+      const after = index === 0 ? {} : { dependsOn: ['deep-0'] };
+      return { ...(index % 10 === 0 ? create(name) : wait(name)), when: WHEN, ...after };
+    });
+    await stack.simplePlan('deeper', actions);
+    await expectRunAndRevert('deeper', 60_000);
+  },
+);
 
-it('[F3] 250 objects of one action and 120 readers of its phase at once run and are reverted', async () => {
-  const name = (index: number): string => `wide-${index}-${'x'.repeat(80)}`;
-  const manifest = Array.from({ length: 250 }, (_, index) => `---\n${configMap(name(index))}\n`).join('');
-  const many: Action = {
-    name: 'many',
-    type: 'KubernetesResource',
-    timeout: '10m',
-    resource: { operation: 'Create', manifest },
-  };
-  const readers = Array.from({ length: 120 }, (_, index): Action => ({
-    name: `reader-${index}`,
-    type: 'Wait',
-    dependsOn: ['many'],
-    when: 'outputs["many"].phase == "Succeeded"',
-    wait: { duration: '10ms' },
-  }));
-  await stack.simplePlan('wide', [many, ...readers]);
-  await expectRunAndRevert('wide', 60_000);
-});
+it(
+  '[F3] 250 objects of one action and 120 readers of its phase at once run and are reverted',
+  { tags: ['nightly'] },
+  async () => {
+    const name = (index: number): string => `wide-${index}-${'x'.repeat(80)}`;
+    const manifest = Array.from({ length: 250 }, (_, index) => `---\n${configMap(name(index))}\n`).join('');
+    const many: Action = {
+      name: 'many',
+      type: 'KubernetesResource',
+      timeout: '10m',
+      resource: { operation: 'Create', manifest },
+    };
+    const readers = Array.from({ length: 120 }, (_, index): Action => ({
+      name: `reader-${index}`,
+      type: 'Wait',
+      dependsOn: ['many'],
+      when: 'outputs["many"].phase == "Succeeded"',
+      wait: { duration: '10ms' },
+    }));
+    await stack.simplePlan('wide', [many, ...readers]);
+    await expectRunAndRevert('wide', 60_000);
+  },
+);
 
 it('[F3] a plan that could not be run or reverted is refused at admission, with the figure [S6.10]', async () => {
   const nameOf = (index: number): string => `${index}-`.padEnd(240, 'n');

@@ -66,57 +66,67 @@ async function revert(execution: DRPlanExecution): Promise<void> {
   expect(reverted.status, reverted.status?.message).toMatchObject({ phase: 'Succeeded' });
 }
 
-it('[F1] runs, is reverted and runs again, the stored parts unchanged and without owners, and no log tells their content [S5.7] [S5.19] [S6.15]', async () => {
-  await stack.simplePlan('noise', actionsOf(1020));
-  const first = await run('noise');
-  const stored = await revisions('noise');
-  expect(stored.length).toBeGreaterThan(1);
-  await revert(first);
-  await run('noise');
-  const after = await revisions('noise');
-  expect(after.map(({ data }) => JSON.stringify(data))).toEqual(
-    stored.map(({ data }) => JSON.stringify(data)),
-  );
-  for (const [index, { metadata }] of after.entries()) {
-    const before = stored[index]?.metadata;
-    expect(metadata.ownerReferences).toBeUndefined();
-    expect(metadata.uid).toBe(before?.uid);
-    expect(
-      metadata.annotations?.[ANNOTATIONS.used]?.localeCompare(before?.annotations?.[ANNOTATIONS.used] ?? ''),
-    ).toBe(1);
-  }
-  const text = await readFile(join(servers.dataDir, 'logs', 'bridge.log'), 'utf8');
-  expect(text).not.toContain(CONTENT.slice(0, 200));
-  expect(text).not.toContain(JSON.stringify(stored[0]?.data).slice(100, 300));
-});
+it(
+  '[F1] runs, is reverted and runs again, the stored parts unchanged and without owners, and no log tells their content [S5.7] [S5.19] [S6.15]',
+  { tags: ['nightly'] },
+  async () => {
+    await stack.simplePlan('noise', actionsOf(1020));
+    const first = await run('noise');
+    const stored = await revisions('noise');
+    expect(stored.length).toBeGreaterThan(1);
+    await revert(first);
+    await run('noise');
+    const after = await revisions('noise');
+    expect(after.map(({ data }) => JSON.stringify(data))).toEqual(
+      stored.map(({ data }) => JSON.stringify(data)),
+    );
+    for (const [index, { metadata }] of after.entries()) {
+      const before = stored[index]?.metadata;
+      expect(metadata.ownerReferences).toBeUndefined();
+      expect(metadata.uid).toBe(before?.uid);
+      expect(
+        metadata.annotations?.[ANNOTATIONS.used]?.localeCompare(
+          before?.annotations?.[ANNOTATIONS.used] ?? '',
+        ),
+      ).toBe(1);
+    }
+    const text = await readFile(join(servers.dataDir, 'logs', 'bridge.log'), 'utf8');
+    expect(text).not.toContain(CONTENT.slice(0, 200));
+    expect(text).not.toContain(JSON.stringify(stored[0]?.data).slice(100, 300));
+  },
+);
 
-it('[F1] uses what an earlier release has stored, in another order and owned by a run that is gone by then', async () => {
-  await stack.simplePlan('stored', actionsOf(300));
-  const gone = await run('stored');
-  for (const { metadata, data = {} } of await revisions('stored')) {
-    const { name, namespace = '', labels = {} } = metadata;
-    await stack.kube.delete({ ...TYPE, name, namespace });
-    const { uid = '' } = gone.metadata;
-    const owner = { apiVersion: API_VERSION, kind: 'DRPlanExecution', name: gone.metadata.name, uid };
-    await stack.create({
-      ...TYPE,
-      metadata: { name, namespace, labels, ownerReferences: [owner] },
-      revision: 1,
-      data: Object.fromEntries(Object.entries(data).reverse()),
+it(
+  '[F1] uses what an earlier release has stored, in another order and owned by a run that is gone by then',
+  { tags: ['nightly'] },
+  async () => {
+    await stack.simplePlan('stored', actionsOf(300));
+    const gone = await run('stored');
+    for (const { metadata, data = {} } of await revisions('stored')) {
+      const { name, namespace = '', labels = {} } = metadata;
+      await stack.kube.delete({ ...TYPE, name, namespace });
+      const { uid = '' } = gone.metadata;
+      const owner = { apiVersion: API_VERSION, kind: 'DRPlanExecution', name: gone.metadata.name, uid };
+      await stack.create({
+        ...TYPE,
+        metadata: { name, namespace, labels, ownerReferences: [owner] },
+        revision: 1,
+        data: Object.fromEntries(Object.entries(data).reverse()),
+      });
+    }
+    const last = await run('stored');
+    for (const { metadata } of await revisions('stored')) expect(metadata.ownerReferences).toBeUndefined();
+    await stack.kube.delete({
+      apiVersion: API_VERSION,
+      kind: 'DRPlanExecution',
+      name: gone.metadata.name,
+      namespace: stack.namespace,
     });
-  }
-  const last = await run('stored');
-  for (const { metadata } of await revisions('stored')) expect(metadata.ownerReferences).toBeUndefined();
-  await stack.kube.delete({
-    apiVersion: API_VERSION,
-    kind: 'DRPlanExecution',
-    name: gone.metadata.name,
-    namespace: stack.namespace,
-  });
-  await revert(last);
-});
+    await revert(last);
+  },
+);
 
-it('[F1] is removed once no execution names it [S5.19]', async () => {
+it('[F1] is removed once no execution names it [S5.19]', { tags: ['nightly'] }, async () => {
   await stack.simplePlan('left', actionsOf(1));
   await stack.simplePlan('kept', actionsOf(1));
   const execution = await run('left');

@@ -191,40 +191,47 @@ describe('a run whose code does not fit any more', () => {
   afterAll(() => replica.stop());
   afterEach(mend);
 
-  it('says so, and keeps its plan until it is closed, even when its execution is deleted [F14] [S5.51]', async () => {
-    const plan = unique('upgrade');
-    await stack.workflow(plan, { actions: [{ name: 'wait', type: 'Wait', wait: { duration: '4s' } }] });
-    const use = { workflows: [{ workflowRef: { name: plan } }] };
-    await stack.plan(plan, {
-      stages: [
-        { name: 'first', ...use },
-        { name: 'second', ...use },
-      ],
-    });
-    const execution = await stack.execute(plan);
-    await stack.until(execution, isRunning);
-    const changed = join(folder, 'changed.js');
-    const bundle = await readFile('dist/workflow-bundle.js', 'utf8');
-    const other = bundle.replace(/stage: (['"])drStage\1/, "stage: 'drOtherStage'");
-    expect(other).not.toBe(bundle);
-    await writeFile(changed, other);
-    await kill('worker');
-    await heal({}, { DROVER_WORKFLOW_BUNDLE: changed });
-    const failing = await stack.until(execution, (now) => progressing(now)?.reason === 'WorkflowTaskFailing');
-    expect(progressing(failing)?.message).toMatch(/no effect.*terminate/);
+  it(
+    'says so, and keeps its plan until it is closed, even when its execution is deleted [F14] [S5.51]',
+    { tags: ['nightly'] },
+    async () => {
+      const plan = unique('upgrade');
+      await stack.workflow(plan, { actions: [{ name: 'wait', type: 'Wait', wait: { duration: '4s' } }] });
+      const use = { workflows: [{ workflowRef: { name: plan } }] };
+      await stack.plan(plan, {
+        stages: [
+          { name: 'first', ...use },
+          { name: 'second', ...use },
+        ],
+      });
+      const execution = await stack.execute(plan);
+      await stack.until(execution, isRunning);
+      const changed = join(folder, 'changed.js');
+      const bundle = await readFile('dist/workflow-bundle.js', 'utf8');
+      const other = bundle.replace(/stage: (['"])drStage\1/, "stage: 'drOtherStage'");
+      expect(other).not.toBe(bundle);
+      await writeFile(changed, other);
+      await kill('worker');
+      await heal({}, { DROVER_WORKFLOW_BUNDLE: changed });
+      const failing = await stack.until(
+        execution,
+        (now) => progressing(now)?.reason === 'WorkflowTaskFailing',
+      );
+      expect(progressing(failing)?.message).toMatch(/no effect.*terminate/);
 
-    await stack.kube.delete(keyOf(execution));
-    await poll(
-      () => stack.kube.get(keyOf(execution)),
-      (found) => found === undefined,
-    );
-    expect((await stack.getPlan(plan)).status?.currentExecution?.uid).toBe(execution.metadata.uid);
-    await expect(stack.execute(plan)).rejects.toThrow(
-      /has not ended yet; wait for it, or, where it cannot go on, end it/,
-    );
-    const name = failing.metadata.name;
-    const { code, err } = await drover('cancel', name, '--terminate', '--yes', '-n', stack.namespace);
-    expect(code, err).toBe(0);
-    expect((await stack.getPlan(plan)).status?.currentExecution).toBeUndefined();
-  });
+      await stack.kube.delete(keyOf(execution));
+      await poll(
+        () => stack.kube.get(keyOf(execution)),
+        (found) => found === undefined,
+      );
+      expect((await stack.getPlan(plan)).status?.currentExecution?.uid).toBe(execution.metadata.uid);
+      await expect(stack.execute(plan)).rejects.toThrow(
+        /has not ended yet; wait for it, or, where it cannot go on, end it/,
+      );
+      const name = failing.metadata.name;
+      const { code, err } = await drover('cancel', name, '--terminate', '--yes', '-n', stack.namespace);
+      expect(code, err).toBe(0);
+      expect((await stack.getPlan(plan)).status?.currentExecution).toBeUndefined();
+    },
+  );
 });

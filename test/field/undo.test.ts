@@ -97,9 +97,9 @@ const services: Kind = {
 };
 
 it.each<[string, () => Kind, number]>([
-  ['ConfigMap', () => configMaps, 20],
-  ['Service', () => services, 30],
-  ['kind of its own', () => things, 20],
+  ['ConfigMap', () => configMaps, 8],
+  ['Service', () => services, 8],
+  ['kind of its own', () => things, 8],
 ])('[F6] sequences of actions on a %s are undone to the last byte [S3.17]', async (what, kindOf, cases) => {
   const kind = kindOf();
   let number = 0;

@@ -71,81 +71,85 @@ const stateOf = async (workflowId: string): Promise<string> =>
   (await stack.temporal.workflow.getHandle(workflowId).describe()).status.name;
 
 describe('an upgrade of the worker under running runs', () => {
-  it('goes unseen where the change is guarded, and ends by --terminate where it is not [S5.51] [S5.59] [S6.21]', async () => {
-    const [torn, whole] = [unique('torn'), unique('whole')];
-    await stack.workflow(`${torn}-call`, {
-      actions: [
-        http('done', `${recorder.url}/${torn}/done`),
-        http('hang', `${recorder.url}/${torn}/hang?delay=900000`, { timeout: '20m' }),
-      ],
-    });
-    await stack.workflow(`${torn}-wait`, { actions: [wait, http('late', `${recorder.url}/${torn}/late`)] });
-    await stack.plan(torn, {
-      stages: [
-        {
-          name: 'only',
-          parallel: true,
-          workflows: [{ workflowRef: { name: `${torn}-call` } }, { workflowRef: { name: `${torn}-wait` } }],
-        },
-      ],
-    });
-    await stack.simplePlan(whole, [wait, http('after', `${recorder.url}/${whole}/after`)]);
-    const [incompatible, patched] = await Promise.all([stack.execute(torn), stack.execute(whole)]);
-    await Promise.all([
-      stack.until(incompatible, (now) => actionAt(now, 0, 0, 1)?.phase === 'Running'),
-      stack.until(patched, (now) => actionAt(now, 0, 0, 0)?.phase === 'Running'),
-    ]);
-    await upgrade('two', (code) => unguarded(guarded(code)));
+  it(
+    'goes unseen where the change is guarded, and ends by --terminate where it is not [S5.51] [S5.59] [S6.21]',
+    { tags: ['nightly'] },
+    async () => {
+      const [torn, whole] = [unique('torn'), unique('whole')];
+      await stack.workflow(`${torn}-call`, {
+        actions: [
+          http('done', `${recorder.url}/${torn}/done`),
+          http('hang', `${recorder.url}/${torn}/hang?delay=900000`, { timeout: '20m' }),
+        ],
+      });
+      await stack.workflow(`${torn}-wait`, { actions: [wait, http('late', `${recorder.url}/${torn}/late`)] });
+      await stack.plan(torn, {
+        stages: [
+          {
+            name: 'only',
+            parallel: true,
+            workflows: [{ workflowRef: { name: `${torn}-call` } }, { workflowRef: { name: `${torn}-wait` } }],
+          },
+        ],
+      });
+      await stack.simplePlan(whole, [wait, http('after', `${recorder.url}/${whole}/after`)]);
+      const [incompatible, patched] = await Promise.all([stack.execute(torn), stack.execute(whole)]);
+      await Promise.all([
+        stack.until(incompatible, (now) => actionAt(now, 0, 0, 1)?.phase === 'Running'),
+        stack.until(patched, (now) => actionAt(now, 0, 0, 0)?.phase === 'Running'),
+      ]);
+      await upgrade('two', (code) => unguarded(guarded(code)));
 
-    expect((await stack.ended(patched)).status).toMatchObject({ phase: 'Succeeded' });
-    const failing = await stack.until(
-      incompatible,
-      (now) => progressing(now)?.reason === 'WorkflowTaskFailing',
-    );
-    expect(progressing(failing)?.message).toMatch(
-      new RegExp(
-        `/s0".*no effect.*build that began the run, ".*drover cancel ${failing.metadata.name} .*--terminate`,
-      ),
-    );
-    const { code, out, err } = await drover(
-      'cancel',
-      failing.metadata.name,
-      '--terminate',
-      '--yes',
-      '-n',
-      stack.namespace,
-      '-o',
-      'json',
-    );
-    expect(code, err).toBe(0);
-    expect(err).toMatch(/settles .*Interrupted/);
+      expect((await stack.ended(patched)).status).toMatchObject({ phase: 'Succeeded' });
+      const failing = await stack.until(
+        incompatible,
+        (now) => progressing(now)?.reason === 'WorkflowTaskFailing',
+      );
+      expect(progressing(failing)?.message).toMatch(
+        new RegExp(
+          `/s0".*no effect.*build that began the run, ".*drover cancel ${failing.metadata.name} .*--terminate`,
+        ),
+      );
+      const { code, out, err } = await drover(
+        'cancel',
+        failing.metadata.name,
+        '--terminate',
+        '--yes',
+        '-n',
+        stack.namespace,
+        '-o',
+        'json',
+      );
+      expect(code, err).toBe(0);
+      expect(err).toMatch(/settles .*Interrupted/);
 
-    const ended = JSON.parse(out) as DRPlanExecution;
-    expect(ended.status).toMatchObject({
-      phase: 'Failed',
-      reason: 'RunTerminated',
-      message: expect.stringMatching(/was terminated as .* asked/) as string,
-      cancelRequest: { via: 'Annotation' },
-      summary: { failedStages: 1, runningStages: 0 },
-    });
-    expect(actionAt(ended, 0, 0, 0)).toMatchObject({ phase: 'Succeeded' });
-    expect(actionAt(ended, 0, 0, 1)).toMatchObject({
-      phase: 'Failed',
-      reason: 'Interrupted',
-      effect: 'Unknown',
-    });
-    expect(recorder.of(`/${torn}/hang`).every(({ aborted }) => aborted)).toBe(true);
-    expect(recorder.of(`/${torn}/late`)).toEqual([]);
-    const runId = workflowIdOf(ended);
-    expect(await Promise.all([runId, `${runId}/s0`, `${runId}/s0/settle`].map(stateOf))).toEqual([
-      'TERMINATED',
-      'TERMINATED',
-      'COMPLETED',
-    ]);
-    expect((await stack.getPlan(torn)).status?.currentExecution).toBeUndefined();
-    // The plan runs again, on the new code.
-    expect((await stack.ended(await stack.execute(whole, { rerun: 'Allowed' }))).status?.phase).toBe(
-      'Succeeded',
-    );
-  });
+      const ended = JSON.parse(out) as DRPlanExecution;
+      expect(ended.status).toMatchObject({
+        phase: 'Failed',
+        reason: 'RunTerminated',
+        message: expect.stringMatching(/was terminated as .* asked/) as string,
+        cancelRequest: { via: 'Annotation' },
+        summary: { failedStages: 1, runningStages: 0 },
+      });
+      expect(actionAt(ended, 0, 0, 0)).toMatchObject({ phase: 'Succeeded' });
+      expect(actionAt(ended, 0, 0, 1)).toMatchObject({
+        phase: 'Failed',
+        reason: 'Interrupted',
+        effect: 'Unknown',
+      });
+      expect(recorder.of(`/${torn}/hang`).every(({ aborted }) => aborted)).toBe(true);
+      expect(recorder.of(`/${torn}/late`)).toEqual([]);
+      const runId = workflowIdOf(ended);
+      expect(await Promise.all([runId, `${runId}/s0`, `${runId}/s0/settle`].map(stateOf))).toEqual([
+        'TERMINATED',
+        'TERMINATED',
+        'COMPLETED',
+      ]);
+      expect((await stack.getPlan(torn)).status?.currentExecution).toBeUndefined();
+      // The plan runs again, on the new code.
+      expect((await stack.ended(await stack.execute(whole, { rerun: 'Allowed' }))).status?.phase).toBe(
+        'Succeeded',
+      );
+    },
+  );
 });

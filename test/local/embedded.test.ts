@@ -114,31 +114,26 @@ describe('up', () => {
 });
 
 describe('after kill -9', () => {
-  it.each([
-    'etcd',
-    'apiserver',
-    'controllerManager',
-    'scheduler',
-    'kwok',
-    'clusternet',
-    'temporal',
-    'worker',
-  ] as const)(
-    '[F4] of %s, status says so, and up starts just that one again, on the same ports',
-    async (name) => {
-      process.kill(result.endpoints.pids[name]!, 'SIGKILL');
-      await expect.poll(async () => (await status(options)).summary).toBe('degraded');
-      const findings = await doctor(options);
-      expect(findings.filter((f) => f.level === 'problem').map((f) => f.subject)).toContain(name);
-      const healed = await up(options);
-      expect(healed.started).toEqual([name]);
-      expect(healed.endpoints).toEqual({
-        ...result.endpoints,
-        pids: { ...result.endpoints.pids, [name]: healed.endpoints.pids[name] },
-      });
-      result = healed;
-      expect((await status(options)).summary).toBe('up');
-    },
+  const HEALS_ALONE = '[F4] of %s, status says so, and up starts just that one again, on the same ports';
+  async function healsAlone(name: keyof UpResult['endpoints']['pids']): Promise<void> {
+    process.kill(result.endpoints.pids[name]!, 'SIGKILL');
+    await expect.poll(async () => (await status(options)).summary).toBe('degraded');
+    const findings = await doctor(options);
+    expect(findings.filter((f) => f.level === 'problem').map((f) => f.subject)).toContain(name);
+    const healed = await up(options);
+    expect(healed.started).toEqual([name]);
+    expect(healed.endpoints).toEqual({
+      ...result.endpoints,
+      pids: { ...result.endpoints.pids, [name]: healed.endpoints.pids[name] },
+    });
+    result = healed;
+    expect((await status(options)).summary).toBe('up');
+  }
+  it.each(['apiserver', 'worker'] as const)(HEALS_ALONE, healsAlone);
+  it.each(['etcd', 'controllerManager', 'scheduler', 'kwok', 'clusternet', 'temporal'] as const)(
+    HEALS_ALONE,
+    { tags: ['nightly'] },
+    healsAlone,
   );
 
   it('of the worker, supervise starts it again by itself', async () => {
@@ -157,7 +152,7 @@ describe('after kill -9', () => {
     expect(result.endpoints.pids.worker).not.toBe(before);
   });
 
-  it('of everything, the data is still there', async () => {
+  it('of everything, the data is still there', { tags: ['nightly'] }, async () => {
     await kubectl('create', 'configmap', 'precious', '--from-literal=a=b');
     for (const pid of Object.values(result.endpoints.pids)) if (pid !== null) process.kill(pid, 'SIGKILL');
     result = await up(options);
@@ -174,16 +169,20 @@ describe('after kill -9', () => {
 });
 
 describe('down', () => {
-  it('ends every process, keeps the data, and leaves the other data dir alone', async () => {
-    const pids = Object.values(result.endpoints.pids).filter((pid) => pid !== null);
-    const { processes } = await down(options);
-    expect(Object.values(processes)).toEqual(Array(8).fill('stopped'));
-    // Ended ones stay visible until this process, their parent, has been told.
-    await expect.poll(() => pids.filter(exists)).toEqual([]);
-    expect(existsSync(join(options.dataDir, 'endpoints.json'))).toBe(false);
-    expect((await status(options)).summary).toBe('down');
-    expect((await status({ dataDir: servers.dataDir })).summary).toBe('up');
-    result = await up(options);
-    expect(await kubectl('get', 'configmap', 'precious', '-o', 'jsonpath={.data.a}')).toBe('b');
-  });
+  it(
+    'ends every process, keeps the data, and leaves the other data dir alone',
+    { tags: ['nightly'] },
+    async () => {
+      const pids = Object.values(result.endpoints.pids).filter((pid) => pid !== null);
+      const { processes } = await down(options);
+      expect(Object.values(processes)).toEqual(Array(8).fill('stopped'));
+      // Ended ones stay visible until this process, their parent, has been told.
+      await expect.poll(() => pids.filter(exists)).toEqual([]);
+      expect(existsSync(join(options.dataDir, 'endpoints.json'))).toBe(false);
+      expect((await status(options)).summary).toBe('down');
+      expect((await status({ dataDir: servers.dataDir })).summary).toBe('up');
+      result = await up(options);
+      expect(await kubectl('get', 'configmap', 'precious', '-o', 'jsonpath={.data.a}')).toBe('b');
+    },
+  );
 });

@@ -26,7 +26,7 @@ beforeAll(async () => {
   expect(await answer('worker')).toMatch(/TimeoutError/);
 });
 
-it('all parts run again, and with the settings of the beginning', async () => {
+it('all parts run again, and with the settings of the beginning', { tags: ['nightly'] }, async () => {
   await mend();
   // What was connected to the API server connects again.
   const whole = await poll(
