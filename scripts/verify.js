@@ -61,15 +61,12 @@ const STEPS = [
   { name: 'format', command: ['prettier', '--check', '--log-level', 'warn', '.'], limit: 3 * MINUTE },
   {
     name: 'types',
-    // What has not changed is not looked at again.
-    command: [
-      ...['tsc', '-p', 'tsconfig.json', '--noEmit'],
-      ...['--incremental', '--tsBuildInfoFile', 'node_modules/.cache/drover/types.tsbuildinfo'],
-    ],
+    command: ['tsc', '-p', 'tsconfig.json', '--noEmit'],
     limit: 5 * MINUTE,
   },
   { name: 'lint', command: ['eslint', '.'], limit: 10 * MINUTE },
-  { name: 'build', command: ['npm', 'run', '--silent', 'build'], limit: 5 * MINUTE },
+  // The step "types" checks.
+  { name: 'build', command: ['npm', 'run', '--silent', 'build:unchecked'], limit: 5 * MINUTE },
   {
     name: 'generated',
     command: [process.execPath, 'dist/scripts/generate.js', '--check'],
@@ -101,7 +98,6 @@ const STEPS = [
   },
   {
     name: 'faults-build',
-    // The step "types" checks these files.
     command: ['tsc', '-p', 'tsconfig.faults.json', '--noCheck'],
     limit: 5 * MINUTE,
   },
