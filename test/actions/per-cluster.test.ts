@@ -102,27 +102,31 @@ describe('a Subscription per cluster', () => {
     await eventually(() => sites.deployed('a'), {});
   });
 
-  it('goes on where it was when the worker is killed in the middle, and repeats nothing that was done [S3.42]', async () => {
-    await sites.fail('b', 'image cannot be pulled');
-    await stack.simplePlan('killed', [roll('killed', { maxConcurrentClusters: 1 })]);
-    const execution = await stack.execute('killed');
-    await shown(execution, ['a Succeeded', 'b Running', 'c Pending']);
-    await eventually(async () => (await uidOf('killed', 'b')) !== undefined, true);
-    const before = [await uidOf('killed', 'a'), await uidOf('killed', 'b')];
-    await kill('worker');
-    await sites.fail('b', null);
-    await heal();
-    const ended = await stack.ended(execution);
-    expect(ended.status?.phase).toBe('Succeeded');
-    expect([await uidOf('killed', 'a'), await uidOf('killed', 'b')]).toEqual(before);
-    expect((await child('killed', 'a'))?.metadata.generation).toBe(1);
-    const { items } = await stack.kube.list(
-      { apiVersion: APPS, kind: 'Subscription' },
-      { namespace: stack.namespace },
-    );
-    expect(items.filter(({ metadata }) => metadata.name.startsWith('killed'))).toHaveLength(3);
-    await stack.ended(await stack.revert(ended));
-  });
+  it(
+    'goes on where it was when the worker is killed in the middle, and repeats nothing that was done [S3.42]',
+    { tags: ['nightly'] },
+    async () => {
+      await sites.fail('b', 'image cannot be pulled');
+      await stack.simplePlan('killed', [roll('killed', { maxConcurrentClusters: 1 })]);
+      const execution = await stack.execute('killed');
+      await shown(execution, ['a Succeeded', 'b Running', 'c Pending']);
+      await eventually(async () => (await uidOf('killed', 'b')) !== undefined, true);
+      const before = [await uidOf('killed', 'a'), await uidOf('killed', 'b')];
+      await kill('worker');
+      await sites.fail('b', null);
+      await heal();
+      const ended = await stack.ended(execution);
+      expect(ended.status?.phase).toBe('Succeeded');
+      expect([await uidOf('killed', 'a'), await uidOf('killed', 'b')]).toEqual(before);
+      expect((await child('killed', 'a'))?.metadata.generation).toBe(1);
+      const { items } = await stack.kube.list(
+        { apiVersion: APPS, kind: 'Subscription' },
+        { namespace: stack.namespace },
+      );
+      expect(items.filter(({ metadata }) => metadata.name.startsWith('killed'))).toHaveLength(3);
+      await stack.ended(await stack.revert(ended));
+    },
+  );
 
   it('stops rolling when it is cancelled, and a revert takes back what was begun [S3.43]', async () => {
     await sites.fail('b', 'image cannot be pulled');

@@ -79,7 +79,7 @@ it('creates are refused, all else passes, and up heals [S5.56]', async () => {
   await stack.simplePlan(unique('back'), [http('a', 'http://x/')]);
 });
 
-it('a namespace goes even then [S5.56]', async () => {
+it('a namespace goes even then [S5.56]', { tags: ['nightly'] }, async () => {
   const going = await openStack('away-going');
   await going.simplePlan('p', [http('a', 'http://x/')]);
   const { pids } = JSON.parse(await readFile(join(servers.dataDir, 'endpoints.json'), 'utf8')) as Endpoints;

@@ -111,7 +111,7 @@ it('a person may let it go all the same, and hears how', async () => {
   await unadmitted.kube.delete(keyOf(revert));
 });
 
-it('a namespace goes with a revert that runs and its target', async () => {
+it('a namespace goes with a revert that runs and its target', { tags: ['nightly'] }, async () => {
   const going = await openStack('held-going');
   await revertOf(going, 30_000);
   await going.close();

@@ -131,33 +131,37 @@ describe('search attributes', () => {
 describe('a worker', () => {
   afterEach(mend);
 
-  it('that stands still is taken for lost, and nothing has its effect twice [S3.4] [S3.10]', async () => {
-    await stack.simplePlan('frozen', [
-      http('one', `${recorder.url}/frozen-one?delay=3000`),
-      http('two', `${recorder.url}/frozen-two`),
-    ]);
-    const execution = await stack.execute('frozen');
-    await poll(
-      () => Promise.resolve(recorder.of('/frozen-one').length),
-      (count) => count === 1,
-    );
-    const { status } = await stack.until(execution, (now) => now.status?.temporal !== undefined);
-    const stage = stack.temporal.workflow.getHandle(`${status?.temporal?.workflowId}/s0`);
-    const pid = await workerPid();
-    process.kill(pid, 'SIGSTOP');
-    // Until the server has missed its heartbeat, and has the next attempt ready.
-    await poll(
-      async () => (await stage.describe()).raw.pendingActivities?.[0]?.attempt ?? 0,
-      (attempt) => attempt > 1,
-    );
-    process.kill(pid, 'SIGCONT');
-    const ended = await stack.ended(execution);
-    expect(ended.status?.phase).toBe('Succeeded');
-    expect(actionAt(ended, 0, 0, 0)?.retryCount).toBeUndefined();
-    expect(recorder.effects('/frozen-one')).toBe(1);
-    expect(recorder.of('/frozen-two')).toHaveLength(1);
-    await expectWhole(stack, ended);
-  });
+  it(
+    'that stands still is taken for lost, and nothing has its effect twice [S3.4] [S3.10]',
+    { tags: ['nightly'] },
+    async () => {
+      await stack.simplePlan('frozen', [
+        http('one', `${recorder.url}/frozen-one?delay=3000`),
+        http('two', `${recorder.url}/frozen-two`),
+      ]);
+      const execution = await stack.execute('frozen');
+      await poll(
+        () => Promise.resolve(recorder.of('/frozen-one').length),
+        (count) => count === 1,
+      );
+      const { status } = await stack.until(execution, (now) => now.status?.temporal !== undefined);
+      const stage = stack.temporal.workflow.getHandle(`${status?.temporal?.workflowId}/s0`);
+      const pid = await workerPid();
+      process.kill(pid, 'SIGSTOP');
+      // Until the server has missed its heartbeat, and has the next attempt ready.
+      await poll(
+        async () => (await stage.describe()).raw.pendingActivities?.[0]?.attempt ?? 0,
+        (attempt) => attempt > 1,
+      );
+      process.kill(pid, 'SIGCONT');
+      const ended = await stack.ended(execution);
+      expect(ended.status?.phase).toBe('Succeeded');
+      expect(actionAt(ended, 0, 0, 0)?.retryCount).toBeUndefined();
+      expect(recorder.effects('/frozen-one')).toBe(1);
+      expect(recorder.of('/frozen-two')).toHaveLength(1);
+      await expectWhole(stack, ended);
+    },
+  );
 
   it('that is not there is missed, and the run goes on when it is back [F0] [S5.50]', async () => {
     // One that says so after three seconds, and not after thirty.

@@ -208,7 +208,7 @@ describe('an execution', () => {
     expect(JSON.stringify(ended.status).length).toBeLessThan(20_000);
   });
 
-  it('of more than 8 MiB is not started, and says what to do [S5.20]', async () => {
+  it('of more than 8 MiB is not started, and says what to do [S5.20]', { tags: ['nightly'] }, async () => {
     const body = 'b'.repeat(1_000_000);
     const names = Array.from({ length: 9 }, (_, n) => `huge-${n}`);
     await Promise.all(

@@ -90,33 +90,37 @@ describe('a run', () => {
     expect((await stack.getPlan('hub')).status).toMatchObject({ phase: 'Executed' });
   });
 
-  it('of a nested plan is made once and waited for while the bridge is killed', async () => {
-    await stack.simplePlan('crash-inner', [
-      http('slow', `${recorder.url}/crash-inner?delay=4000`),
-      http('last', `${recorder.url}/crash-inner-last`),
-    ]);
-    await stack.simplePlan('crash-outer', [
-      { name: 'inner', type: 'Plan', plan: { name: 'crash-inner' } },
-      http('after', `${recorder.url}/crash-outer-after`),
-    ]);
-    const execution = await stack.execute('crash-outer');
-    await poll(
-      () => Promise.resolve(recorder.of('/crash-inner').length),
-      (count) => count >= 1,
-    );
-    await kill('bridge');
-    await poll(
-      () => Promise.resolve(recorder.of('/crash-inner-last').length),
-      (count) => count >= 1,
-    );
-    await heal();
-    expect((await stack.ended(execution)).status?.phase).toBe('Succeeded');
-    expect((await stack.getPlan('crash-inner')).status?.executionHistory).toHaveLength(1);
-    for (const path of ['/crash-inner', '/crash-inner-last', '/crash-outer-after'])
-      expect(recorder.effects(path), path).toBe(1);
-  });
+  it(
+    'of a nested plan is made once and waited for while the bridge is killed',
+    { tags: ['nightly'] },
+    async () => {
+      await stack.simplePlan('crash-inner', [
+        http('slow', `${recorder.url}/crash-inner?delay=4000`),
+        http('last', `${recorder.url}/crash-inner-last`),
+      ]);
+      await stack.simplePlan('crash-outer', [
+        { name: 'inner', type: 'Plan', plan: { name: 'crash-inner' } },
+        http('after', `${recorder.url}/crash-outer-after`),
+      ]);
+      const execution = await stack.execute('crash-outer');
+      await poll(
+        () => Promise.resolve(recorder.of('/crash-inner').length),
+        (count) => count >= 1,
+      );
+      await kill('bridge');
+      await poll(
+        () => Promise.resolve(recorder.of('/crash-inner-last').length),
+        (count) => count >= 1,
+      );
+      await heal();
+      expect((await stack.ended(execution)).status?.phase).toBe('Succeeded');
+      expect((await stack.getPlan('crash-inner')).status?.executionHistory).toHaveLength(1);
+      for (const path of ['/crash-inner', '/crash-inner-last', '/crash-outer-after'])
+        expect(recorder.effects(path), path).toBe(1);
+    },
+  );
 
-  it('created while the bridge is away starts when it is back [S5.53]', async () => {
+  it('created while the bridge is away starts when it is back [S5.53]', { tags: ['nightly'] }, async () => {
     await unreviewed.simplePlan('later', [http('a', `${recorder.url}/later`)]);
     await kill('bridge');
     const execution = await unreviewed.execute('later');

@@ -395,7 +395,7 @@ describe('plans that nest each other', () => {
     for (const name of ['a', 'b', 'c']) await ready(`${stem}-${name}`, 'True');
   });
 
-  it('five deep run, six deep do not, whatever their names come from [S3.58]', async () => {
+  it('five deep run, six deep do not, whatever their names come from [S3.58]', { tags: ['nightly'] }, async () => {
     const stem = unique('deep');
     const levels = [0, 1, 2, 3, 4, 5, 6];
     // A name from a parameter of the execution: only the run itself can know.

@@ -92,29 +92,33 @@ describe('"run"', () => {
     expect(err).toMatch(/ServiceAccount "nobody-made-it", which the plan acts as, does not exist/);
   });
 
-  it('need not be the first to name it: "validate --cluster" does, unless the files bring it [F24]', async () => {
-    const folder = await mkdtemp(join(tmpdir(), 'drover-files-'));
-    try {
-      const plan = {
-        apiVersion: 'dr.bkbcs.tencent.com/v1alpha1',
-        kind: 'DRPlan',
-        metadata: { name: 'p' },
-        spec: {
-          serviceAccountName: 'nobody-made-it',
-          stages: [{ name: 's', workflows: [{ workflowRef: { name: 'plain' } }] }],
-        },
-      };
-      await writeFile(join(folder, 'plan.json'), JSON.stringify(plan));
-      const alone = await here('validate', folder, '--cluster');
-      expect(alone).toMatchObject({ code: 0 });
-      expect(alone.err).toContain('0 errors, 1 warning');
-      const account = { apiVersion: 'v1', kind: 'ServiceAccount', metadata: { name: 'nobody-made-it' } };
-      await writeFile(join(folder, 'account.json'), JSON.stringify(account));
-      expect((await here('validate', folder, '--cluster')).err).toContain('0 errors, 0 warnings');
-    } finally {
-      await rm(folder, { recursive: true, force: true });
-    }
-  });
+  it(
+    'need not be the first to name it: "validate --cluster" does, unless the files bring it [F24]',
+    { tags: ['nightly'] },
+    async () => {
+      const folder = await mkdtemp(join(tmpdir(), 'drover-files-'));
+      try {
+        const plan = {
+          apiVersion: 'dr.bkbcs.tencent.com/v1alpha1',
+          kind: 'DRPlan',
+          metadata: { name: 'p' },
+          spec: {
+            serviceAccountName: 'nobody-made-it',
+            stages: [{ name: 's', workflows: [{ workflowRef: { name: 'plain' } }] }],
+          },
+        };
+        await writeFile(join(folder, 'plan.json'), JSON.stringify(plan));
+        const alone = await here('validate', folder, '--cluster');
+        expect(alone).toMatchObject({ code: 0 });
+        expect(alone.err).toContain('0 errors, 1 warning');
+        const account = { apiVersion: 'v1', kind: 'ServiceAccount', metadata: { name: 'nobody-made-it' } };
+        await writeFile(join(folder, 'account.json'), JSON.stringify(account));
+        expect((await here('validate', folder, '--cluster')).err).toContain('0 errors, 0 warnings');
+      } finally {
+        await rm(folder, { recursive: true, force: true });
+      }
+    },
+  );
 
   it('says that the bridge is away, in words [F24]', async () => {
     await kill('bridge');

@@ -89,7 +89,7 @@ describe('up', () => {
     expect(notices.join()).toContain('KUBECONFIG=/somewhere/else is ignored');
   });
 
-  it('runs Jobs to the end their annotations say', async () => {
+  it('runs Jobs to the end their annotations say', { tags: ['nightly'] }, async () => {
     await create(job('good', { 'sim.drover.dev/duration': '500ms', 'sim.drover.dev/message': 'all "well"' }));
     await create(job('bad', { 'sim.drover.dev/exit-code': '3' }));
     await create(job('stuck', { 'sim.drover.dev/hang': '1' }, { activeDeadlineSeconds: 2 }));
@@ -136,7 +136,7 @@ describe('after kill -9', () => {
     healsAlone,
   );
 
-  it('of the worker, supervise starts it again by itself', async () => {
+  it('of the worker, supervise starts it again by itself', { tags: ['nightly'] }, async () => {
     const controller = new AbortController();
     const watching = supervise({ ...options, signal: controller.signal, everyMs: 100 });
     const before = result.endpoints.pids.worker!;
