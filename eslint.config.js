@@ -50,7 +50,6 @@ export default tseslint.config(
     rules: {
       eqeqeq: 'error',
       'no-console': 'error',
-      'import-x/no-cycle': 'error',
       'import-x/no-restricted-paths': ['error', { basePath: import.meta.dirname, zones }],
       'no-restricted-syntax': [
         'error',

@@ -395,34 +395,38 @@ describe('plans that nest each other', () => {
     for (const name of ['a', 'b', 'c']) await ready(`${stem}-${name}`, 'True');
   });
 
-  it('five deep run, six deep do not, whatever their names come from [S3.58]', { tags: ['nightly'] }, async () => {
-    const stem = unique('deep');
-    const levels = [0, 1, 2, 3, 4, 5, 6];
-    // A name from a parameter of the execution: only the run itself can know.
-    for (const level of levels.slice(0, -1)) {
-      await stack.simplePlan(
-        `${stem}-${level}`,
-        [
-          nested('next', {
-            name: '{{ .params.stem }}-' + String(level + 1),
-            params: [{ name: 'stem', value: '{{ .params.stem }}' }],
-          }),
-        ],
-        { workflow: { parameters: [{ name: 'stem' }] } },
-      );
-    }
-    await stack.simplePlan(`${stem}-6`, [call('call', stem)], {
-      workflow: { parameters: [{ name: 'stem' }] },
-    });
-    const params = [{ name: 'stem', value: stem }];
-    const fits = await stack.ended(await stack.execute(`${stem}-1`, { params }));
-    expect(fits.status?.phase).toBe('Succeeded');
-    await stack.ended(await stack.revert(fits));
-    const deep = await stack.ended(await stack.execute(`${stem}-0`, { params }));
-    expect(deep.status?.phase).toBe('Failed');
-    expect(deep.status?.message).toContain('at most 5 are allowed');
-    expect(recorder.effects(`/${stem}`)).toBe(1);
-  });
+  it(
+    'five deep run, six deep do not, whatever their names come from [S3.58]',
+    { tags: ['nightly'] },
+    async () => {
+      const stem = unique('deep');
+      const levels = [0, 1, 2, 3, 4, 5, 6];
+      // A name from a parameter of the execution: only the run itself can know.
+      for (const level of levels.slice(0, -1)) {
+        await stack.simplePlan(
+          `${stem}-${level}`,
+          [
+            nested('next', {
+              name: '{{ .params.stem }}-' + String(level + 1),
+              params: [{ name: 'stem', value: '{{ .params.stem }}' }],
+            }),
+          ],
+          { workflow: { parameters: [{ name: 'stem' }] } },
+        );
+      }
+      await stack.simplePlan(`${stem}-6`, [call('call', stem)], {
+        workflow: { parameters: [{ name: 'stem' }] },
+      });
+      const params = [{ name: 'stem', value: stem }];
+      const fits = await stack.ended(await stack.execute(`${stem}-1`, { params }));
+      expect(fits.status?.phase).toBe('Succeeded');
+      await stack.ended(await stack.revert(fits));
+      const deep = await stack.ended(await stack.execute(`${stem}-0`, { params }));
+      expect(deep.status?.phase).toBe('Failed');
+      expect(deep.status?.message).toContain('at most 5 are allowed');
+      expect(recorder.effects(`/${stem}`)).toBe(1);
+    },
+  );
 
   it('end where a parameter leads back to a plan that runs', async () => {
     const stem = unique('loop');
