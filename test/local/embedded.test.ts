@@ -114,7 +114,6 @@ describe('up', () => {
 });
 
 describe('after kill -9', () => {
-  const HEALS_ALONE = '[F4] of %s, status says so, and up starts just that one again, on the same ports';
   async function healsAlone(name: keyof UpResult['endpoints']['pids']): Promise<void> {
     process.kill(result.endpoints.pids[name]!, 'SIGKILL');
     await expect.poll(async () => (await status(options)).summary).toBe('degraded');
@@ -129,9 +128,12 @@ describe('after kill -9', () => {
     result = healed;
     expect((await status(options)).summary).toBe('up');
   }
-  it.each(['apiserver', 'worker'] as const)(HEALS_ALONE, healsAlone);
+  it.each(['apiserver', 'worker'] as const)(
+    '[F4] of %s, status says so, and up starts just that one again, on the same ports',
+    healsAlone,
+  );
   it.each(['etcd', 'controllerManager', 'scheduler', 'kwok', 'clusternet', 'temporal'] as const)(
-    HEALS_ALONE,
+    '[F4] of %s, status says so, and up starts just that one again, on the same ports',
     { tags: ['nightly'] },
     healsAlone,
   );
