@@ -20,7 +20,7 @@ const zones = [
 
 /** What may run in Temporal's sandbox: no schemas, no YAML, no Node, no clients. */
 const SANDBOX_API = [
-  'core/(duration|graph|group|json|phase|sha256)',
+  'core/(duration|graph|group|json|phase|sha256|trace-context)',
   'plan/(progress|types)',
   'plan/actions/(approval-answers|default-retry|step-input|traits)',
   'plan/order/(hooks|nesting)',

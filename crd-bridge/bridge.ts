@@ -1,7 +1,11 @@
 import { setMaxListeners } from 'node:events';
 import type { KindDescriptor } from '../api/core/kind-descriptor.js';
 import { KINDS } from '../api/kinds.js';
+import { nameActivities } from '../runtime/activity-log.js';
 import { runWorker } from '../runtime/run-worker.js';
+import { traceActivities } from '../runtime/tracing/temporal.js';
+import { traceOf } from '../workflows/core/contract-trace.js';
+import { aboutActivity, failureOf } from '../workflows/plan/contract-about.js';
 import { createBridgeWorker } from './core/bridge-worker.js';
 import type { BridgeWorkerOptions } from './core/bridge-worker.js';
 import { createRowQueue } from './core/row-queue.js';
@@ -38,7 +42,7 @@ export interface Bridge {
  * start is idempotent by id, locks are conditional writes, and mirrors are handed out by Temporal.
  */
 export async function startBridge(options: BridgeOptions): Promise<Bridge> {
-  const { kube, config, log, metrics } = options;
+  const { kube, config, log, metrics, tracing } = options;
   const abort = new AbortController();
   // Every cache, its check, every sweep and every request under way listens to it.
   setMaxListeners(0, abort.signal);
@@ -54,7 +58,16 @@ export async function startBridge(options: BridgeOptions): Promise<Bridge> {
   const synced = caches.whenSynced().then(() => {
     for (const { work, queue } of lanes) for (const wake of work.wakes) wake.connect(queue);
   });
-  const worker = await createBridgeWorker(options, rows);
+  const worker = await createBridgeWorker(
+    {
+      ...options,
+      interceptors: [
+        nameActivities(aboutActivity),
+        ...traceActivities(tracing, { placeOf: traceOf, about: aboutActivity, failureOf }),
+      ],
+    },
+    rows,
+  );
   // Updates need complete caches: an object that a cache lacks would be read from the API server each time.
   const done = synced.then(() => (abort.signal.aborted ? undefined : runWorker(worker)));
   done.catch(() => undefined);
@@ -74,7 +87,7 @@ export async function startBridge(options: BridgeOptions): Promise<Bridge> {
     await gate.whenOpen();
     if (abort.signal.aborted) return;
     const kinds = options.kinds ?? KINDS;
-    await webhook.start({ kube, log, kinds, rules: () => reviewsOf(rows), metrics });
+    await webhook.start({ kube, log, kinds, rules: () => reviewsOf(rows, tracing), metrics, tracing });
   });
   admitting.catch((error: unknown) => {
     log.error({ err: error }, 'cannot start the admission webhook');

@@ -1,6 +1,7 @@
 import type { Server } from 'node:http';
 import type { DataConverter } from '@temporalio/common';
 import { GROUP } from '../api/core/group.js';
+import { reviewCaller } from '../kube/caller.js';
 import type { KubeClient } from '../kube/client.js';
 import { createCodecEndpoint } from '../runtime/encryption/codec-endpoint.js';
 import type { Authorize } from '../runtime/encryption/codec-endpoint.js';
@@ -44,51 +45,13 @@ export async function serveCodec(options: {
   return server;
 }
 
-interface TokenReview {
-  status?: {
-    authenticated?: boolean;
-    error?: string;
-    user?: { username?: string; uid?: string; groups?: string[]; extra?: Record<string, string[]> };
-  };
-}
-
-interface SubjectAccessReview {
-  status?: { allowed?: boolean; reason?: string };
-}
-
 /** Asks the API server whose token it is and whether that person may decode. */
-export function authorizeBy(kube: KubeClient): Authorize {
+export function authorizeBy(kube: Pick<KubeClient, 'create'>): Authorize {
   return async ({ token }) => {
-    if (token === undefined) {
-      return { status: 401, message: 'send a token of the cluster: Authorization: Bearer TOKEN' };
-    }
-    const { status } = await kube.create<TokenReview>({
-      apiVersion: 'authentication.k8s.io/v1',
-      kind: 'TokenReview',
-      metadata: { name: '' },
-      spec: { token },
+    const review = await reviewCaller(kube, token, {
+      access: { resourceAttributes: { group: GROUP, resource: 'drplanexecutions', verb: VERB } },
+      words: `${VERB} drplanexecutions.${GROUP} in all namespaces`,
     });
-    const user = status?.user;
-    // A blank user with groups would be judged by its groups alone.
-    if (status?.authenticated !== true || user === undefined || (user.username ?? '').trim() === '') {
-      return { status: 401, message: 'the cluster does not know this token' };
-    }
-    const review = await kube.create<SubjectAccessReview>({
-      apiVersion: 'authorization.k8s.io/v1',
-      kind: 'SubjectAccessReview',
-      metadata: { name: '' },
-      spec: {
-        user: user.username,
-        uid: user.uid,
-        groups: user.groups?.filter((group) => group.trim() !== ''),
-        extra: user.extra,
-        resourceAttributes: { group: GROUP, resource: 'drplanexecutions', verb: VERB },
-      },
-    });
-    if (review.status?.allowed === true) return undefined;
-    return {
-      status: 403,
-      message: `"${user.username}" may not ${VERB} drplanexecutions.${GROUP} in all namespaces`,
-    };
+    return review.kind === 'allowed' ? undefined : review;
   };
 }

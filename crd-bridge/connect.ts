@@ -17,6 +17,8 @@ import { holdClaim } from '../runtime/hold-claim.js';
 import type { HeldClaim } from '../runtime/hold-claim.js';
 import type { ProgramMetrics } from '../runtime/program-metrics.js';
 import { openSealRing } from '../runtime/seal-ring.js';
+import { traceRequests } from '../runtime/tracing/requests.js';
+import type { Tracing } from '../runtime/tracing/tracing.js';
 import { serveCodec } from './codec.js';
 import type { BridgeConfig } from './config.js';
 import { connectTemporal } from './temporal.js';
@@ -47,11 +49,13 @@ export async function connect(
     onWait: (problem: string) => void;
     signal: AbortSignal;
     metrics: Pick<ProgramMetrics, 'onExchange' | 'watchSealRing'>;
+    tracing: Tracing;
   },
 ): Promise<Connected> {
-  const { log, onWait, signal, metrics } = options;
+  const { log, onWait, signal, metrics, tracing } = options;
   const kube = createKubeClient(loadKubeConfig({ file: config.kubeconfig }), {
     onExchange: metrics.onExchange,
+    traceRequest: traceRequests(tracing),
   });
   const dataConverter = await createDataConverter({
     keys: config['encryption-keys'],
@@ -62,7 +66,7 @@ export async function connect(
   const codec = await serveCodec({ config, dataConverter, kube, log });
   const [cluster, temporal] = await Promise.all([
     readClusterUid(kube).then(clusterId),
-    connectTemporal(log, dataConverter),
+    connectTemporal({ log, dataConverter, tracing }),
   ]);
   const namespace = await ownNamespace(config.namespace);
   const sealRing = await openSealRing({

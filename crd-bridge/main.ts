@@ -1,11 +1,15 @@
 /** The bridge: reads its options, builds what it needs, works until it is told to stop. */
 import { hostname } from 'node:os';
+import { aboutWorkflow } from '../api/plan/naming.js';
 import { createRuns } from '../client/runs/runs.js';
 import { createWorkflows } from '../client/runs/workflows.js';
+import { authorizePaths } from '../kube/caller.js';
 import { installSdk } from '../runtime/install-sdk.js';
 import { createProgramMetrics } from '../runtime/program-metrics.js';
+import { openProfiles } from '../runtime/profiles/open-profiles.js';
 import { runProgram } from '../runtime/run-program.js';
 import type { ProgramContext } from '../runtime/run-program.js';
+import { exemplarsOf } from '../runtime/tracing/trace-fields.js';
 import { startBridge } from './bridge.js';
 import { BRIDGE } from './config.js';
 import type { BridgeConfig } from './config.js';
@@ -19,10 +23,14 @@ import type { TemporalLink } from './temporal.js';
 /** Time between two checks that Temporal answers. */
 const TEMPORAL_CHECK_MS = 10_000;
 
-async function run({ config, log, stopped }: ProgramContext<BridgeConfig>): Promise<void> {
-  installSdk(log);
+async function run({ config, log, stopped, tracing }: ProgramContext<BridgeConfig>): Promise<void> {
+  installSdk(log, { about: aboutWorkflow });
   const health: Health = { temporalError: 'not connected yet' };
-  const program = createProgramMetrics({ program: 'bridge', isReady: () => notReady(health).length === 0 });
+  const program = createProgramMetrics({
+    program: 'bridge',
+    isReady: () => notReady(health).length === 0,
+    exemplar: exemplarsOf(config['metrics-exemplars'], tracing),
+  });
   const metrics = createMetrics(program.registry);
   const probes = await serveProbes(config, { health, metrics: program });
   const ending = new AbortController();
@@ -33,6 +41,13 @@ async function run({ config, log, stopped }: ProgramContext<BridgeConfig>): Prom
     },
     signal: ending.signal,
     metrics: program,
+    tracing,
+  });
+  const profiles = await openProfiles({
+    port: config['profile-port'],
+    name: 'drover-bridge',
+    authorize: authorizePaths(kube),
+    log,
   });
   const bridge = await startBridge({
     kube,
@@ -45,6 +60,7 @@ async function run({ config, log, stopped }: ProgramContext<BridgeConfig>): Prom
     config,
     log,
     metrics,
+    tracing,
     instance: hostname(),
   });
   health.bridge = bridge;
@@ -67,7 +83,7 @@ async function run({ config, log, stopped }: ProgramContext<BridgeConfig>): Prom
     clearInterval(check);
     ending.abort();
     await bridge.stop();
-    await probes.close();
+    await Promise.all([probes.close(), profiles.close()]);
     codec?.close();
     // A worker that has not ended still holds the connection.
     await temporal.close().catch((error: unknown) => {

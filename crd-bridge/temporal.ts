@@ -6,6 +6,9 @@ import { SEARCH_ATTRIBUTES } from '../workflows/plan/contract.js';
 import { readTemporalIdentity } from '../client/runs/temporal-identity.js';
 import type { TemporalIdentity } from '../client/runs/temporal-identity.js';
 import { isRefusedByTemporal } from '../runtime/refused-by-temporal.js';
+import { traceStarts } from '../runtime/tracing/temporal.js';
+import type { Tracing } from '../runtime/tracing/tracing.js';
+import { traceHeaders } from '../workflows/core/contract-trace.js';
 import type { Log } from './core/log.js';
 import { isElsewhere } from './core/temporal-identity.js';
 
@@ -38,12 +41,22 @@ const KEYWORD = 2;
  *
  * @throws Error when the server cannot be reached or does not know the namespace
  */
-export async function connectTemporal(log: Log, dataConverter: DataConverter): Promise<TemporalLink> {
+export async function connectTemporal(options: {
+  log: Log;
+  dataConverter: DataConverter;
+  tracing: Tracing;
+}): Promise<TemporalLink> {
+  const { log, dataConverter, tracing } = options;
   const { connectionOptions, namespace = 'default' } = loadClientConnectConfig();
   const connection = await NativeConnection.connect(connectionOptions);
   const read = (): ReturnType<typeof readTemporalIdentity> =>
     readTemporalIdentity(connection.workflowService, namespace);
-  const client = new Client({ connection, namespace, dataConverter });
+  const client = new Client({
+    connection,
+    namespace,
+    dataConverter,
+    ...(tracing.isOn && { interceptors: { workflow: [traceStarts(tracing, traceHeaders)] } }),
+  });
   const link: TemporalLink = {
     connection,
     client,

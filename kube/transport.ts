@@ -1,5 +1,7 @@
 import type { Dispatcher } from 'undici';
 import { request } from 'undici';
+import { untraced } from '../api/core/trace-context.js';
+import type { TraceRequest } from '../api/core/trace-context.js';
 import { withoutEcho } from './echo.js';
 import { KubeError } from './error.js';
 import type { StatusDetails } from './error.js';
@@ -70,13 +72,25 @@ export interface Endpoint {
 export interface TransportOptions {
   /** Called for every exchange with the server. */
   onExchange?: OnExchange;
+  /** Shows requests in the trace that they are made in (default: in none). */
+  traceRequest?: TraceRequest;
 }
 
 /** A transport to an API server. Requests are plain JSON: typed clients drop or rename fields that they do not know. */
-export function createTransport(endpoint: Endpoint, { onExchange }: TransportOptions = {}): Transport {
+export function createTransport(
+  endpoint: Endpoint,
+  { onExchange, traceRequest = untraced }: TransportOptions = {},
+): Transport {
   const { server, name } = endpoint;
   const shown = name === undefined ? `Kubernetes API ${server}` : `Kubernetes API of ${name} (${server})`;
-  const wire: Wire = { endpoint, shown, clock: createServerClock(), silence: createSilence(), onExchange };
+  const wire: Wire = {
+    endpoint,
+    shown,
+    clock: createServerClock(),
+    silence: createSilence(),
+    onExchange,
+    traceRequest,
+  };
   return {
     server,
     json: async <T>(raw: RawRequest): Promise<T> => (await sized<T>(wire, raw)).value,
@@ -96,6 +110,7 @@ interface Wire {
   clock: ServerClock;
   silence: Silence;
   onExchange: OnExchange | undefined;
+  traceRequest: TraceRequest;
 }
 
 /** How long an API server has refused to say whether it is ready. */
@@ -128,30 +143,24 @@ function createSilence(): Silence {
 /** Sends one request and returns its answer, whatever the status. */
 async function exchange(wire: Wire, raw: RawRequest, renew: boolean): Promise<Dispatcher.ResponseData> {
   const { endpoint, shown, silence } = wire;
-  const { headers, dispatcher } = await endpoint.authenticate(renew);
-  const timeout = raw.timeoutMs ?? 30_000;
+  const credentials = await endpoint.authenticate(renew);
+  const subject = subjectOf(raw);
   const begun = performance.now();
   const report = (code: string): void =>
-    wire.onExchange?.({ ...subjectOf(raw), code, seconds: (performance.now() - begun) / 1000 });
+    wire.onExchange?.({ ...subject, code, seconds: (performance.now() - begun) / 1000 });
   try {
-    const response = await request(endpoint.server + raw.path, {
-      method: raw.method,
-      ...(raw.query !== undefined && {
-        query: Object.fromEntries(Object.entries(raw.query).filter(([, value]) => value !== undefined)),
-      }),
-      headers: {
-        accept: 'application/json',
-        'user-agent': 'drover',
-        ...headers,
-        ...(raw.body !== undefined && { 'content-type': raw.contentType ?? 'application/json' }),
-        ...raw.headers,
+    const response = await wire.traceRequest(
+      {
+        name: `${subject.verb} ${subject.resource}`,
+        method: raw.method,
+        server: endpoint.server,
       },
-      ...(raw.body !== undefined && { body: jsonBody(raw.body) }),
-      ...(dispatcher !== undefined && { dispatcher }),
-      ...(raw.signal !== undefined && { signal: raw.signal }),
-      headersTimeout: timeout,
-      bodyTimeout: timeout,
-    });
+      async (traceHeaders, answered) => {
+        const answer = await ask(endpoint, raw, credentials, traceHeaders);
+        answered(answer.statusCode);
+        return answer;
+      },
+    );
     (raw.clock ?? wire.clock).learn(response.headers.date);
     report(String(response.statusCode));
     return response;
@@ -168,6 +177,34 @@ async function exchange(wire: Wire, raw: RawRequest, renew: boolean): Promise<Di
       cause: error,
     });
   }
+}
+
+function ask(
+  endpoint: Endpoint,
+  raw: RawRequest,
+  { headers, dispatcher }: Credentials,
+  traceHeaders: Readonly<Record<string, string>>,
+): Promise<Dispatcher.ResponseData> {
+  const timeout = raw.timeoutMs ?? 30_000;
+  return request(endpoint.server + raw.path, {
+    method: raw.method,
+    ...(raw.query !== undefined && {
+      query: Object.fromEntries(Object.entries(raw.query).filter(([, value]) => value !== undefined)),
+    }),
+    headers: {
+      accept: 'application/json',
+      'user-agent': 'drover',
+      ...traceHeaders,
+      ...headers,
+      ...(raw.body !== undefined && { 'content-type': raw.contentType ?? 'application/json' }),
+      ...raw.headers,
+    },
+    ...(raw.body !== undefined && { body: jsonBody(raw.body) }),
+    ...(dispatcher !== undefined && { dispatcher }),
+    ...(raw.signal !== undefined && { signal: raw.signal }),
+    headersTimeout: timeout,
+    bodyTimeout: timeout,
+  });
 }
 
 /**

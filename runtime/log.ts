@@ -19,17 +19,24 @@ export interface LogOptions {
   component: string;
   /** File descriptor that is written to; default the standard output. */
   fd?: number;
+  /** What every line carries besides, asked for at each. */
+  fields?: () => object;
 }
 
 /**
  * The log of a process: a line of JSON for each entry. If it cannot be written, as on a full disk, the process goes on:
  * lines are lost until it can be written again.
  */
-export function createLog({ level = 'info', component, fd = 1 }: LogOptions): Logger {
+export function createLog({ level = 'info', component, fd = 1, fields }: LogOptions): Logger {
   const destination = pino.destination({ dest: fd, sync: true, maxLength: MAX_WAITING });
   destination.on('error', () => undefined);
   return pino(
-    { level, base: { component }, serializers: { err: errorFields, error: errorFields } },
+    {
+      level,
+      base: { component },
+      serializers: { err: errorFields, error: errorFields },
+      ...(fields !== undefined && { mixin: fields }),
+    },
     destination,
   );
 }

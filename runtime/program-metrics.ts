@@ -1,6 +1,9 @@
 /** What bridge and worker both tell of themselves. Label `program` says which of them it is. */
 import { totalmem } from 'node:os';
-import { Counter, Gauge, Histogram, Registry, collectDefaultMetrics } from 'prom-client';
+import { Counter, Gauge, Registry, collectDefaultMetrics } from 'prom-client';
+import { createHistogram, ExemplarRegistry } from './histogram.js';
+import type { Exemplar } from './histogram.js';
+import { joinOpenMetrics } from './open-metrics.js';
 import { packageVersion } from './package-version.js';
 import type { Ring } from './ring.js';
 import type { SdkMetrics } from './sdk-metrics.js';
@@ -54,14 +57,16 @@ const MAX_RESOURCES = 200;
  *
  * @param options.isReady whether `/readyz` says so, asked at each scrape
  * @param options.sdk what Temporal's SDK counts, where that is exported
+ * @param options.exemplar lets histograms name traces, in the format of OpenMetrics; absent: no exemplars
  */
 export function createProgramMetrics(options: {
   program: ProgramName;
   isReady: () => boolean;
   sdk?: Pick<SdkMetrics, 'text'>;
+  exemplar?: Exemplar | undefined;
 }): ProgramMetrics {
-  const { program, isReady, sdk } = options;
-  const registry = new Registry();
+  const { program, isReady, sdk, exemplar } = options;
+  const registry = exemplar === undefined ? new Registry() : new ExemplarRegistry(exemplar);
   collectDefaultMetrics({ register: registry });
   const own = { program };
   const gauge: MakeGauge = (name, help, collect) => {
@@ -92,7 +97,8 @@ export function createProgramMetrics(options: {
     watchSealRing: sealRingGauges(gauge, own),
     async page() {
       const [ours, theirs] = await Promise.all([registry.metrics(), sdk?.text()]);
-      return { text: ours + (theirs ?? ''), contentType: registry.contentType };
+      const text = exemplar === undefined ? ours + (theirs ?? '') : joinOpenMetrics(ours, theirs ?? '');
+      return { text, contentType: registry.contentType };
     },
   };
 }
@@ -105,12 +111,11 @@ function countExchanges(registry: Registry, program: ProgramName): ProgramMetric
     labelNames: ['program', 'verb', 'resource', 'code'] as const,
     registers,
   });
-  const latency = new Histogram({
+  const latency = createHistogram(registry, {
     name: 'drover_api_request_seconds',
     help: 'Time from a request to the Kubernetes API to the head of its answer.',
     labelNames: ['program', 'verb'] as const,
     buckets: [0.003, 0.01, 0.03, 0.1, 0.3, 1, 3, 10, 30],
-    registers,
   });
   const resources = new Set<string>();
   return ({ verb, resource, code, seconds }) => {

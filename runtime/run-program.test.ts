@@ -16,11 +16,15 @@ const program: Program<typeof options> = { name: 'program', summary: 'Does it.',
 type Context = ProgramContext<{ 'log-level': string; places: number; old: number }>;
 
 /** Runs the program in a process that is not one. */
-function start(argv: string[], run: (context: Context) => Promise<void> = () => Promise.resolve()) {
+function start(
+  argv: string[],
+  run: (context: Context) => Promise<void> = () => Promise.resolve(),
+  env: Record<string, string> = {},
+) {
   const written = { out: '', err: '', log: '' };
   const process = Object.assign(new EventEmitter(), {
     argv: ['node', 'main.js', ...argv],
-    env: {},
+    env,
     stdout: { write: (text: string) => (written.out += text) },
     stderr: { write: (text: string) => (written.err += text) },
   });
@@ -44,6 +48,15 @@ it('answers --help, and ends with code 2 and all that is wrong', async () => {
   const wrong = start(['--places=none', '--log-level=loud'], () => Promise.reject(new Error('never')));
   expect(await wrong.ended).toBe(2);
   expect(wrong.written.err).toMatch(/^--log-level="loud".*\n--places="none".*\ntry --help\n$/);
+});
+
+it('names what is wrong with the variables about traces', async () => {
+  const env = { OTEL_EXPORTER_OTLP_ENDPOINT: 'collector' };
+  const { ended, written } = start([], () => Promise.reject(new Error('never')), env);
+  expect(await ended).toBe(2);
+  expect(written.err).toMatch(
+    /^OTEL_EXPORTER_OTLP_ENDPOINT="collector": expected a URL that begins with http/,
+  );
 });
 
 it('runs with its options, warns of those that go, and ends with code 0', async () => {
@@ -70,6 +83,8 @@ it('ends at once on a signal until there is something to stop, then when that ha
     await stopped();
     stops += 1;
   });
+  // It has to have come to where it waits for that.
+  await new Promise((resolve) => setImmediate(resolve));
   late.process.emit('SIGINT');
   expect(await late.ended).toBe(0);
   expect(stops).toBe(1);

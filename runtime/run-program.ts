@@ -2,6 +2,9 @@ import type { Logger } from 'pino';
 import { createLog } from './log.js';
 import type { Option, OptionTable, OptionValues, Program } from './options/option.js';
 import { readOptions } from './options/read-options.js';
+import { openTracing } from './tracing/open-tracing.js';
+import { traceFields } from './tracing/trace-fields.js';
+import type { Tracing } from './tracing/tracing.js';
 
 const SIGNALS = ['SIGTERM', 'SIGINT'] as const;
 
@@ -9,6 +12,8 @@ const SIGNALS = ['SIGTERM', 'SIGINT'] as const;
 export interface ProgramContext<V> {
   config: V;
   log: Logger;
+  /** As the standard `OTEL_*` variables ask for it. */
+  tracing: Tracing;
   /**
    * Call it once there is something to stop: until then SIGTERM and SIGINT end the process at once.
    *
@@ -24,8 +29,8 @@ export type ProgramProcess = Pick<NodeJS.Process, 'argv' | 'env' | 'exit' | 'off
 };
 
 /**
- * Runs a program from its command line to the end of the process: `--help` is answered; with wrong options it ends with
- * code 2 and all that is wrong with them; when `run` throws, with code 1 and a line in the log; else with code 0.
+ * Runs a program from its command line to the end of the process: `--help` is answered; with wrong options, or wrong
+ * variables about traces, it ends with code 2 and all that is wrong with them; when `run` throws, with code 1 and a line in the log; else with code 0.
  *
  * @param options.component what it is called in the log
  * @param options.run works until it is told to stop
@@ -47,14 +52,31 @@ export async function runProgram<O extends OptionTable & { 'log-level': Option<s
       process.stdout.write(read.text);
       return;
     case 'invalid':
-      process.stderr.write(`${read.problems.join('\n')}\ntry --help\n`);
-      return process.exit(2);
+      return refuse(process, read.problems);
     case 'values':
       break;
   }
-  const log = options.log ?? createLog({ level: String(read.values['log-level']), component });
+  const stopped = listenForStop(process, (signal) => {
+    log.info({ signal }, 'stopping');
+  });
+  const traces = await openTracing({
+    program: `drover-${component}`,
+    env: process.env,
+    onTrouble: (message) => {
+      log.warn({ message }, 'spans of traces cannot be sent; runs are not disturbed');
+    },
+  });
+  if (traces.kind === 'invalid') return refuse(process, traces.problems);
+  const { tracing } = traces;
+  const log: Logger =
+    options.log ??
+    createLog({
+      level: String(read.values['log-level']),
+      component,
+      ...(tracing.isOn && { fields: () => traceFields(tracing.current()) }),
+    });
   for (const warning of read.warnings) log.warn(warning);
-  const code = await run({ config: read.values, log, stopped: listenForStop(process, log) }).then(
+  const code = await run({ config: read.values, log, tracing, stopped }).then(
     () => 0,
     (error: unknown) => {
       const message = error instanceof Error ? error.message : String(error);
@@ -62,10 +84,16 @@ export async function runProgram<O extends OptionTable & { 'log-level': Option<s
       return 1;
     },
   );
+  await tracing.close();
   process.exit(code);
 }
 
-function listenForStop(process: ProgramProcess, log: Logger): () => Promise<void> {
+function refuse(process: ProgramProcess, problems: readonly string[]): never {
+  process.stderr.write(`${problems.join('\n')}\ntry --help\n`);
+  return process.exit(2);
+}
+
+function listenForStop(process: ProgramProcess, onStop: (signal: string) => void): () => Promise<void> {
   const endAtOnce = (): void => process.exit(0);
   for (const signal of SIGNALS) process.once(signal, endAtOnce);
   return () =>
@@ -73,7 +101,7 @@ function listenForStop(process: ProgramProcess, log: Logger): () => Promise<void
       for (const signal of SIGNALS) {
         process.off(signal, endAtOnce);
         process.once(signal, () => {
-          log.info({ signal }, 'stopping');
+          onStop(signal);
           resolve();
         });
       }

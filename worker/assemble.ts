@@ -4,7 +4,14 @@ import { createEgressPolicy } from '../activities/core/egress.js';
 import { createNotes } from '../activities/core/notes.js';
 import { ownPlaces } from '../activities/core/own-places.js';
 import { createActivities } from '../activities/index.js';
+import { nameActivities } from '../runtime/activity-log.js';
 import { isEncrypted } from '../runtime/encryption/data-converter.js';
+import { traceRequests } from '../runtime/tracing/requests.js';
+import { traceActivities } from '../runtime/tracing/temporal.js';
+import type { Tracing } from '../runtime/tracing/tracing.js';
+import { workflowSinks } from '../runtime/tracing/workflows.js';
+import { traceOf } from '../workflows/core/contract-trace.js';
+import { aboutActivity, failureOf } from '../workflows/plan/contract-about.js';
 import { buildOf, deploymentOptions } from './build.js';
 import type { Build } from './build.js';
 import { bundlePath, readBundle } from './bundle.js';
@@ -22,9 +29,9 @@ const FORCE_AFTER_MS = 10_000;
  */
 export async function assemble(
   config: WorkerConfig,
-  parts: { connected: Connected; ports: readonly number[]; log: Logger },
+  parts: { connected: Connected; ports: readonly number[]; log: Logger; tracing: Tracing },
 ): Promise<{ build: Build; workers: Worker[] }> {
-  const { connected, ports, log } = parts;
+  const { connected, ports, log, tracing } = parts;
   const { kube, cluster, connection, namespace, client, dataConverter, sealer } = connected;
   const { built, workflowBundle } = await readBundle({
     path: config['workflow-bundle'] ?? bundlePath({ encrypted: isEncrypted(dataConverter) }),
@@ -56,6 +63,7 @@ export async function assemble(
           never: config['egress-never'],
         }),
       }),
+      traceRequest: traceRequests(tracing),
       log,
       sealer,
       notes: createNotes(client),
@@ -72,9 +80,16 @@ export async function assemble(
       defaultHeartbeatThrottleInterval: '300ms',
       shutdownGraceTime: graceMs,
       shutdownForceTime: graceMs + FORCE_AFTER_MS,
+      interceptors: {
+        activity: [
+          nameActivities(aboutActivity),
+          ...traceActivities(tracing, { placeOf: traceOf, about: aboutActivity, failureOf }),
+        ],
+      },
     },
     workflows: {
       workflowBundle,
+      sinks: workflowSinks(tracing),
       maxCachedWorkflows: config['max-cached-workflows'],
       maxConcurrentWorkflowTaskExecutions: config['max-workflow-tasks'],
       // The price of a worker that dies: its cached runs wait this long before another worker may take them.

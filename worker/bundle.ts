@@ -17,6 +17,7 @@ export async function buildBundle(options: { encrypted: boolean }): Promise<{ by
   const target = bundlePath(options);
   const { code } = await bundleWorkflowCode({
     workflowsPath: join(packageRoot(), 'dist', 'workflows', 'index.js'),
+    workflowInterceptorModules: [join(packageRoot(), 'dist', 'workflows', 'core', 'trace.js')],
     ...(options.encrypted && { failureConverterPath: FAILURE_CONVERTER_PATH }),
     // Silent except for errors, which come as exceptions.
     logger: new DefaultLogger('ERROR'),

@@ -20,6 +20,8 @@ import { holdClaim } from '../runtime/hold-claim.js';
 import type { HeldClaim } from '../runtime/hold-claim.js';
 import type { ProgramMetrics } from '../runtime/program-metrics.js';
 import { openSealRing } from '../runtime/seal-ring.js';
+import { traceRequests } from '../runtime/tracing/requests.js';
+import type { Tracing } from '../runtime/tracing/tracing.js';
 import type { WorkerConfig } from './config.js';
 
 /** Address that the SDK uses when none is configured. */
@@ -54,9 +56,10 @@ export async function connect(
     onWait: (problem: string) => void;
     signal: AbortSignal;
     metrics: Pick<ProgramMetrics, 'onExchange' | 'watchSealRing'>;
+    tracing: Tracing;
   },
 ): Promise<Connected> {
-  const { log, onWait, signal, metrics } = options;
+  const { log, onWait, signal, metrics, tracing } = options;
   const dataConverter = await createDataConverter({
     keys: config['encryption-keys'],
     onFault: (error) => {
@@ -65,6 +68,7 @@ export async function connect(
   });
   const kube = createKubeClient(loadKubeConfig({ file: config.kubeconfig }), {
     onExchange: metrics.onExchange,
+    traceRequest: traceRequests(tracing),
   });
   const cluster = clusterId(await readClusterUid(kube));
   const installation = await ownNamespace(config.namespace);

@@ -1,6 +1,8 @@
 /** The worker: carries runs out. Reads its options, builds what it needs, works until it is told to stop. */
 import type { Client } from '@temporalio/client';
 import type { Logger } from 'pino';
+import { authorizePaths } from '../kube/caller.js';
+import { openProfiles } from '../runtime/profiles/open-profiles.js';
 import { runProgram } from '../runtime/run-program.js';
 import type { ProgramContext } from '../runtime/run-program.js';
 import { runWorkers } from '../runtime/run-worker.js';
@@ -12,8 +14,8 @@ import { connect } from './connect.js';
 import { becomeCurrent } from './current-build.js';
 import { serveProbes } from './probes.js';
 
-async function run({ config, log, stopped }: ProgramContext<WorkerConfig>): Promise<void> {
-  const probes = await serveProbes(config, log);
+async function run({ config, log, stopped, tracing }: ProgramContext<WorkerConfig>): Promise<void> {
+  const probes = await serveProbes(config, { log, tracing });
   const ending = new AbortController();
   const connected = await connect(config, {
     log,
@@ -22,9 +24,17 @@ async function run({ config, log, stopped }: ProgramContext<WorkerConfig>): Prom
     },
     signal: ending.signal,
     metrics: probes.metrics,
+    tracing,
   });
   const { client, namespace, cluster, kube, claim } = connected;
-  const { build, workers } = await assemble(config, { connected, ports: probes.ports, log });
+  const profiles = await openProfiles({
+    port: config['profile-port'],
+    name: 'drover-worker',
+    authorize: authorizePaths(kube),
+    log,
+  });
+  const ports = [...probes.ports, ...profiles.ports];
+  const { build, workers } = await assemble(config, { connected, ports, log, tracing });
 
   const shutDown = (why: string): void => {
     probes.notReady([why]);
@@ -49,7 +59,7 @@ async function run({ config, log, stopped }: ProgramContext<WorkerConfig>): Prom
     if (lost !== undefined) throw lost;
   } finally {
     ending.abort();
-    await probes.close();
+    await Promise.all([probes.close(), profiles.close()]);
     // A worker that has not ended still holds the connection.
     await connected.connection.close().catch((error: unknown) => {
       log.warn({ err: error }, 'cannot close the connection to Temporal');

@@ -14,6 +14,7 @@ export interface WorkersOptions {
   workflows: Pick<
     WorkerOptions,
     | 'workflowBundle'
+    | 'sinks'
     | 'maxCachedWorkflows'
     | 'maxConcurrentWorkflowTaskExecutions'
     | 'stickyQueueScheduleToStartTimeout'

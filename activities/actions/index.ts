@@ -1,4 +1,5 @@
 /** What carries out actions: one line for each type. */
+import type { TraceRequest } from '../../api/core/trace-context.js';
 import type { ACTIONS } from '../../api/plan/actions/table.js';
 import { createWatchPool } from '../../kube/watch-pool.js';
 import type { EgressPolicy } from '../core/egress.js';
@@ -18,6 +19,8 @@ import { createWaitHandler } from './wait/wait.js';
 export interface HandlerDeps {
   /** Where actions may go: HTTP, and other clusters. */
   egress: EgressPolicy;
+  /** Shows requests in the trace of their action (default: in none). */
+  traceRequest?: TraceRequest;
 }
 
 /** A handler can do what the descriptor of its type says. */
@@ -38,7 +41,7 @@ export type Handlers<Actions> = {
 
 /** Those of the types that there are. */
 export const HANDLERS: Handlers<typeof ACTIONS> = {
-  HTTP: ({ egress }) => createHttpHandler(egress),
+  HTTP: ({ egress, traceRequest }) => createHttpHandler(egress, traceRequest),
   Job: () => jobHandler,
   Localization: () => createLocalizationHandler(),
   Globalization: () => createGlobalizationHandler(),
@@ -46,5 +49,5 @@ export const HANDLERS: Handlers<typeof ACTIONS> = {
   Subscription: () => perCluster(createSubscriptionHandler()),
   KubernetesResource: () => createKubernetesResourceHandler(),
   Wait: () => createWaitHandler(createWatchPool()),
-  Notify: ({ egress }) => createNotifyHandler(egress),
+  Notify: ({ egress, traceRequest }) => createNotifyHandler(egress, traceRequest),
 };

@@ -196,7 +196,7 @@ async function attempt(
       result = await byFreshPolicies(deps, async () => {
         const prepared = await prepare(task, method, pulse, inherited(series), deps);
         hasLooked = 'attempt' in prepared;
-        return 'attempt' in prepared ? dispatch(handler, method, prepared.attempt) : prepared;
+        return 'attempt' in prepared ? carryOut(handler, method, prepared.attempt) : prepared;
       });
       if (method === 'settle' && !hasLooked) result = notFoundOut(result);
     } catch (error) {
@@ -207,6 +207,22 @@ async function attempt(
   } finally {
     pulse.stop();
   }
+}
+
+/** How an action goes is news for its execution; whoever looks for a fault sees it in the log too. */
+async function carryOut(
+  handler: Handler,
+  method: 'act' | 'settle',
+  prepared: Attempt,
+): Promise<AttemptResult> {
+  const result = await dispatch(handler, method, prepared);
+  const { kind } = result;
+  const attempt = activityInfo().attempt;
+  prepared.log.debug(
+    { attempt, kind, ...('reason' in result && { reason: result.reason }) },
+    'attempt ended',
+  );
+  return result;
 }
 
 /** What cannot be looked at may have happened: a failure to settle never means that there was no effect. */

@@ -1,5 +1,6 @@
 import type { Logger } from 'pino';
 import type { Sealer } from '../../api/core/seal.js';
+import type { TraceRequest } from '../../api/core/trace-context.js';
 import type { KubeClient } from '../../kube/client.js';
 import type { EgressPolicy } from './egress.js';
 import type { Notes } from './notes.js';
@@ -10,6 +11,8 @@ export interface ActivityDeps {
   kube: KubeClient;
   /** Where actions may go: HTTP, and other clusters. */
   egress: EgressPolicy;
+  /** Shows requests in the trace of their action (default: in none). */
+  traceRequest?: TraceRequest;
   log: Logger;
   /** Verifies what comes by way of Temporal, and vouches for what is kept. */
   sealer: Sealer;

@@ -82,6 +82,11 @@ export const ANNOTATIONS = {
   heldFor: `${GROUP}/held-for`,
   /** On executions, by the bridge: the action of another execution that this one is part of, JSON. */
   nestedIn: `${GROUP}/nested-in`,
+  /**
+   * On executions: W3C `traceparent` of the trace that its run goes on. Whoever creates one may set it; where traces are on,
+   * admission puts its own place in the trace there.
+   */
+  traceparent: `${GROUP}/traceparent`,
   /** On snapshot revisions, by the bridge: when a run was last started from them, RFC 3339. */
   used: `${GROUP}/used`,
 } as const;

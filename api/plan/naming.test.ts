@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import {
+  aboutWorkflow,
   childSubscriptionName,
   clusterId,
   fieldManager,
@@ -70,6 +71,9 @@ describe('ids', () => {
       uid: '11112222-3333-4444-5555-666677778888',
     };
     expect(runWorkflowId(execution)).toBe('dr/0f3c2b1a/shop/failover.1/11112222');
+    expect(aboutWorkflow(`${runWorkflowId(execution)}/s0`)).toEqual({ execution: 'shop/failover.1' });
+    expect(aboutWorkflow('drover-claim')).toEqual({});
+    expect(aboutWorkflow(runWorkflowId({ ...execution, name: 'x'.repeat(253) }))).toEqual({});
     const long = runWorkflowId({ ...execution, namespace: 'n'.repeat(63), name: 'x'.repeat(253) });
     expect(long.length).toBeLessThanOrEqual(200);
     expect(long).not.toBe(runWorkflowId({ ...execution, namespace: 'n'.repeat(63), name: 'x'.repeat(252) }));

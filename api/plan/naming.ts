@@ -71,6 +71,16 @@ export function runWorkflowId(execution: {
   return `dr/${execution.cluster}/${execution.namespace}/${name}/${execution.uid.slice(0, 8)}`;
 }
 
+const RUN_ID = /^dr\/[^/]+\/([^/]+)\/([^/]+)\/[0-9a-f]{8}(\/|$)/;
+
+/** What the id of a run, or of a stage of it, says of its execution; nothing where its name may have been cut. */
+export function aboutWorkflow(workflowId: string): { execution?: string } {
+  const [, namespace, name = ''] = RUN_ID.exec(workflowId) ?? [];
+  return namespace === undefined || name.length >= MAX_RUN_ID_NAME_LENGTH
+    ? {}
+    : { execution: `${namespace}/${name}` };
+}
+
 /** Longest name of a Subscription: for a longer one, Clusternet does not gather the state of its feeds. */
 const MAX_SUBSCRIPTION_NAME_LENGTH = 57;
 

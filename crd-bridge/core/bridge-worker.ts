@@ -1,6 +1,6 @@
 import type { DataConverter } from '@temporalio/common';
 import { Worker } from '@temporalio/worker';
-import type { NativeConnection } from '@temporalio/worker';
+import type { ActivityInterceptorsFactory, NativeConnection } from '@temporalio/worker';
 import { taskQueues } from '../../workflows/core/contract.js';
 import { createMirrorEndpoint } from './mirror-endpoint.js';
 import { sinceScheduled } from './mirror-lag.js';
@@ -10,12 +10,14 @@ import type { Services } from './services.js';
 /** What the worker is made of. */
 export interface BridgeWorkerOptions extends Pick<Services, 'cluster' | 'config' | 'metrics'> {
   connection: NativeConnection;
+  /** What stands around every activity. */
+  interceptors: ActivityInterceptorsFactory[];
   temporal: Services['temporal'] & { dataConverter?: DataConverter };
 }
 
 /** The worker through which runs reach the bridge: the mirrors of all rows, and the further activities of each. */
 export function createBridgeWorker(
-  { cluster, config, connection, metrics, temporal }: BridgeWorkerOptions,
+  { cluster, config, connection, interceptors, metrics, temporal }: BridgeWorkerOptions,
   rows: readonly Row[],
 ): Promise<Worker> {
   return Worker.create({
@@ -38,6 +40,7 @@ export function createBridgeWorker(
     maxConcurrentActivityTaskExecutions: config['mirror-concurrency'],
     shutdownGraceTime: '10s',
     shutdownForceTime: '20s',
+    interceptors: { activity: interceptors },
   });
 }
 

@@ -85,6 +85,8 @@ export interface RunKind<T extends Cacheable> {
   readonly workflowType: string;
   /** What the workflow ids of all its runs in this cluster begin with. */
   readonly idPrefix: string;
+  /** How lines of the log name an object: as the worker names it, so that one search finds both. */
+  logFields(object: T): Readonly<Record<string, string>>;
   state(object: T): RunState;
   view(object: T): RunView;
   workflowId(object: T): string;

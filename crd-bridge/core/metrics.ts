@@ -1,4 +1,6 @@
-import { Counter, Gauge, Histogram, Registry } from 'prom-client';
+import { Counter, Gauge, Registry } from 'prom-client';
+import type { Histogram } from 'prom-client';
+import { createHistogram } from '../../runtime/histogram.js';
 import { readGauge } from './read-gauge.js';
 import type { MutexLoad } from './mutex.js';
 import type { OnWrite } from './status-writer.js';
@@ -81,12 +83,11 @@ function queueMetrics(registry: Registry): QueueMetrics {
       labelNames: ['kind'] as const,
       registers,
     }),
-    reconcile: new Histogram({
+    reconcile: createHistogram(registry, {
       name: 'drover_bridge_reconcile_seconds',
       help: 'Time of one look at an object.',
       labelNames: ['kind'] as const,
       buckets: [0.001, 0.003, 0.01, 0.03, 0.1, 0.3, 1, 3, 10],
-      registers,
     }),
     watchWaiting: (read) => {
       waits.add(() => [[{}, read()]]);
@@ -123,12 +124,11 @@ function mirrorMetrics(registry: Registry): MirrorMetrics {
       labelNames: ['kind'] as const,
       registers,
     }),
-    mirrorLag: new Histogram({
+    mirrorLag: createHistogram(registry, {
       name: 'drover_bridge_mirror_lag_seconds',
       help: 'Time from when a run sends an update until it is written, failed attempts included, by kind of object and verb (mirror, finish, record, release).',
       labelNames: ['kind', 'verb'] as const,
       buckets: [0.03, 0.1, 0.3, 1, 3, 10, 30, 100, 300],
-      registers,
     }),
   };
 }
@@ -144,12 +144,11 @@ interface AdmissionMetrics {
 function admissionMetrics(registry: Registry): AdmissionMetrics {
   const registers = [registry];
   return {
-    reviews: new Histogram({
+    reviews: createHistogram(registry, {
       name: 'drover_bridge_admission_seconds',
       help: 'Time of one admission review, by kind of object, operation and result (allowed, refused, error).',
       labelNames: ['kind', 'operation', 'result'] as const,
       buckets: [0.001, 0.003, 0.01, 0.03, 0.1, 0.3, 1, 3],
-      registers,
     }),
     reviewFailures: new Counter({
       name: 'drover_bridge_admission_failures_total',

@@ -9,7 +9,7 @@ const BACKOFF = { minMs: 100, maxMs: 60_000 };
 /** The queue of one row: objects of a kind are brought forward side by side, each of them in order. */
 export function createRowQueue(
   kind: string,
-  work: Pick<Work, 'rank' | 'reconcile'>,
+  work: Pick<Work, 'logFields' | 'rank' | 'reconcile'>,
   { config, log, metrics, mutex }: Pick<Services, 'config' | 'log' | 'metrics' | 'mutex'>,
 ): WorkQueue {
   const queue = createQueue({
@@ -23,7 +23,10 @@ export function createRowQueue(
     },
     onError: (key, error, attempt) => {
       metrics.errors.inc({ kind });
-      log.warn({ kind, object: key, attempt, err: error }, 'could not bring an object forward; trying again');
+      log.warn(
+        { kind, object: key, ...work.logFields?.(key), attempt, err: error },
+        'could not bring an object forward; trying again',
+      );
     },
   });
   metrics.watchDepth(kind, () => queue.depth);

@@ -23,6 +23,8 @@ export interface Work {
   reconcile(key: string): Promise<number | undefined>;
   /** Default: all keys have the same rank. */
   rank?(key: string): QueueRank;
+  /** How lines of the log name what a key stands for, beside the key itself. */
+  logFields?(key: string): Readonly<Record<string, string>>;
   wakes: readonly Wake[];
   /** Keys that a look at all objects takes up: those that may need something although nothing has changed. */
   due(): string[];

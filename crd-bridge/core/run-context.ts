@@ -1,6 +1,5 @@
 import type { Cacheable } from '../../kube/informer.js';
 import type { RunControllerOptions } from './run-controller-options.js';
-import { keyOf } from './object-ref.js';
 import { isElsewhere } from './temporal-identity.js';
 import type { TemporalIdentity } from './temporal-identity.js';
 import type { RunView } from './kind.js';
@@ -70,7 +69,7 @@ export async function isMismatched<T extends Cacheable>(
 
 /** Once: whoever resets the run afterwards wants it to go on. */
 export async function terminateRun<T extends Cacheable>(
-  { log, memoryOf, runs }: RunContext<T>,
+  { kind, log, memoryOf, runs }: RunContext<T>,
   object: T,
   workflowId: string,
   { reason }: { reason: string },
@@ -80,5 +79,5 @@ export async function terminateRun<T extends Cacheable>(
   const sent = await runs.terminate(workflowId, reason);
   memory.cancelled.add('terminate');
   memory.lookAt = 0;
-  log.warn({ object: keyOf(object), workflowId, sent, reason }, 'run terminated');
+  log.warn({ ...kind.logFields(object), workflowId, sent, reason }, 'run terminated');
 }

@@ -1,5 +1,6 @@
 import type { Runs } from '../../client/runs/runs.js';
 import type { Cacheable } from '../../kube/informer.js';
+import type { Tracing } from '../../runtime/tracing/tracing.js';
 import type { RunKind } from './kind.js';
 import type { Log } from './log.js';
 import type { StartRoom } from './start-room.js';
@@ -23,6 +24,8 @@ export interface RunControllerOptions<T extends Cacheable> {
   temporal: TemporalIdentity;
   times: RunControllerTimes;
   log: Log;
+  /** Default: none. */
+  tracing?: Tracing;
   onStart: () => void;
   /** Bounds the runs that are started but not taken up yet. It wakes an object that found it full. */
   room: StartRoom;

@@ -47,6 +47,7 @@ function setup(view: Partial<RunView> = {}) {
     state: () => world.view,
     view: () => world.view,
     workflowId: () => 'id',
+    logFields: () => ({ execution: 'ns/object' }),
     prepareStart: () => {
       world.calls.push('prepareStart');
       if (world.refusal !== undefined) return Promise.reject(world.refusal);

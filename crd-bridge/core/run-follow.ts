@@ -1,7 +1,6 @@
 import type { Cacheable } from '../../kube/informer.js';
 import type { RunView } from './kind.js';
 import { isMismatched, terminateRun } from './run-context.js';
-import { keyOf } from './object-ref.js';
 import type { RunContext } from './run-context.js';
 
 /** Follows a run that was started: tells it what there is to tell, and describes it once it has been silent for long. */
@@ -47,19 +46,19 @@ async function deliver<T extends Cacheable>(
   object: T,
   { run, cancel, cancelKnown, deliveries, terminate }: RunView & Required<Pick<RunView, 'run'>>,
 ): Promise<void> {
-  const { log, memoryOf, runs } = context;
+  const { kind, log, memoryOf, runs } = context;
   const memory = memoryOf(object);
   if (terminate !== undefined) await terminateRun(context, object, run.workflowId, terminate);
   else if (cancel !== undefined && !cancelKnown && !memory.cancelled.has('cancel')) {
     const sent = await runs.signalCancel(run.workflowId, cancel);
     memory.cancelled.add('cancel');
-    log.info({ object: keyOf(object), workflowId: run.workflowId, sent }, 'cancel sent');
+    log.info({ ...kind.logFields(object), workflowId: run.workflowId, sent }, 'cancel sent');
     if (sent === 'notRunning') memory.lookAt = 0;
   }
   for (const { id, about, send } of deliveries) {
     if (memory.delivered.has(id)) continue;
     const sent = await send(run.workflowId);
     memory.delivered.add(id);
-    log.info({ object: keyOf(object), ...about, sent }, 'message delivered to the run');
+    log.info({ ...kind.logFields(object), ...about, sent }, 'message delivered to the run');
   }
 }

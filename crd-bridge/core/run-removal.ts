@@ -8,7 +8,6 @@ import {
   POLL_WHILE_STARTING_MS,
   terminateRun,
 } from './run-context.js';
-import { keyOf } from './object-ref.js';
 import type { RunContext } from './run-context.js';
 
 /** Lets an object that is being deleted go, once its run has ended: it is cancelled, waited for, and never forgotten. */
@@ -25,7 +24,7 @@ export async function removeRun<T extends Cacheable>(
   const letGo = async (cause: ReleaseCause): Promise<undefined> => {
     await kind.beforeRelease(object, cause);
     await kind.release(object);
-    log.info({ object: keyOf(object), cause }, 'deletion released');
+    log.info({ ...kind.logFields(object), cause }, 'deletion released');
     return undefined;
   };
   if (view.ended) {
@@ -47,7 +46,7 @@ export async function removeRun<T extends Cacheable>(
         reason: `the ${kind.words.one} was deleted`,
       });
       if (sent === 'accepted') memory.deleteAcceptedAt = now();
-      log.info({ object: keyOf(object), workflowId, sent }, 'cancel sent for a deletion');
+      log.info({ ...kind.logFields(object), workflowId, sent }, 'cancel sent for a deletion');
     }
   } catch (error) {
     await kind.blocked(

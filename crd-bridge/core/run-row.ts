@@ -28,7 +28,7 @@ const START_HOLD_MS = 60_000;
 
 /** Makes a row of such a kind, with its controller, its start room and the search for orphans. */
 export function runRow<T extends Cacheable>(services: Services, options: RunRowOptions<T>): Row {
-  const { config, runs, log, gate } = services;
+  const { config, runs, log, gate, tracing } = services;
   const { cache, kind, rank, review } = options;
   let wake: (key: string) => void = () => undefined;
   const room = createStartRoom({
@@ -51,6 +51,7 @@ export function runRow<T extends Cacheable>(services: Services, options: RunRowO
       deleteWaitMs: config['delete-wait'],
     },
     log,
+    tracing,
     onStart: () => {
       services.metrics.starts.inc();
     },
@@ -84,6 +85,10 @@ export function runRow<T extends Cacheable>(services: Services, options: RunRowO
       rank(key) {
         const object = objectOf(cache, key);
         return object === undefined ? 1 : rank(object);
+      },
+      logFields(key) {
+        const object = objectOf(cache, key);
+        return object === undefined ? {} : kind.logFields(object);
       },
       wakes: [connectRoom, own, ...(options.wakes ?? [])],
       due: () =>

@@ -1,6 +1,9 @@
 /** The start of a run: its turn, what comes before it, its record. */
+import { ANNOTATIONS } from '../../api/core/group.js';
+import { readTraceContext } from '../../api/core/trace-context.js';
 import type { Cacheable } from '../../kube/informer.js';
-import type { RunView } from './kind.js';
+import { droverAttributes, NO_TRACING } from '../../runtime/tracing/tracing.js';
+import type { PreparedRun, RunView } from './kind.js';
 import { mayBeStarting, POLL_WHILE_STARTING_MS } from './run-context.js';
 import { keyOf } from './object-ref.js';
 import type { RunContext } from './run-context.js';
@@ -76,29 +79,49 @@ async function whileTelling<T extends Cacheable, R>(
 }
 
 async function begin<T extends Cacheable>(
-  { kind, log, memoryOf, now, onStart, room, runs, times }: RunContext<T>,
+  context: RunContext<T>,
   object: T,
   workflowId: string,
 ): Promise<number | undefined> {
-  const uid = object.metadata.uid ?? '';
-  const decision = await kind.prepareStart(object);
-  if (decision.kind !== 'start') room.leave(uid);
-  switch (decision.kind) {
-    case 'wait':
-      return decision.ms;
-    case 'refused':
-      return undefined;
-    case 'start': {
-      const { prepared } = decision;
-      const started = await prepared.start();
-      onStart();
-      const runId = started.kind === 'running' ? started.runId : (await runs.describe(workflowId))?.runId;
-      if (runId === undefined) throw new Error(`run ${workflowId} was there and is gone`);
-      await prepared.record({ workflowId, runId });
-      log.info({ object: keyOf(object), workflowId, runId }, 'run started');
-      const memory = memoryOf(object);
-      memory.lookAt = started.kind === 'running' ? now() + times.firstLookMs : 0;
-      return memory.lookAt - now();
-    }
-  }
+  const { kind, room, tracing = NO_TRACING } = context;
+  const { annotations } = object.metadata;
+  return tracing.inSpan(
+    {
+      name: `start ${kind.words.one}`,
+      attributes: droverAttributes(kind.logFields(object)),
+      parent: readTraceContext({ traceparent: annotations?.[ANNOTATIONS.traceparent] }),
+    },
+    async (span) => {
+      const decision = await kind.prepareStart(object);
+      if (decision.kind !== 'start') room.leave(object.metadata.uid ?? '');
+      switch (decision.kind) {
+        case 'wait':
+          // It is tried again, maybe often: a trace shows the try that began the run.
+          span.drop();
+          return decision.ms;
+        case 'refused':
+          span.fail('Refused');
+          return undefined;
+        case 'start':
+          return startPrepared(context, object, workflowId, decision.prepared);
+      }
+    },
+  );
+}
+
+async function startPrepared<T extends Cacheable>(
+  { kind, log, memoryOf, now, onStart, runs, times }: RunContext<T>,
+  object: T,
+  workflowId: string,
+  prepared: PreparedRun,
+): Promise<number> {
+  const started = await prepared.start();
+  onStart();
+  const runId = started.kind === 'running' ? started.runId : (await runs.describe(workflowId))?.runId;
+  if (runId === undefined) throw new Error(`run ${workflowId} was there and is gone`);
+  await prepared.record({ workflowId, runId });
+  log.info({ ...kind.logFields(object), workflowId, runId }, 'run started');
+  const memory = memoryOf(object);
+  memory.lookAt = started.kind === 'running' ? now() + times.firstLookMs : 0;
+  return memory.lookAt - now();
 }

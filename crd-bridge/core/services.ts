@@ -3,6 +3,7 @@ import type { Sealer } from '../../api/core/seal.js';
 import type { Runs } from '../../client/runs/runs.js';
 import type { Workflows } from '../../client/runs/workflows.js';
 import type { KubeClient } from '../../kube/client.js';
+import type { Tracing } from '../../runtime/tracing/tracing.js';
 import type { BridgeConfig } from '../config.js';
 import { createCaches } from './caches.js';
 import type { CacheMaker, Caches } from './caches.js';
@@ -41,6 +42,7 @@ export interface Services {
   config: BridgeConfig;
   log: Log;
   metrics: BridgeMetrics;
+  tracing: Tracing;
   events: EventRecorder;
   writer: StatusWriter;
   /** Orders writes by object: keys are `Kind namespace/name`. */
@@ -60,7 +62,7 @@ export interface Services {
 /** What the services are made from. */
 export interface ServiceParts extends Pick<
   Services,
-  'cluster' | 'config' | 'kube' | 'log' | 'metrics' | 'runs' | 'sealer' | 'temporal' | 'workflows'
+  'cluster' | 'config' | 'kube' | 'log' | 'metrics' | 'runs' | 'sealer' | 'temporal' | 'tracing' | 'workflows'
 > {
   /** Tells replicas apart in events. */
   instance: string;

@@ -4,6 +4,7 @@ import type { DRPlan, DRPlanExecution, DRWorkflow } from '../../api/plan/types.j
 import type { Runs } from '../../client/runs/runs.js';
 import type { KubeClient } from '../../kube/client.js';
 import type { Informer } from '../../kube/informer.js';
+import type { Tracing } from '../../runtime/tracing/tracing.js';
 import type { MirrorOptions, MirrorPace } from '../../workflows/core/contract.js';
 import type { RunBounds } from '../../workflows/plan/contract.js';
 import type { EventRecorder } from '../core/events.js';
@@ -69,6 +70,8 @@ export interface DrSettings {
 export interface DrDeps {
   kube: KubeClient;
   log: Log;
+  /** What is made in a trace goes on with it. */
+  tracing: Pick<Tracing, 'current'>;
   events: EventRecorder;
   writer: StatusWriter;
   mutex: KeyedMutex;

@@ -1,6 +1,10 @@
 /** What happens to one request: it is read, decided by the rules, counted and logged. */
 import type { IncomingMessage } from 'node:http';
 import type { Histogram } from 'prom-client';
+import { ANNOTATIONS } from '../../api/core/group.js';
+import { readTraceContext } from '../../api/core/trace-context.js';
+import { NO_TRACING } from '../../runtime/tracing/tracing.js';
+import type { OpenSpan, Tracing } from '../../runtime/tracing/tracing.js';
 import type { Log } from '../core/log.js';
 import { answer, readReview } from '../core/review.js';
 import type { ReviewRequest, Rules, ReviewResponse } from '../core/review.js';
@@ -13,6 +17,8 @@ export interface ReviewHandlerOptions {
   kinds: ReadonlySet<string>;
   log: Log;
   reviews: Histogram<'kind' | 'operation' | 'result'>;
+  /** Default: none. */
+  tracing?: Tracing;
   /** Reviews that are read and answered at once (default 32): what bounds the memory they may take. */
   concurrency?: number;
 }
@@ -65,9 +71,39 @@ export function createReviewHandler(
 }
 
 async function review(options: ReviewHandlerOptions, request: IncomingMessage): Promise<object> {
+  const startedAt = Date.now();
   const path = new URL(request.url ?? '/', 'https://localhost').pathname;
   const asked = readReview(parse(await readBody(request)));
   if (typeof asked === 'string') throw new HttpError(400, asked);
+  const { tracing = NO_TRACING } = options;
+  const { headers } = request;
+  const { namespace, operation, object, oldObject } = asked;
+  const about = object ?? oldObject;
+  return tracing.inSpan(
+    {
+      // Anybody who reaches the port may send anything: names must be few.
+      name: `admission ${/^\/[a-z]{1,20}$/.test(path) ? path.slice(1) : 'other'}`,
+      kind: 'server',
+      startedAt,
+      attributes: {
+        'drover.kind': kindOf(options, asked),
+        'drover.object': `${namespace}/${about?.metadata.name || (about?.metadata.generateName ?? '')}`,
+        'drover.admission.operation': operationOf(operation),
+      },
+      parent:
+        readTraceContext({ traceparent: headers.traceparent, tracestate: headers.tracestate }) ??
+        readTraceContext({ traceparent: about?.metadata.annotations?.[ANNOTATIONS.traceparent] }),
+    },
+    (span) => decide(options, path, asked, span),
+  );
+}
+
+async function decide(
+  options: ReviewHandlerOptions,
+  path: string,
+  asked: ReviewRequest,
+  span: OpenSpan,
+): Promise<object> {
   const started = process.hrtime.bigint();
   let result: 'allowed' | 'refused' | 'error' = 'error';
   try {
@@ -75,18 +111,28 @@ async function review(options: ReviewHandlerOptions, request: IncomingMessage): 
     if (pending === undefined) throw new HttpError(404, `nothing is served at ${path}`);
     const response = await pending;
     result = response.allowed ? 'allowed' : 'refused';
-    if (!response.allowed) logRefusal(options.log, asked, response);
+    if (!response.allowed) {
+      logRefusal(options.log, asked, response);
+      span.set({ 'drover.reason': response.causes[0]?.reason ?? response.reason });
+    }
     return answer(asked, response);
   } finally {
+    span.set({ 'drover.admission.result': result });
     const labels = {
-      // Anybody who reaches the port may send anything: labels must not grow without end.
-      kind: options.kinds.has(asked.kind) ? asked.kind : 'other',
-      operation: ['CREATE', 'UPDATE', 'DELETE'].includes(asked.operation) ? asked.operation : 'other',
+      kind: kindOf(options, asked),
+      operation: operationOf(asked.operation),
       result,
     };
     options.reviews.observe(labels, Number(process.hrtime.bigint() - started) / 1e9);
   }
 }
+
+/** Anybody who reaches the port may send anything: labels must not grow without end. */
+const operationOf = (operation: string): string =>
+  ['CREATE', 'UPDATE', 'DELETE'].includes(operation) ? operation : 'other';
+
+const kindOf = ({ kinds }: ReviewHandlerOptions, { kind }: ReviewRequest): string =>
+  kinds.has(kind) ? kind : 'other';
 
 function logRefusal(
   log: Log,

@@ -2,6 +2,7 @@ import type { KindDescriptor } from '../../api/core/kind-descriptor.js';
 import type { Log } from '../core/log.js';
 import type { KubeClient } from '../../kube/client.js';
 import { ownNamespace } from '../../kube/own-namespace.js';
+import type { Tracing } from '../../runtime/tracing/tracing.js';
 import type { BridgeConfig } from '../config.js';
 import type { BridgeMetrics } from '../core/metrics.js';
 import { certificateFiles, ownCertificates } from './certificate-source.js';
@@ -31,11 +32,12 @@ export async function setUpWebhook(
     kinds: readonly KindDescriptor[];
     rules: () => Rules;
     metrics: BridgeMetrics;
+    tracing: Tracing;
   },
 ): Promise<AdmissionWebhook | undefined> {
   const port = config['webhook-port'];
   if (port === undefined) return undefined;
-  const { kube, log, metrics } = parts;
+  const { kube, log, metrics, tracing } = parts;
   const namespace = await ownNamespace(config.namespace);
   const reach = reachOf(config, namespace);
   const servingMs = config['webhook-certificate-life'];
@@ -47,6 +49,7 @@ export async function setUpWebhook(
       rules: parts.rules(),
       kinds: new Set(parts.kinds.map(({ kind }) => kind)),
       log,
+      tracing,
       reviews: metrics.reviews,
       onFailure: (reason) => {
         metrics.reviewFailures.inc({ reason });

@@ -48,17 +48,18 @@ export const KEYS = group('Encryption and seals', {
   }),
 });
 
-/** Options about probes, metrics and the log. */
+/** Options about probes, metrics, profiles and the log. */
 type ProbeOptions = Record<'health-host' | 'log-level', Option<string>> &
-  Record<'health-port' | 'metrics-port', Option<number | undefined>>;
+  Record<'health-port' | 'metrics-port' | 'profile-port', Option<number | undefined>> &
+  Record<'metrics-exemplars', Option<boolean>>;
 
 /**
- * Probes, metrics and the log.
+ * Probes, metrics, profiles and the log.
  *
  * @param healthPort what holds where no port is given
  */
 export const probes = (healthPort: string): ProbeOptions =>
-  group('Probes, metrics and log', {
+  group('Probes, metrics, profiles and log', {
     'health-host': setting(host, '127.0.0.1', {
       means: 'address that probes and metrics are served on; 0.0.0.0 in a pod',
     }),
@@ -67,6 +68,16 @@ export const probes = (healthPort: string): ProbeOptions =>
       otherwise: healthPort,
     }),
     'metrics-port': optional(port, { means: 'a further port of the same; may be the same one' }),
+    'metrics-exemplars': setting(onOff, 'false', {
+      means:
+        'histograms name a trace beside each bucket, and metrics are served in the format of OpenMetrics; needs traces',
+      see: 'observability.md#exemplars',
+    }),
+    'profile-port': optional(port, {
+      means: 'port, on the loopback interface alone, at which those who may take profiles of the program',
+      otherwise: 'none',
+      see: 'observability.md#profiles',
+    }),
     'log-level': setting(oneOf('trace', 'debug', 'info', 'warn', 'error', 'fatal'), 'info', {
       means: 'least severe lines that are logged, in JSON, on standard output',
     }),

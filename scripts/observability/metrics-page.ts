@@ -16,8 +16,8 @@ that there are no more series for more plans and runs; which objects are meant s
 to do about each alert.
 
 Where it says "each replica tells the whole", all bridges read the same from the API server: take the greatest of them, not
-the sum. All other metrics count what one process has done. Exemplars are not exported: they would name traces, and there
-are none.
+the sum. All other metrics count what one process has done. Histograms name traces where that
+is [switched on](observability.md#exemplars).
 `;
 
 /** Writes the page. */

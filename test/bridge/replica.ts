@@ -16,6 +16,7 @@ import { createKubeClient } from '../../kube/kubeconfig-client.js';
 import { readClusterUid } from '../../kube/cluster-id.js';
 import { loadKubeConfig } from '../../kube/config.js';
 import { readOptions } from '../../runtime/options/read-options.js';
+import { NO_TRACING } from '../../runtime/tracing/tracing.js';
 import { stackSealer } from '../support/seals.js';
 import { servers } from '../support/servers.js';
 
@@ -97,6 +98,7 @@ export async function startReplica({
     config: read.values,
     log: pino({ level: process.env.DROVER_TEST_LOG ?? 'silent' }),
     metrics,
+    tracing: NO_TRACING,
     instance: `replica-${randomBytes(3).toString('hex')}`,
   });
   await bridge.whenSynced();

@@ -7,6 +7,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { connectTemporal } from '../../crd-bridge/temporal.js';
 import { readEndpoints } from '../../local/endpoints.js';
 import { dataPaths } from '../../local/paths.js';
+import { NO_TRACING } from '../../runtime/tracing/tracing.js';
 import { startReplica } from '../bridge/replica.js';
 import { heal, mend } from '../support/parts.js';
 import { startRecorder } from '../support/recorder.js';
@@ -118,7 +119,11 @@ describe('search attributes', () => {
     process.env.TEMPORAL_ADDRESS = servers.temporal;
     process.env.TEMPORAL_NAMESPACE = namespace;
     try {
-      const link = await connectTemporal(pino({}, { write: (line: string) => lines.push(line) }), {});
+      const link = await connectTemporal({
+        log: pino({}, { write: (line: string) => lines.push(line) }),
+        dataConverter: {},
+        tracing: NO_TRACING,
+      });
       expect(link).toMatchObject({ namespace, searchAttributes: false });
       await link.close();
     } finally {

@@ -45,7 +45,10 @@ const ENTRIES: Record<string, [after: string, line: string][]> = {
   ],
   'activities/actions/index.ts': [
     ["import { createHttpHandler } from './http/http.js';", "import { echoHandler } from './echo/echo.js';"],
-    ['  Notify: ({ egress }) => createNotifyHandler(egress),', '  Echo: () => echoHandler,'],
+    [
+      '  Notify: ({ egress, traceRequest }) => createNotifyHandler(egress, traceRequest),',
+      '  Echo: () => echoHandler,',
+    ],
   ],
 };
 

@@ -8,8 +8,12 @@ import { mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
 import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
+import type { Headers } from '@temporalio/common';
 import { Worker } from '@temporalio/worker';
+import type { InjectedSinks } from '@temporalio/worker';
+import type { Sinks } from '@temporalio/workflow';
 import { expect, it } from 'vitest';
+import { traceHeaders } from '../../workflows/core/contract-trace.js';
 import { startScriptedWorker } from '../support/scripted.js';
 import { servers } from '../support/servers.js';
 import { recordHistories } from './scenarios.js';
@@ -19,7 +23,7 @@ const manifest = fileURLToPath(new URL('../../package.json', import.meta.url));
 const codePath = fileURLToPath(new URL('../../dist/workflow-bundle.js', import.meta.url));
 
 interface RecordedHistory {
-  events: [{ workflowExecutionStartedEventAttributes: { workflowId: string } }];
+  events: [{ workflowExecutionStartedEventAttributes: { workflowId: string; header?: object } }];
 }
 
 it('replays every recorded history [S6.1] [S6.21]', async () => {
@@ -54,23 +58,68 @@ it('replays every recorded history [S6.1] [S6.21]', async () => {
   }
   const releases = await readdir(folder);
   expect(releases, 'this version has no histories yet; record them with DROVER_RECORD=1').toContain(version);
+  const histories = await readHistories(releases);
+  expect(histories.length).toBeGreaterThan(10 * releases.length);
+  expect(await failuresOf(histories)).toEqual([]);
+});
+
+it('replays every one of them as a part of a trace too: traces are switched on and off under live runs', async () => {
+  const place = '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01';
+  const header = { fields: traceHeaders({ traceparent: place }) };
+  const histories = await readHistories(await readdir(folder));
+  let ended = 0;
+  for (const { history } of histories) {
+    const [{ workflowExecutionStartedEventAttributes: started }] = history.events;
+    started.header = inJson(header);
+  }
+  const sinks = { trace: { ended: { fn: () => void (ended += 1), callDuringReplay: true } } };
+  expect(await failuresOf(histories, sinks)).toEqual([]);
+  // The header was read: each workflow that has ended has told so.
+  expect(ended).toBeGreaterThan(histories.length / 2);
+});
+
+/** Payloads as they stand in the JSON of a history. */
+const inJson = ({ fields }: { fields: Headers }): object => ({
+  fields: Object.fromEntries(
+    Object.entries(fields).map(([name, { metadata = {}, data }]) => [
+      name,
+      {
+        metadata: Object.fromEntries(
+          Object.entries(metadata ?? {}).map(([key, value]) => [key, Buffer.from(value).toString('base64')]),
+        ),
+        data: Buffer.from(data ?? []).toString('base64'),
+      },
+    ]),
+  ),
+});
+
+async function readHistories(
+  releases: readonly string[],
+): Promise<{ workflowId: string; history: RecordedHistory }[]> {
   const found = await Promise.all(
     releases.map(async (release) =>
       (await readdir(`${folder}/${release}`)).map((name) => `${release}/${name}`),
     ),
   );
   const names = found.flat().filter((name) => name.endsWith('.json'));
-  expect(names.length).toBeGreaterThan(10 * releases.length);
   // Children's ids are made from the run's own, so a history replays only under the id it was recorded with.
-  const histories = await Promise.all(
+  return Promise.all(
     names.map(async (name) => {
       const history = JSON.parse(await readFile(`${folder}/${name}`, 'utf8')) as RecordedHistory;
       return { workflowId: history.events[0].workflowExecutionStartedEventAttributes.workflowId, history };
     }),
   );
+}
+
+/** What does not replay, and why. */
+async function failuresOf(
+  histories: { workflowId: string; history: RecordedHistory }[],
+  sinks?: InjectedSinks<Sinks>,
+): Promise<string[]> {
   const failures: string[] = [];
-  for await (const result of Worker.runReplayHistories({ workflowBundle: { codePath } }, histories)) {
-    if (result.error !== undefined) failures.push(`${result.workflowId}: ${result.error.message}`);
+  const options = { workflowBundle: { codePath }, ...(sinks !== undefined && { sinks }) };
+  for await (const { workflowId, error } of Worker.runReplayHistories(options, histories)) {
+    if (error !== undefined) failures.push(`${workflowId}: ${error.message}`);
   }
-  expect(failures).toEqual([]);
-});
+  return failures;
+}

@@ -1,5 +1,6 @@
 import { Client } from 'undici';
 import type { Dispatcher } from 'undici';
+import type { TraceRequest } from '../../../api/core/trace-context.js';
 import { withBoundedSignal } from '../../core/bounded-signal.js';
 import type { EgressPolicy } from '../../core/egress.js';
 import { readText } from './http-body.js';
@@ -18,15 +19,32 @@ export type Exchange =
 /** How long a server may take to show that it speaks TLS. */
 const PROBE_MS = 3000;
 
+/** What carries requests out of this process. */
+export interface Outgoing {
+  egress: EgressPolicy;
+  traceRequest: TraceRequest;
+}
+
 /**
  * Sends one request over a connection of its own, so that its egress check and its fate are its own too: a pooled
  * connection that a server has just closed would make it unclear whether a request was seen. Never throws.
  */
-export async function exchange(
+export function exchange(
   request: HttpRequest,
-  egress: EgressPolicy,
+  { egress, traceRequest }: Outgoing,
   signal: AbortSignal,
 ): Promise<Exchange> {
+  const { method, url } = request;
+  return traceRequest({ method, server: url.origin }, async (traceHeaders, answered) => {
+    // What an action says itself about traces wins.
+    const headers = new Map([...Object.entries(traceHeaders), ...request.headers]);
+    const answer = await sendOne({ ...request, headers }, egress, signal);
+    if (answer.kind === 'answered') answered(answer.status);
+    return answer;
+  });
+}
+
+async function sendOne(request: HttpRequest, egress: EgressPolicy, signal: AbortSignal): Promise<Exchange> {
   let sent = false;
   let status: number | undefined;
   const client = new Client(request.url.origin, {

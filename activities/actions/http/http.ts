@@ -1,4 +1,6 @@
 import type { Policy } from '../../../api/plan/policy.js';
+import { untraced } from '../../../api/core/trace-context.js';
+import type { TraceRequest } from '../../../api/core/trace-context.js';
 import { withoutUserInfo } from '../../../api/plan/template/render.js';
 import type { ActionOutputs } from '../../../api/plan/types.js';
 import { portOf } from '../../core/addresses.js';
@@ -8,7 +10,7 @@ import type { Finding } from '../../core/finding.js';
 import type { Attempt, AttemptResult, LookingHandler } from '../../core/handler.js';
 import { single } from './http-body.js';
 import { exchange } from './http-exchange.js';
-import type { Exchange } from './http-exchange.js';
+import type { Exchange, Outgoing } from './http-exchange.js';
 import { buildRequest } from './http-request.js';
 import type { HttpRequest } from './http-request.js';
 import type { Redactor } from '../../core/redact.js';
@@ -30,9 +32,12 @@ const isRetryableStatus = (status: number): boolean =>
 const isAmbiguousStatus = (status: number): boolean => status === 502 || status === 504;
 
 /** Sends HTTP requests under one egress policy. */
-export function createHttpHandler(egress: EgressPolicy): LookingHandler {
+export function createHttpHandler(
+  egress: EgressPolicy,
+  traceRequest: TraceRequest = untraced,
+): LookingHandler {
   return {
-    run: (attempt) => send(attempt, egress),
+    run: (attempt) => send(attempt, { egress, traceRequest }),
     look: (attempt, { listsUnknown }) => look(attempt, egress, listsUnknown),
     undo: () =>
       Promise.resolve({
@@ -61,7 +66,7 @@ async function look(attempt: Attempt, egress: EgressPolicy, listsUnknown: boolea
     : notLetOut(refused, listsUnknown);
 }
 
-async function send(attempt: Attempt, egress: EgressPolicy): Promise<AttemptResult> {
+async function send(attempt: Attempt, outgoing: Outgoing): Promise<AttemptResult> {
   const { http } = attempt.action;
   if (http === undefined) {
     return {
@@ -76,7 +81,7 @@ async function send(attempt: Attempt, egress: EgressPolicy): Promise<AttemptResu
   const codes = http.successCodes ?? [];
   const isSuccess = (status: number): boolean =>
     codes.length > 0 ? codes.includes(status) : status >= 200 && status <= 299;
-  return sendRequest({ ...built, isSuccess }, attempt, egress);
+  return sendRequest({ ...built, isSuccess }, attempt, outgoing);
 }
 
 /** A request, and how its answer is read. */
@@ -91,16 +96,16 @@ export interface Sending {
 export async function sendRequest(
   { request: first, redact, isSuccess }: Sending,
   attempt: Pick<Attempt, 'beforeEffect' | 'policy' | 'signal'>,
-  egress: EgressPolicy,
+  outgoing: Outgoing,
 ): Promise<AttemptResult> {
   let request = first;
   for (let redirects = 0; ; redirects += 1) {
     const shown = show(request, redact);
     const redirected = redirects > 0;
-    const refused = refusalOf({ request, redact }, attempt.policy, egress);
+    const refused = refusalOf({ request, redact }, attempt.policy, outgoing.egress);
     if (refused !== undefined) return redirected ? { ...refused, effect: 'Unknown' } : refused;
     attempt.beforeEffect();
-    const answer = await exchange(request, egress, attempt.signal);
+    const answer = await exchange(request, outgoing, attempt.signal);
     if (answer.kind !== 'answered') return broken(answer, shown, redact, redirected);
 
     const location = single(answer.headers.location);

@@ -1,3 +1,5 @@
+import { untraced } from '../../../api/core/trace-context.js';
+import type { TraceRequest } from '../../../api/core/trace-context.js';
 import { renderString, renderUrl } from '../../../api/plan/template/render.js';
 import type { NotifyAction } from '../../../api/plan/types.js';
 import type { EgressPolicy } from '../../core/egress.js';
@@ -6,6 +8,7 @@ import type { Finding } from '../../core/finding.js';
 import type { Attempt, AttemptResult, LookingHandler } from '../../core/handler.js';
 import { refusalOf, sendRequest } from '../http/http.js';
 import type { Sending } from '../http/http.js';
+import type { Outgoing } from '../http/http-exchange.js';
 import { readHeaders } from '../http/http-request.js';
 import { mailRefusal, sendMail } from './mail.js';
 import type { Mail, MailServer } from './mail.js';
@@ -24,9 +27,12 @@ type Secrets = ReturnType<typeof secretsOf>;
  * Seam: what another system sends out leaves through the same two senders, `sendRequest` and `sendMail`; they move to
  * `activities/core` with their second user.
  */
-export function createNotifyHandler(egress: EgressPolicy): LookingHandler {
+export function createNotifyHandler(
+  egress: EgressPolicy,
+  traceRequest: TraceRequest = untraced,
+): LookingHandler {
   return {
-    run: (attempt) => run(attempt, egress),
+    run: (attempt) => run(attempt, { egress, traceRequest }),
     look: (attempt, { listsUnknown }) => look(attempt, egress, listsUnknown),
     undo: () =>
       Promise.resolve({
@@ -44,13 +50,13 @@ export function createNotifyHandler(egress: EgressPolicy): LookingHandler {
   };
 }
 
-async function run(attempt: Attempt, egress: EgressPolicy): Promise<AttemptResult> {
+async function run(attempt: Attempt, outgoing: Outgoing): Promise<AttemptResult> {
   const prepared = await prepare(attempt);
   if (prepared.kind === 'failed') return prepared;
   const result =
     prepared.kind === 'mail'
-      ? await sendMail(prepared.mail, attempt, egress)
-      : await post(prepared, attempt, egress);
+      ? await sendMail(prepared.mail, attempt, outgoing.egress)
+      : await post(prepared, attempt, outgoing);
   // An answer belongs to the receiver; what is reported of it is in the message.
   if ('outputs' in result) delete result.outputs;
   return result;
@@ -131,9 +137,9 @@ async function preparePost(
 async function post(
   { type, sending }: Extract<Prepared, { kind: 'post' }>,
   attempt: Attempt,
-  egress: EgressPolicy,
+  outgoing: Outgoing,
 ): Promise<AttemptResult> {
-  const result = await sendRequest(sending, attempt, egress);
+  const result = await sendRequest(sending, attempt, outgoing);
   return type === 'Lark' ? readLark(result) : result;
 }
 

@@ -3,6 +3,7 @@ import { isTerminalExecution } from '../../../api/core/phase.js';
 import type { DRPlan, DRPlanExecution } from '../../../api/plan/types.js';
 import { WORKFLOW_TYPES } from '../../../workflows/plan/contract.js';
 import type { RunKind } from '../../core/kind.js';
+import { fieldsOf } from '../log-fields.js';
 import { closeHistory } from '../lock/close-history.js';
 import type { ExecutionStarts } from '../start/starts.js';
 import { checkAbandoned, checkRestored } from '../start/checks.js';
@@ -22,6 +23,7 @@ export function createExecutionKind(deps: DrDeps, starts: ExecutionStarts): RunK
     workflowType: WORKFLOW_TYPES.execution,
     idPrefix: `dr/${deps.cluster}/`,
     workflowId,
+    logFields: fieldsOf,
     state: stateOf,
     view: (execution) => viewOf(deps, execution),
     prepareStart: (execution) => starts.prepare(execution),

@@ -5,6 +5,7 @@ import { labelValue } from '../../../api/plan/naming.js';
 import type { DRPlan, DRPlanStatus } from '../../../api/plan/types.js';
 import { findCondition, setCondition } from '../../core/conditions.js';
 import { refOf } from '../../core/object-ref.js';
+import { fieldsOfHolder } from '../log-fields.js';
 import { inspectHolder, releaseHolder } from '../lock/lock-holder.js';
 import { EXECUTED_CONDITION, wasExecuted } from '../lock/plan-state.js';
 import type { DrDeps } from '../types.js';
@@ -84,7 +85,7 @@ async function sweepLock(deps: DrDeps, plan: DRPlan): Promise<number | undefined
   if (holder === undefined) return undefined;
   const state = await inspectHolder(deps, plan, holder, { isActing: true });
   if (state.kind === 'live') return state.isGone === true ? GONE_CHECK_MS : LOCK_CHECK_MS;
-  deps.log.warn({ plan: refOf(plan), holder, why: state.why }, 'freeing a stale lock');
+  deps.log.warn({ ...fieldsOfHolder(plan, holder), why: state.why }, 'freeing a stale lock');
   await deps.writer.status(
     deps.caches.plans,
     refOf(plan),

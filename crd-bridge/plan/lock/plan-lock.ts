@@ -1,4 +1,5 @@
 import type { DRPlan, DRPlanExecution, DRPlanStatus } from '../../../api/plan/types.js';
+import { fieldsOfHolder } from '../log-fields.js';
 import { findPlan } from '../start/find-plan.js';
 import { refOf } from '../../core/object-ref.js';
 import { inspectHolder, releaseHolder } from './lock-holder.js';
@@ -60,7 +61,7 @@ export function createPlanLock(deps: DrDeps): PlanLock {
         const holder = await inspectHolder(deps, result.object, busy);
         if (holder.kind === 'live') throw new Refused(planBusy(plan.metadata.name, holder.why));
         const stale = busy;
-        deps.log.warn({ plan: refOf(plan), holder: stale, why: holder.why }, 'freeing a stale lock');
+        deps.log.warn({ ...fieldsOfHolder(plan, stale), why: holder.why }, 'freeing a stale lock');
         await deps.writer.status(
           caches.plans,
           refOf(plan),

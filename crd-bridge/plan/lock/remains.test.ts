@@ -19,7 +19,7 @@ function setup() {
   const runs: Partial<Runs> = {
     input: () =>
       Promise.resolve({
-        run: { operation: 'Execute' },
+        run: { namespace: 'ns', name: 'e', plan: { name: 'p' }, operation: 'Execute' },
         stages: [{ name: 'one' }, { name: 'two' }],
       } as RunInput),
     describe: (workflowId) =>

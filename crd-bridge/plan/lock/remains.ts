@@ -1,5 +1,6 @@
 /** A run whose execution is gone is followed by nobody: the plan that it holds sees to what is left of it. */
 import type { RunDescription, Runs } from '../../../client/runs/runs.js';
+import { fieldsOfRun } from '../log-fields.js';
 import { endStages } from '../status/end-stages.js';
 import type { DrDeps } from '../types.js';
 
@@ -29,7 +30,7 @@ export async function remainsOf(
   const found = await endStages(
     { runs, cluster, log, bounds, taskWaitMs },
     run,
-    { operation: input.run.operation, stages },
+    { operation: input.run.operation, stages, fields: fieldsOfRun(input.run) },
     Date.now(),
   );
   return found.kind === 'acting' ? found.message : undefined;

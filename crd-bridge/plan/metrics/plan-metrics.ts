@@ -1,9 +1,10 @@
 /** What the bridge counts of plans and their runs, in the registry of what it counts for all kinds. */
-import { Counter, Gauge, Histogram } from 'prom-client';
-import type { Registry } from 'prom-client';
+import { Counter, Gauge } from 'prom-client';
+import type { Histogram, Registry } from 'prom-client';
 import { isActionType } from '../../../api/plan/actions/table.js';
 import type { DRPlan, DRPlanExecutionSpec } from '../../../api/plan/types.js';
 import type { Informer } from '../../../kube/informer.js';
+import { createHistogram } from '../../../runtime/histogram.js';
 import { readGauge } from '../../core/read-gauge.js';
 import type { CachedExecution } from '../types.js';
 import type { EndedBetween } from './ended-between.js';
@@ -44,7 +45,7 @@ function endedMetrics(registry: Registry): PlanMetrics['ended'] {
     name: string,
     help: string,
     { labelNames, buckets }: { labelNames: readonly L[]; buckets: number[] },
-  ): Histogram<L> => new Histogram({ name, help, labelNames, buckets, registers });
+  ): Histogram<L> => createHistogram(registry, { name, help, labelNames, buckets });
 
   const runs = counter(
     'drover_bridge_runs_ended_total',

@@ -5,6 +5,7 @@ import { isTerminalExecution } from '../../../api/core/phase.js';
 import type { Change } from '../../../kube/informer.js';
 import { rollbackWorkflowId, stageWorkflowId } from '../../../workflows/plan/contract.js';
 import { findCondition } from '../../core/conditions.js';
+import { fieldsOf } from '../log-fields.js';
 import type { CachedExecution, DrDeps } from '../types.js';
 
 /** A process that starts up reports only executions that ended less than this ago. */
@@ -31,7 +32,10 @@ export function createNudge(
     const stage = Number(at.split('/', 1)[0]);
     // Rollbacks and hooks around them belong to another workflow than the stage itself.
     tell(stageWorkflowId(runId, stage), rollbackWorkflowId(runId, stage)).catch((error: unknown) => {
-      deps.log.debug({ runId, err: error }, 'could not tell a run to look at its nested execution');
+      deps.log.debug(
+        { ...fieldsOf(object), runId, err: error },
+        'could not tell a run to look at its nested execution',
+      );
     });
   };
 }

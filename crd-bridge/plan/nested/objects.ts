@@ -9,6 +9,7 @@ import type { DRPlanExecution, DRPlanExecutionSpec } from '../../../api/plan/typ
 import { positionOf } from '../../../api/plan/undo/undo.js';
 import { isAlreadyExists, isRetryable, KubeError } from '../../../kube/error.js';
 import type { KubeObject } from '../../../kube/object.js';
+import type { TraceContext } from '../../../api/core/trace-context.js';
 import type { CancelRequest } from '../../../workflows/core/contract.js';
 import type { RunIdentity } from '../../../workflows/plan/contract.js';
 import type { ActionTask } from '../../../workflows/plan/contract-tasks.js';
@@ -22,7 +23,7 @@ import { mayRun } from './permission.js';
 import type { Permission, PermissionDeps } from './permission.js';
 
 /** What nested plans are built from. */
-export type NestedDeps = Pick<DrDeps, 'writer' | 'runs' | 'log' | 'cluster' | 'sealer'> &
+export type NestedDeps = Pick<DrDeps, 'writer' | 'runs' | 'log' | 'cluster' | 'sealer' | 'tracing'> &
   PermissionDeps & { vouching: BridgeVouching };
 
 /** What becomes a nested execution. */
@@ -74,7 +75,7 @@ export function createNestedObjects(deps: NestedDeps): NestedObjects {
       if ('reason' in permission) return permission;
       try {
         const made = await kube.create<CachedExecution>(
-          stampedExecution(deps.sealer, nestedExecution(task, request, permission)),
+          stampedExecution(deps.sealer, nestedExecution(task, request, permission, deps.tracing.current())),
         );
         caches.executions.learn(made);
         deps.events.record(parent, {
@@ -198,6 +199,7 @@ function nestedExecution(
   task: ActionTask,
   { name, key, spec }: NestedRequest,
   { stamps }: Permission,
+  place: TraceContext | undefined,
 ): KubeObject {
   const { run, at } = task;
   return {
@@ -215,6 +217,7 @@ function nestedExecution(
         [ANNOTATIONS.key]: key,
         [ANNOTATIONS.nestedIn]: JSON.stringify(nestingOf(task)),
         ...stamps,
+        ...(place !== undefined && { [ANNOTATIONS.traceparent]: place.traceparent }),
         // The requester of the whole is the requester of its parts.
         ...(run.requestedBy !== undefined && { [ANNOTATIONS.requestedBy]: run.requestedBy }),
       },

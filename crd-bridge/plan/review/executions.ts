@@ -15,6 +15,7 @@ import { judgeAdmissionStamp } from '../start/admission-stamp.js';
 import { identityOf } from '../start/identity.js';
 import { checkFits } from '../start/fits.js';
 import { checkNameReused, checkRequestedAt, checkRestored } from '../start/checks.js';
+import { fieldsOfHolder } from '../log-fields.js';
 import { inspectHolder } from '../lock/lock-holder.js';
 import { checkPlanPhase, nothingToUndo, planBusy, planInvalid, planNotFound } from '../start/plan-checks.js';
 import { holds } from '../lock/plan-state.js';
@@ -196,7 +197,10 @@ async function checkBusy(
     return state.kind === 'live' ? planBusy(plan.metadata.name, state.why) : undefined;
   } catch (error) {
     // The state of the holder cannot be found out now; the start itself asks again.
-    deps.dr.log.warn({ holder, err: error }, 'could not find out about the holder of a plan');
+    deps.dr.log.warn(
+      { ...fieldsOfHolder(plan, holder), err: error },
+      'could not find out about the holder of a plan',
+    );
     return undefined;
   }
 }

@@ -8,6 +8,7 @@ import type { ActionOutcome } from '../../../workflows/plan/contract-tasks.js';
 import { endStages } from './end-stages.js';
 import type { EndStagesDeps } from './end-stages.js';
 
+const FIELDS = { execution: 'ns/e', plan: 'p' };
 const CLOSED = Date.parse('2030-01-01T00:00:00Z');
 const SECOND = 1000;
 const run: RunDescription = {
@@ -63,7 +64,7 @@ function temporal(workflows: Record<string, Partial<RunDescription>>, unfinished
     },
   };
   const look = (seconds: number, stages = [stage('Running')]) =>
-    endStages(deps, run, { operation: 'Execute', stages }, CLOSED + seconds * SECOND);
+    endStages(deps, run, { operation: 'Execute', stages, fields: FIELDS }, CLOSED + seconds * SECOND);
   return { world, look };
 }
 

@@ -7,6 +7,7 @@ import type { RunDescription, Runs } from '../../../client/runs/runs.js';
 import type { Operation, RunBounds } from '../../../workflows/plan/contract.js';
 import type { Settled, StageUpdate } from '../../../workflows/plan/contract-updates.js';
 import type { Log } from '../../core/log.js';
+import type { RunFields } from '../log-fields.js';
 import { inspectStageRuns } from './stage-runs.js';
 import type { TornStage } from './stage-runs.js';
 
@@ -41,20 +42,20 @@ export type StagesEnd =
  * Brings the stages of a run that has closed without a final update to their end. Level-triggered: what is ended or started
  * here is found by its id the next time, so a crash at any point is mended by calling it again.
  *
- * @param shown the run as status has it
+ * @param shown the run as status has it, and how lines of the log name it
  * @param now milliseconds since the epoch
  */
 export async function endStages(
   deps: EndStagesDeps,
   run: RunDescription,
-  shown: { operation: Operation; stages: readonly StageStatus[] },
+  shown: { operation: Operation; stages: readonly StageStatus[]; fields: RunFields },
   now: number,
 ): Promise<StagesEnd> {
   const { open, torn, stages, undone } = await inspectStageRuns(deps.runs, run.workflowId, shown);
   if (open.length > 0) {
     const isLate = now >= (run.closeTime?.getTime() ?? 0) + STAGES_WAIT_MS;
     const stuck = open.filter((stage) => isLate || cannotGoOn(deps, stage, now));
-    for (const { workflowId } of stuck) await terminate(deps, workflowId, run);
+    for (const { workflowId } of stuck) await terminate(deps, workflowId, run, shown.fields);
     return { kind: 'acting', message: `stages that still act: ${open.map(idOf).join(', ')}` };
   }
   const looks = await Promise.all(torn.map((stage) => settle(deps, stage, now)));
@@ -97,12 +98,13 @@ async function terminate(
   { runs, log }: EndStagesDeps,
   workflowId: string,
   run: RunDescription,
+  fields: RunFields,
 ): Promise<void> {
   const sent = await runs.terminate(
     workflowId,
     `run "${run.workflowId}" is over, and this could not end by itself; the bridge settles what it had begun`,
   );
-  log.warn({ workflowId, sent }, 'terminated what was left of a run that is over');
+  log.warn({ ...fields, workflowId, sent }, 'terminated what was left of a run that is over');
 }
 
 type Settling =

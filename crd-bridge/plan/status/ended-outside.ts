@@ -5,6 +5,7 @@ import type { RunDescription } from '../../../client/runs/runs.js';
 import type { RunProgress } from '../../../workflows/plan/contract.js';
 import type { FinishUpdate } from '../../../workflows/plan/contract-updates.js';
 import { cancellerOf } from '../kinds/execution-view.js';
+import { fieldsOf } from '../log-fields.js';
 import { identityOf } from '../start/identity.js';
 import type { CachedExecution, DrDeps } from '../types.js';
 import { conclude } from './conclude.js';
@@ -66,7 +67,7 @@ async function stagesOf(
 ): Promise<StagesEnd> {
   if (run.state === 'Completed') return { kind: 'over', stages: [], undone: [], unsettled: [] };
   const stages = execution.status?.stageStatuses ?? [];
-  const shown = { operation: identityOf(execution).operation, stages };
+  const shown = { operation: identityOf(execution).operation, stages, fields: fieldsOf(execution) };
   const { bounds, taskWaitMs } = deps.settings;
   return endStages({ ...deps, bounds, taskWaitMs }, run, shown, Date.now());
 }

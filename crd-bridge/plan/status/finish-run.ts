@@ -4,6 +4,7 @@ import type { RunIdentity } from '../../../workflows/plan/contract.js';
 import type { FinishUpdate } from '../../../workflows/plan/contract-updates.js';
 import { endOnPlan } from '../lock/plan-state.js';
 import type { ExecutionIdentity } from '../lock/plan-state.js';
+import { fieldsOfRun } from '../log-fields.js';
 import type { CachedExecution } from '../types.js';
 import { letGo } from './finalizer.js';
 import { NotRecordedError } from './mirror-deps.js';
@@ -36,15 +37,7 @@ export async function finishRun(deps: MirrorDeps, update: FinishUpdate): Promise
   if (result.kind === 'gone') return;
   await release(deps, update, result.object);
   if (result.kind !== 'written') return;
-  deps.log.info(
-    {
-      execution: `${run.namespace}/${run.name}`,
-      plan: run.plan.name,
-      phase: update.phase,
-      reason: update.reason,
-    },
-    'run ended',
-  );
+  deps.log.info({ ...fieldsOfRun(run), phase: update.phase, reason: update.reason }, 'run ended');
   deps.events.record(result.object, {
     type: update.phase === 'Failed' ? 'Warning' : 'Normal',
     reason: `${run.operation === 'Revert' ? 'Revert' : 'Execution'}${update.phase}`,

@@ -4,6 +4,7 @@ import { runWorkflowId } from '../../../api/plan/naming.js';
 import { createSealer, newSealKey, parseSealKeys } from '../../../api/core/seal.js';
 import type { DRPlan, DRWorkflow } from '../../../api/plan/types.js';
 import { createInformer } from '../../../kube/informer.js';
+import { NO_TRACING } from '../../../runtime/tracing/tracing.js';
 import type { RunIdentity } from '../../../workflows/plan/contract.js';
 import type { FinishUpdate, MirrorUpdate } from '../../../workflows/plan/contract-updates.js';
 import { sealedRun } from '../../../workflows/plan/sealed.js';
@@ -108,6 +109,7 @@ function depsOf(world: World, temporal: Partial<DrDeps['temporal']>): DrDeps {
     pace: () => ({ beginMs: 0, intervalMs: 0 }),
     kube,
     log: { debug: ignore, info: ignore, warn: ignore, error: ignore },
+    tracing: NO_TRACING,
     events: { record: ignore, flush: () => Promise.resolve() },
     writer: createStatusWriter(kube, ignore),
     mutex: createKeyedMutex(),
