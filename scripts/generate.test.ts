@@ -11,9 +11,16 @@ const CHART = [
   ...['drworkflows', 'drplans', 'drplanexecutions', 'drpolicies'].map(
     (plural) => `files/crds/dr.bkbcs.tencent.com_${plural}.yaml`,
   ),
-  ...['rbac-bridge', 'rbac-worker', 'rbac-users', 'webhook-rbac', 'webhook-configurations'].map(
-    (name) => `templates/generated/${name}.yaml`,
-  ),
+  ...['overview', 'run', 'capacity'].map((name) => `files/dashboards/drover-${name}.json`),
+  'files/alerts.yaml',
+  ...[
+    'rbac-bridge',
+    'rbac-worker',
+    'rbac-users',
+    'rbac-profiles',
+    'webhook-rbac',
+    'webhook-configurations',
+  ].map((name) => `templates/generated/${name}.yaml`),
 ];
 
 /** Every node with its path. */

@@ -32,7 +32,7 @@ const settingsOf = (program: string): Record<string, Schema> => at(program, 'set
 
 /** Options that other values of the chart decide, or that mean nothing in a pod. */
 const ELSEWHERE =
-  /^(kubeconfig|namespace|health-|metrics-|log-level|encryption-keys|seal-ring|accept-unsealed-until|webhook-|codec-|egress-(allow|deny|never)$|temporal-ui|shutdown-grace-seconds|deployment-name)/;
+  /^(kubeconfig|namespace|health-|metrics-|profile-|log-level|encryption-keys|seal-ring|accept-unsealed-until|webhook-|codec-|egress-(allow|deny|never)$|temporal-ui|shutdown-grace-seconds|deployment-name)/;
 const programs: Record<string, OptionTable> = { bridge: BRIDGE.options, worker: WORKER.options };
 const optionsOf = (program: string): [string, OptionTable[string]][] =>
   advertised(programs[program] ?? {}).filter(([name]) => !ELSEWHERE.test(name));

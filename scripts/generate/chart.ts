@@ -10,11 +10,19 @@ const CONDITIONS: Readonly<Record<string, string>> = {
   'drover-worker-clusternet': '.Values.clusternet.enabled',
 };
 
+/** What the chart has as it is, by where it stands, and the folder among the files of the chart. */
+const COPIED: Readonly<Record<string, string>> = {
+  'deploy/crds/': 'crds/',
+  'deploy/observability/dashboards/': 'dashboards/',
+  'deploy/observability/alerts.yaml': '',
+};
+
 /** Files with rights, and when the chart has them. */
 const RIGHTS: Readonly<Record<string, string>> = {
   'deploy/rbac/bridge.yaml': '.Values.rbac.create',
   'deploy/rbac/worker.yaml': '.Values.rbac.create',
   'deploy/rbac/users.yaml': '.Values.rbac.userRoles',
+  'deploy/rbac/profiles.yaml': 'and .Values.rbac.create .Values.profiles.enabled',
   'deploy/webhook/rbac.yaml': 'and .Values.rbac.create .Values.webhook.enabled',
 };
 
@@ -26,9 +34,9 @@ const LEFT_OUT = /^kind: (Namespace|ServiceAccount)$|^ {2}name: drover-webhook-r
 
 /**
  * The files of the chart that are made of what stands elsewhere, so that an installation by Helm and one by hand have the
- * same definitions, rights and webhooks.
+ * same definitions, rights, webhooks, alerts and dashboards.
  *
- * @param sources - definitions and rights by path, as they are installed by hand
+ * @param sources - definitions, rights, alerts and dashboards by path, as they are installed by hand
  * @param webhooks - the webhook configurations in namespace `drover-system`
  */
 export function chartFiles(
@@ -37,7 +45,8 @@ export function chartFiles(
 ): Map<string, string> {
   const files = new Map<string, string>();
   for (const [path, text] of sources) {
-    if (path.startsWith('deploy/crds/')) files.set(`${CHART}/files/crds/${basename(path)}`, text);
+    const folder = Object.keys(COPIED).find((prefix) => path.startsWith(prefix));
+    if (folder !== undefined) files.set(`${CHART}/files/${COPIED[folder] ?? ''}${basename(path)}`, text);
   }
   for (const [path, condition] of Object.entries(RIGHTS)) {
     const text = sources.get(path);

@@ -46,6 +46,12 @@ bridge.settings.controller-identity is {{ $asController.bridge }}, but worker.se
 {{- if and .Values.monitoring.podMonitor.enabled .Values.monitoring.serviceMonitor.enabled }}
 monitoring.podMonitor and monitoring.serviceMonitor are both enabled: every program would be scraped twice; switch one off
 {{- end }}
+{{- if and .Values.tracing.headersSecret (not .Values.tracing.endpoint) }}
+tracing.headersSecret is set, but there are no traces and it would have no effect: set tracing.endpoint, or leave it empty
+{{- end }}
+{{- if and .Values.monitoring.exemplars (not .Values.tracing.endpoint) }}
+monitoring.exemplars is true, but there are no traces to name: set tracing.endpoint, or switch exemplars off
+{{- end }}
 {{- if and .Values.networkPolicy.enabled (not .Values.networkPolicy.clusterRanges) }}
 networkPolicy.enabled is true, but networkPolicy.clusterRanges is empty: name the ranges of the cluster's pods and Services, or actions could reach Temporal and Drover by their addresses
 {{- end }}
@@ -155,7 +161,7 @@ planNamespaces names "{{ .name }}", which does not exist: create the namespace f
 {{- if and .Values.webhook.enabled (eq .Values.webhook.certificates.from "cert-manager") (not (.Capabilities.APIVersions.Has "cert-manager.io/v1")) }}
 webhook.certificates.from is "cert-manager", which this cluster does not have: install it first, or set it to "bridge"
 {{- end }}
-{{- range list "podMonitor" "serviceMonitor" }}
+{{- range list "podMonitor" "serviceMonitor" "prometheusRule" }}
 {{- if and (index $.Values.monitoring .).enabled (not ($.Capabilities.APIVersions.Has (printf "monitoring.coreos.com/v1/%s%s" (substr 0 1 . | upper) (substr 1 -1 .)))) }}
 monitoring.{{ . }}.enabled is true, but this cluster has no such kind: install the Prometheus operator first, or switch it off
 {{- end }}
@@ -176,6 +182,7 @@ priorityClassName is "{{ . }}", which this cluster does not have: create it firs
   (dict "value" "temporal.tls.caSecret" "name" $temporal.tls.caSecret "keys" (list $temporal.tls.caKey))
   (dict "value" "temporal.tls.clientSecret" "name" $temporal.tls.clientSecret "keys" (list "tls.crt" "tls.key"))
   (dict "value" "encryption.secret" "name" .Values.encryption.secret "keys" (list))
+  (dict "value" "tracing.headersSecret" "name" .Values.tracing.headersSecret "keys" (list "headers"))
 }}
 {{- if .Values.webhook.enabled }}
 {{- $wanted = append $wanted (dict "value" "webhook.certificates.secret" "name" .Values.webhook.certificates.secret "keys" (list "tls.crt" "tls.key" "ca.crt")) }}

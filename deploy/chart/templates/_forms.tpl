@@ -54,6 +54,9 @@ tag:
 temporalNamespace:
   pattern: '^[A-Za-z0-9][A-Za-z0-9_.-]{1,254}$'
   write: 'a namespace of Temporal: at least two letters, digits, dots, dashes and underscores'
+url:
+  pattern: '^https?://[^\s,]+$'
+  write: a URL, such as http://collector.observability:4318
 variable:
   pattern: '^[A-Za-z_][A-Za-z0-9_]*$'
   write: 'the name of a variable: letters, digits and underscores, no digit first'
@@ -86,6 +89,8 @@ variable:
   (dict "at" "temporal.tls.caSecret" "text" $v.temporal.tls.caSecret "form" "name" "optional" true)
   (dict "at" "temporal.tls.caKey" "text" $v.temporal.tls.caKey "form" "someName")
   (dict "at" "temporal.tls.clientSecret" "text" $v.temporal.tls.clientSecret "form" "name" "optional" true)
+  (dict "at" "tracing.endpoint" "text" $v.tracing.endpoint "form" "url" "optional" true)
+  (dict "at" "tracing.headersSecret" "text" $v.tracing.headersSecret "form" "name" "optional" true)
   (dict "at" "encryption.secret" "text" $v.encryption.secret "form" "name" "optional" true)
   (dict "at" "acceptUnsealedUntil" "text" $v.acceptUnsealedUntil "form" "moment" "optional" true)
   (dict "at" "webhook.certificates.life" "text" $v.webhook.certificates.life "form" "hours")

@@ -43,6 +43,12 @@ app.kubernetes.io/component: {{ .component }}
 {{- regexFind "[0-9]+$" . -}}
 {{- end }}
 
+{{/* Port of a URL. */}}
+{{- define "drover.portOfUrl" -}}
+{{- $place := (urlParse .).host -}}
+{{- regexFind ":[0-9]+$" $place | trimPrefix ":" | default (hasPrefix "https:" . | ternary "443" "80") -}}
+{{- end }}
+
 {{/* A setting as the text of a variable; numbers of YAML are floats. */}}
 {{- define "drover.text" -}}
 {{- if kindIs "float64" . }}{{ printf "%.0f" . }}{{ else }}{{ toString . }}{{ end -}}

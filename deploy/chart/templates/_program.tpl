@@ -177,6 +177,25 @@ spec:
 {{- with $root.Values.acceptUnsealedUntil }}
 - { name: DROVER_ACCEPT_UNSEALED_UNTIL, value: {{ . | quote }} }
 {{- end }}
+{{- with $root.Values.tracing }}
+{{- if .endpoint }}
+- { name: OTEL_EXPORTER_OTLP_ENDPOINT, value: {{ .endpoint | quote }} }
+- { name: OTEL_EXPORTER_OTLP_PROTOCOL, value: {{ .protocol }} }
+{{- with .headersSecret }}
+- name: OTEL_EXPORTER_OTLP_HEADERS
+  valueFrom: { secretKeyRef: { name: {{ . }}, key: headers } }
+{{- end }}
+- { name: OTEL_TRACES_SAMPLER, value: parentbased_traceidratio }
+- { name: OTEL_TRACES_SAMPLER_ARG, value: {{ toString .ratio | quote }} }
+- { name: OTEL_RESOURCE_ATTRIBUTES, value: {{ printf "k8s.namespace.name=%s" $root.Release.Namespace | quote }} }
+{{- end }}
+{{- end }}
+{{- if $root.Values.monitoring.exemplars }}
+- { name: DROVER_METRICS_EXEMPLARS, value: 'true' }
+{{- end }}
+{{- if $root.Values.profiles.enabled }}
+- { name: DROVER_PROFILE_PORT, value: '6060' }
+{{- end }}
 - { name: DROVER_LOG_LEVEL, value: {{ $root.Values.logLevel }} }
 - { name: DROVER_HEALTH_HOST, value: 0.0.0.0 }
 - { name: DROVER_HEALTH_PORT, value: '8081' }

@@ -29,6 +29,7 @@ const FOREIGN = [
   { group: 'cert-manager.io', kind: 'Issuer' },
   { group: 'monitoring.coreos.com', kind: 'PodMonitor' },
   { group: 'monitoring.coreos.com', kind: 'ServiceMonitor' },
+  { group: 'monitoring.coreos.com', kind: 'PrometheusRule' },
 ].map(({ group, kind }) => {
   const singular = kind.toLowerCase();
   const schema = { openAPIV3Schema: { type: 'object', 'x-kubernetes-preserve-unknown-fields': true } };

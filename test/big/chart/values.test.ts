@@ -86,6 +86,7 @@ planNamespaces: [{ name: shop }]
 image: { repository: '', tag: 'v1 beta', digest: 'sha256:abc' }
 imagePullSecrets: [{ name: Registry }]
 acceptUnsealedUntil: tomorrow
+tracing: { endpoint: 'collector:4318', headersSecret: Not_A_Name }
 temporal:
   address: https://temporal.example.com
   namespace: x
@@ -111,6 +112,8 @@ planNamespaces: [{ name: Shop, serviceAccounts: [shop_dr], operators: [{ kind: G
       '- image.digest is "sha256:abc": write sha256: and 64 hexadecimal digits, or leave it empty',
       '- imagePullSecrets[0].name is "Registry": write a name of Kubernetes',
       '- acceptUnsealedUntil is "tomorrow": write a moment, such as 2027-01-31T12:00:00Z, or leave it empty',
+      '- tracing.endpoint is "collector:4318": write a URL, such as http://collector.observability:4318, or leave it empty',
+      '- tracing.headersSecret is "Not_A_Name": write a name of Kubernetes',
       '- temporal.address is "https://temporal.example.com": write HOST:PORT without a scheme',
       '- temporal.namespace is "x": write a namespace of Temporal',
       '- temporal.ui is "https://temporal.example.com/ui": write HOST:PORT without a scheme',
@@ -149,7 +152,8 @@ bridge:
 worker:
   podDisruptionBudget: { maxUnavailable: 0 }
   extraEnv: [{ name: A, value: x }, { name: A, value: z }]
-monitoring: { podMonitor: { enabled: true }, serviceMonitor: { enabled: true } }
+monitoring: { podMonitor: { enabled: true }, serviceMonitor: { enabled: true }, exemplars: true }
+tracing: { headersSecret: collector }
 networkPolicy: { enabled: true }
 rbac: { create: false }
 planNamespaces:
@@ -172,6 +176,8 @@ planNamespaces:
       '- worker.podDisruptionBudget.maxUnavailable is 0: no node with a replica could be drained',
       '- worker.extraEnv sets A once more',
       '- monitoring.podMonitor and monitoring.serviceMonitor are both enabled: every program would be scraped twice',
+      '- tracing.headersSecret is set, but there are no traces and it would have no effect',
+      '- monitoring.exemplars is true, but there are no traces to name: set tracing.endpoint',
       '- networkPolicy.enabled is true, but networkPolicy.clusterRanges is empty: name the ranges',
       '- planNamespaces names "drover-system", the namespace of Drover itself: its keys are there',
       '- planNamespaces names "shop" twice: write all of it in one entry',
