@@ -30,7 +30,8 @@ export async function keptRenders(helm: Helm): Promise<Map<string, string>> {
     rendered(helm, '--set', 'crds.install=false', ...more);
   const [base, everything, otherwise] = await Promise.all([
     template(),
-    template('--values', EVERYTHING_VALUES),
+    // The dashboards are in deploy/observability.
+    template('--values', EVERYTHING_VALUES, '--set', 'monitoring.dashboards.enabled=false'),
     template('--values', OTHERWISE_VALUES),
   ]);
   return new Map([
