@@ -1,0 +1,104 @@
+/** Names that variables may have (T5.4). */
+import type { Refusal } from '../core/refusal.js';
+import type { Variable } from './operation-terms.js';
+
+/** What the environment of an engine is built from; not for variables to set. */
+export const BUILT_ENVIRONMENT = [
+  'PATH',
+  'HOME',
+  'TMPDIR',
+  'LANG',
+  'SSL_CERT_FILE',
+  'SSL_CERT_DIR',
+  'TF_IN_AUTOMATION',
+  'TF_INPUT',
+  'TF_CLI_CONFIG_FILE',
+] as const;
+
+/** Names, and beginnings of names that end with `*`, which change where state, plugins, logs or code come from. */
+export const REFUSED_ENVIRONMENT = [
+  'TF_CLI_ARGS*',
+  'TF_DATA_DIR',
+  'TF_WORKSPACE',
+  'TF_LOG*',
+  'TF_ENCRYPTION',
+  'TF_REATTACH_PROVIDERS',
+  'TF_STATE_PERSIST_INTERVAL',
+  // The older name of TF_CLI_CONFIG_FILE.
+  'TERRAFORM_CONFIG',
+  'LD_*',
+  'DYLD_*',
+  'NODE_OPTIONS',
+] as const;
+
+const ENVIRONMENT_NAME = /^[A-Za-z_][A-Za-z0-9_]*$/;
+/** As both engines name input variables. */
+const TERRAFORM_NAME = /^[\p{ID_Start}_][\p{ID_Continue}-]*$/u;
+/** Names that the engines keep for themselves in a `module` block. */
+const RESERVED_NAMES = new Set([
+  'source',
+  'version',
+  'providers',
+  'count',
+  'for_each',
+  'lifecycle',
+  'depends_on',
+  'locals',
+]);
+
+/** Why a variable may not have its name; reason `InvalidVariable`. */
+export function refuseVariableName({
+  key,
+  variableType,
+}: Pick<Variable, 'key' | 'variableType'>): Refusal | undefined {
+  const message = variableType === 'environment' ? refuseEnvironmentName(key) : refuseTerraformName(key);
+  return message === undefined ? undefined : { reason: 'InvalidVariable', message };
+}
+
+function refuseEnvironmentName(key: string): string | undefined {
+  if (!ENVIRONMENT_NAME.test(key)) {
+    return `environment variable ${JSON.stringify(key)}: a name has letters, digits and _, and does not begin with a digit`;
+  }
+  const upper = key.toUpperCase();
+  const isRefused = [...BUILT_ENVIRONMENT, ...REFUSED_ENVIRONMENT].some((name) =>
+    name.endsWith('*') ? upper.startsWith(name.slice(0, -1)) : upper === name,
+  );
+  return isRefused
+    ? `environment variable ${key} is not for a workspace to set; refused are ` +
+        [...BUILT_ENVIRONMENT, ...REFUSED_ENVIRONMENT].join(', ')
+    : undefined;
+}
+
+function refuseTerraformName(key: string): string | undefined {
+  if (!TERRAFORM_NAME.test(key)) {
+    return `variable ${JSON.stringify(key)}: a name has letters, digits, _ and -, and begins with a letter or _`;
+  }
+  return RESERVED_NAMES.has(key)
+    ? `variable ${key} has a name that engines keep for themselves: ${[...RESERVED_NAMES].join(', ')}`
+    : undefined;
+}
+
+/**
+ * The values of terraform variables as a file that an engine reads. A file, as values may be too long for a command line,
+ * which also everybody on the host can read.
+ */
+export function variableFile(variables: readonly Variable[]): string {
+  return variables
+    .filter(({ variableType }) => variableType === 'terraform')
+    .map(({ key, value, valueFormat }) =>
+      // In parentheses an expression may have line breaks.
+      valueFormat === 'hcl' ? `${key} = (\n${value}\n)\n` : `${key} = ${hclText(value)}\n`,
+    )
+    .join('');
+}
+
+/** A text as the engines' language writes it. */
+export function hclText(value: string): string {
+  const escaped = JSON.stringify(value)
+    // What JSON escapes in other ways than that language does.
+    .replaceAll('\\b', '\\u0008')
+    .replaceAll('\\f', '\\u000c')
+    .replaceAll('${', '$${')
+    .replaceAll('%{', '%%{');
+  return escaped;
+}
