@@ -94,11 +94,33 @@ export function variableFile(variables: readonly Variable[]): string {
 
 /** A text as the engines' language writes it. */
 export function hclText(value: string): string {
-  const escaped = JSON.stringify(value)
-    // What JSON escapes in other ways than that language does.
-    .replaceAll('\\b', '\\u0008')
-    .replaceAll('\\f', '\\u000c')
-    .replaceAll('${', '$${')
-    .replaceAll('%{', '%%{');
-  return escaped;
+  const escaped = value.replaceAll(/["\\]|[\u0000-\u001f]|[$%]\{/g, (part) => {
+    if (part === '"' || part === '\\') return `\\${part}`;
+    // `$${` and `%%{` stand for what would else begin a template.
+    if (part.length === 2) return `${part[0]}${part}`;
+    return HCL_ESCAPES[part] ?? `\\u${part.charCodeAt(0).toString(16).padStart(4, '0')}`;
+  });
+  return `"${escaped}"`;
 }
+
+const HCL_ESCAPES: Readonly<Record<string, string>> = { '\n': '\\n', '\r': '\\r', '\t': '\\t' };
+
+/** Texts that no log may show: sensitive values, and the texts inside those that are expressions. */
+export function secretTexts(variables: readonly Variable[]): string[] {
+  return variables
+    .filter(({ sensitive }) => sensitive)
+    .flatMap(({ value, valueFormat }) =>
+      valueFormat === 'hcl'
+        ? [value, ...[...value.matchAll(/"((?:[^"\\]|\\.)*)"/gs)].map(([, inner = '']) => unescaped(inner))]
+        : [value],
+    );
+}
+
+const unescaped = (text: string): string =>
+  text
+    .replaceAll(/\\(?:u([0-9a-fA-F]{4})|(.))/gs, (_, hex?: string, letter = '') =>
+      hex === undefined ? (UNESCAPED[letter] ?? letter) : String.fromCharCode(parseInt(hex, 16)),
+    )
+    .replaceAll(/([$%])\1\{/g, '$1{');
+
+const UNESCAPED: Readonly<Record<string, string>> = { n: '\n', r: '\r', t: '\t' };
