@@ -91,7 +91,7 @@ const MUTATIONS: readonly Mutation[] = [
     breaks: 'secrets are not taken out of what is reported',
     edits: [
       {
-        file: 'activities/core/redact.ts',
+        file: 'api/core/redact.ts',
         from: "clean.replaceAll(form, '[redacted]')",
         to: "clean.replaceAll(form, form === '' ? '[redacted]' : form)",
       },

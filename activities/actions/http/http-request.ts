@@ -1,3 +1,5 @@
+import { secretsOf } from '../../../api/core/redact.js';
+import type { Redactor } from '../../../api/core/redact.js';
 import {
   isHostOf,
   renderBody,
@@ -7,8 +9,6 @@ import {
 } from '../../../api/plan/template/render.js';
 import type { HTTPAction } from '../../../api/plan/types.js';
 import type { Attempt, AttemptResult } from '../../core/handler.js';
-import { secretsOf } from '../../core/redact.js';
-import type { Redactor } from '../../core/redact.js';
 import { readSecretKey } from '../../core/secrets.js';
 import type { SecretKey } from '../../core/secrets.js';
 

@@ -1,3 +1,4 @@
+import type { Redactor } from '../../../api/core/redact.js';
 import type { Policy } from '../../../api/plan/policy.js';
 import { untraced } from '../../../api/core/trace-context.js';
 import type { TraceRequest } from '../../../api/core/trace-context.js';
@@ -13,7 +14,6 @@ import { exchange } from './http-exchange.js';
 import type { Exchange, Outgoing } from './http-exchange.js';
 import { buildRequest } from './http-request.js';
 import type { HttpRequest } from './http-request.js';
-import type { Redactor } from '../../core/redact.js';
 import { cutText, printable, withoutControls } from '../../core/text.js';
 
 type Failed = Extract<AttemptResult, { kind: 'failed' }>;

@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import type { Socket } from 'node:net';
 import { createTransport } from 'nodemailer';
+import type { Redactor } from '../../../api/core/redact.js';
 import type { Policy } from '../../../api/plan/policy.js';
 import { causesOf, codeOf } from '../../core/causes.js';
 import { EgressRefused } from '../../core/egress.js';
@@ -8,7 +9,6 @@ import type { EgressPolicy } from '../../core/egress.js';
 import type { Attempt, AttemptResult } from '../../core/handler.js';
 import { meetsNoTls } from '../http/http-faults.js';
 import type { Message } from './notify-message.js';
-import type { Redactor } from '../../core/redact.js';
 import { cutText, printable } from '../../core/text.js';
 
 /** An SMTP server, and how to talk to it. */

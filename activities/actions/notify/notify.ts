@@ -1,5 +1,6 @@
 import { untraced } from '../../../api/core/trace-context.js';
 import type { TraceRequest } from '../../../api/core/trace-context.js';
+import { secretsOf } from '../../../api/core/redact.js';
 import { renderString, renderUrl } from '../../../api/plan/template/render.js';
 import type { NotifyAction } from '../../../api/plan/types.js';
 import type { EgressPolicy } from '../../core/egress.js';
@@ -14,7 +15,6 @@ import { mailRefusal, sendMail } from './mail.js';
 import type { Mail, MailServer } from './mail.js';
 import { bodyFor, renderMessage } from './notify-message.js';
 import type { Message } from './notify-message.js';
-import { secretsOf } from '../../core/redact.js';
 import { readSecretKey } from '../../core/secrets.js';
 import type { SecretKey } from '../../core/secrets.js';
 
