@@ -42,6 +42,12 @@ export function refuseConfig(files: readonly ConfigFile[]): Refusal | undefined 
   for (const { name, text } of files) {
     if (!isConfigFile(name)) continue;
     const blocks = name.endsWith('.json') ? jsonBlocks(text) : blocksOfTerraform(text);
+    if (blocks === undefined) {
+      return {
+        reason: 'InvalidConfiguration',
+        message: `${name}: brackets are nested too deep to be looked through`,
+      };
+    }
     for (const { type, line } of blocks) {
       const known = REASONS[type];
       if (known === undefined) continue;

@@ -11,33 +11,52 @@ export interface FoundBlock {
   line: number;
 }
 
-const IDENTIFIER = /[\p{ID_Start}_][\p{ID_Continue}-]*/uy;
-const HEREDOC = /<<(-?)([\p{ID_Start}_][\p{ID_Continue}-]*)\r?\n/uy;
+/** Deeper brackets are not followed. */
+const MAX_DEPTH = 500;
 
-/** Blocks directly inside `terraform { … }`. */
-export function blocksOfTerraform(text: string): FoundBlock[] {
+/**
+ * Blocks directly inside `terraform { … }`.
+ *
+ * @returns undefined where brackets are nested more than 500 deep: what comes after those is not known
+ */
+export function blocksOfTerraform(text: string): FoundBlock[] | undefined {
   return new Blocks(text).find();
 }
 
 class Blocks {
   readonly #text: string;
   #at: number;
+  readonly #identifier = /[\p{ID_Start}_][\p{ID_Continue}-]*/uy;
+  readonly #opening = /<<-?([\p{ID_Start}_][\p{ID_Continue}-]*)\r?\n/uy;
   readonly #found: FoundBlock[] = [];
+  #depth = 0;
+  #isTooDeep = false;
 
   constructor(text: string) {
     this.#text = text;
     this.#at = text.startsWith('\uFEFF') ? 1 : 0;
   }
 
-  find(): FoundBlock[] {
-    this.#body(0, undefined);
-    return this.#found;
+  find(): FoundBlock[] | undefined {
+    this.#body(undefined);
+    return this.#isTooDeep ? undefined : this.#found;
   }
 
-  /** A body, up to the bracket that closes it. `inside`: type of the block that it is of. */
-  #body(depth: number, inside: string | undefined): void {
+  /** What stands inside brackets, up to the one that closes them. */
+  #inner(inside: string | undefined): void {
+    this.#depth += 1;
+    if (this.#depth > MAX_DEPTH) {
+      this.#isTooDeep = true;
+      this.#at = this.#text.length;
+    }
+    this.#body(inside);
+    this.#depth -= 1;
+  }
+
+  /** A body, up to the bracket that closes it. `inside`: type of the top-level block that it is of. */
+  #body(inside: string | undefined): void {
     let header: string[] = [];
-    let line = 0;
+    let start = 0;
     while (this.#at < this.#text.length) {
       const character = this.#text[this.#at]!;
       if (this.#comment()) {
@@ -54,24 +73,24 @@ class Blocks {
       } else if (character === '{' || character === '[' || character === '(') {
         this.#at += 1;
         const type = character === '{' && isHeader(header) ? header[0] : undefined;
-        if (type !== undefined && depth === 1 && inside === 'terraform') this.#found.push({ type, line });
-        this.#body(depth + 1, depth === 0 ? type : undefined);
+        if (type !== undefined && inside === 'terraform') this.#found.push({ type, line: this.#line(start) });
+        this.#inner(this.#depth === 0 ? type : undefined);
         header = [];
       } else if (character === '}' || character === ']' || character === ')') {
         this.#at += 1;
-        // At depth 0 it is a fault of syntax; what follows is read all the same.
-        if (depth > 0) return;
+        // Outside of all brackets it is a fault of syntax; what follows is read all the same.
+        if (this.#depth > 0) return;
       } else {
-        if (header.length === 0) line = this.#line();
-        header.push(this.#word() ?? character.trim());
-        header = header.filter((part) => part !== '');
+        if (header.length === 0) start = this.#at;
+        const word = this.#word() ?? character.trim();
+        if (word !== '') header.push(word);
       }
     }
   }
 
   #word(): string | undefined {
-    IDENTIFIER.lastIndex = this.#at;
-    const [word] = IDENTIFIER.exec(this.#text) ?? [];
+    this.#identifier.lastIndex = this.#at;
+    const [word] = this.#identifier.exec(this.#text) ?? [];
     this.#at += word?.length ?? 1;
     return word;
   }
@@ -114,13 +133,13 @@ class Blocks {
     }
     if (this.#text[this.#at + 1] !== '{') return false;
     this.#at += 2;
-    this.#body(Infinity, undefined);
+    this.#inner(undefined);
     return true;
   }
 
   #heredoc(): boolean {
-    HEREDOC.lastIndex = this.#at;
-    const [opening, , marker] = HEREDOC.exec(this.#text) ?? [];
+    this.#opening.lastIndex = this.#at;
+    const [opening, marker] = this.#opening.exec(this.#text) ?? [];
     if (opening === undefined) return false;
     this.#at += opening.length;
     let isLineStart = true;
@@ -139,8 +158,8 @@ class Blocks {
     return true;
   }
 
-  #line(): number {
-    return this.#text.slice(0, this.#at).split('\n').length;
+  #line(offset: number): number {
+    return this.#text.slice(0, offset).split('\n').length;
   }
 }
 

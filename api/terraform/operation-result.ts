@@ -13,13 +13,11 @@ export interface InterruptCause {
   reason?: string;
 }
 
-/** How far a resource is. `unknown`: begun, and nobody saw its end. */
-export type ApplyStatus = 'pending' | 'applying' | 'completed' | 'failed' | 'unknown';
-
-/** A change of a resource, told by the engine's stream (T4.4). */
+/** How far one action on a resource is, told by the engine's stream (T4.4). A replacement is a `delete` and a `create`. */
 export interface ResourceMove {
   address: string;
-  status: ApplyStatus;
+  action: 'create' | 'update' | 'delete';
+  status: 'applying' | 'completed' | 'failed';
   /** As the engine tells it, where it does. */
   id?: string;
 }
@@ -29,6 +27,8 @@ export interface InDoubt {
   address: string;
   action: 'create' | 'update' | 'delete';
   id?: string;
+  /** It has no end in the engine's output; or the state does not agree with that end. */
+  why: 'noEnd' | 'notInState' | 'stillInState';
 }
 
 /** An error or warning of the engine. */
@@ -89,7 +89,7 @@ export interface OperationResult {
   plan?: PlanFacts;
   /** Digests of what a plan has written. */
   written?: Partial<Record<'planFile' | 'planJson' | 'planLockFile', Digest>>;
-  /** Resources that moved, the newest state of each, at most 200. */
+  /** How far each action came that was begun, at most 200. */
   moves: ResourceMove[];
   /** At most 200; `inDoubtCount` says how many there are. */
   inDoubt: InDoubt[];

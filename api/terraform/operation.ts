@@ -121,7 +121,7 @@ export interface OperationView {
   /** Of the last `sync`; absent before the first. */
   heartbeatAt?: string;
   step?: OperationStep;
-  /** The resources that have moved, by address; the newest state of each. */
+  /** How far each action came that was begun: one of each address and action, the first 200. */
   moves: ResourceMove[];
   control: Control;
 }
