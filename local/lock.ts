@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { link, mkdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { processIdentity } from './process-identity.js';
+import { processIdentity } from '../runtime/process-identity.js';
 
 /** How to wait for a lock that another process holds. */
 export interface LockOptions {

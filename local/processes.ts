@@ -1,7 +1,7 @@
 import { spawn } from 'node:child_process';
 import { open, readFile, rename, stat } from 'node:fs/promises';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { processIdentity } from './process-identity.js';
+import { processIdentity } from '../runtime/process-identity.js';
 import { isAlive, type ProcessName, type ProcessRecord } from './state.js';
 
 /** A program to run in the background. */

@@ -1,7 +1,7 @@
 import { mkdir, readFile, rename, writeFile } from 'node:fs/promises';
 import { dirname } from 'node:path';
+import { processIdentity } from '../runtime/process-identity.js';
 import { DATA_DIR_ADVICE, wordsFor } from './data-dir.js';
-import { processIdentity } from './process-identity.js';
 
 /** Every process the embedded default may run, in the order they are started. */
 export const processNames = [

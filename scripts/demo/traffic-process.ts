@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { packageRoot } from '../../runtime/package-root.js';
 import { choosePorts } from '../../local/ports.js';
-import { processIdentity } from '../../local/process-identity.js';
+import { processIdentity } from '../../runtime/process-identity.js';
 
 /** A traffic manager that runs. */
 export interface TrafficProcess {

@@ -6,7 +6,7 @@ import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { basename, dirname, join } from 'node:path';
 import { down } from '../../local/index.js';
-import { processIdentity } from '../../local/process-identity.js';
+import { processIdentity } from '../../runtime/process-identity.js';
 import { writeJson } from '../../local/state.js';
 import type { ProcessName, ProcessRecord, State } from '../../local/state.js';
 
