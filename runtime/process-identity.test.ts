@@ -14,9 +14,13 @@ describe('processIdentity', () => {
     expect(await processIdentity(child.pid!)).toBeUndefined();
   });
 
-  it('reads the start time behind a program name with blanks and parentheses', () => {
+  it('reads session and start time behind a program name with blanks and parentheses', () => {
     const rest = Array.from({ length: 30 }, (_, i) => String(i + 4)).join(' ');
-    expect(parseProcStat(`77 (a (b) c) S ${rest}`)).toEqual({ state: 'S', startTicks: '22' });
+    expect(parseProcStat(`77 (a (b) c) S ${rest}`)).toEqual({
+      state: 'S',
+      session: 6,
+      startTicks: '22',
+    });
   });
 
   it('does not understand what is not a stat line', () => {
