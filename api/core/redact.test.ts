@@ -12,6 +12,7 @@ it.each([
   ['as it is', 'a/b+c&d"é-secret'],
   ['in JSON', 'a/b+c&d\\"é-secret'],
   ['in JSON of ASCII only', 'a/b+c&d\\"\\u00e9-secret'],
+  ['in JSON as Go writes it', 'a/b+c\\u0026d\\"é-secret'],
   ['in JSON with slashes escaped', 'a\\/b+c&d\\"é-secret'],
   ['in HTML', 'a/b+c&amp;d&quot;é-secret'],
   ['in a URL', encodeURIComponent('a/b+c&d"é-secret')],

@@ -13,36 +13,39 @@ const MIN_BASE64_LENGTH = 6;
  */
 export function secretsOf(): { add(value: string): void; redact: Redactor } {
   const forms = new Set<string>();
+  let longestFirst: string[] | undefined;
   return {
     add(value) {
       if (value.length < MIN_LENGTH) return;
       for (const form of formsOf(value)) forms.add(form);
+      longestFirst = undefined;
     },
-    redact: (text) =>
-      // Longest first, so that a secret inside another one does not leave the rest of it behind.
-      [...forms]
-        .sort((a, b) => b.length - a.length)
-        .reduce((clean, form) => clean.replaceAll(form, '[redacted]'), text),
+    redact(text) {
+      // So that a secret inside another one does not leave the rest of it behind.
+      longestFirst ??= [...forms].sort((a, b) => b.length - a.length);
+      return longestFirst.reduce((clean, form) => clean.replaceAll(form, '[redacted]'), text);
+    },
   };
 }
 
 function formsOf(value: string): string[] {
   const json = JSON.stringify(value).slice(1, -1);
-  const ascii = json.replaceAll(
-    /[\u0080-\uffff]/g,
-    (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`,
-  );
+  const ascii = json.replaceAll(/[\u0080-\uffff]/g, codeOf);
   const url = encodeURIComponent(value);
   const base64 = base64FormsOf(Buffer.from(value));
   return [
     value,
     ...[json, json.replaceAll('/', '\\/'), ascii, ascii.replaceAll('/', '\\/')],
+    // As programs in Go write JSON.
+    json.replaceAll(/[<>&\u2028\u2029]/g, codeOf),
     value.replaceAll(/[&<>"']/g, (character) => HTML[character] ?? character),
     ...[url, url.replaceAll(/%[0-9A-F]{2}/g, (code) => code.toLowerCase()), url.replaceAll('%20', '+')],
     ...base64,
     ...base64.map((form) => form.replaceAll('+', '-').replaceAll('/', '_')),
   ];
 }
+
+const codeOf = (unit: string): string => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`;
 
 const HTML: Record<string, string> = {
   '&': '&amp;',

@@ -12,9 +12,15 @@ export interface ArchiveEntry {
   target?: string;
 }
 
+/** An entry that may be written. */
+export interface CheckedEntry extends ArchiveEntry {
+  /** In the list of all entries, from 0. */
+  position: number;
+}
+
 /** What is made of an archive. Paths have no `.` and no slash at the end. */
 export interface ArchiveContent {
-  entries: (ArchiveEntry & { path: string })[];
+  entries: CheckedEntry[];
   /** Left out: what engines keep for themselves, such as `.terraform`, which would decide where state is kept. */
   leftOut: string[];
 }
@@ -43,7 +49,7 @@ export function checkArchive(entries: readonly ArchiveEntry[]): ArchiveContent |
   if (entries.length > MAX_ARCHIVE_ENTRIES) {
     return refusal(`it has ${entries.length} entries; allowed are ${MAX_ARCHIVE_ENTRIES}`);
   }
-  for (const entry of entries) {
+  for (const [position, entry] of entries.entries()) {
     const problem = problemOf(entry);
     if (problem !== undefined) return refusal(`${JSON.stringify(entry.path)} ${problem}`);
     const path = normalized(entry.path);
@@ -58,7 +64,7 @@ export function checkArchive(entries: readonly ArchiveEntry[]): ArchiveContent |
     if (seen.has(path) && entry.kind !== 'folder')
       return refusal(`${JSON.stringify(path)} stands in it twice`);
     seen.add(path);
-    content.entries.push({ ...entry, path });
+    content.entries.push({ ...entry, path, position });
   }
   return checkLinks(content.entries) ?? content;
 }
