@@ -44,7 +44,8 @@ export async function runEngine(run: EngineRun): Promise<EngineEnd> {
     const ended = endOf(child);
     const control = steer(child, run);
     try {
-      if (child.pid !== undefined) await run.started?.(child.pid);
+      // The engine works already: whatever goes wrong here, it is waited for.
+      if (child.pid !== undefined) await run.started?.(child.pid).catch(() => undefined);
       const end = await ended;
       return end.kind === 'signalled' ? { ...end, byUs: control.hasKilled() } : end;
     } finally {

@@ -1,6 +1,6 @@
 /** The folder of an operation: all that is known of it on its host, written so that a crash leaves nothing half (T7.2). */
 import { randomUUID } from 'node:crypto';
-import { link, mkdir, open, readFile, rename, rm } from 'node:fs/promises';
+import { access, link, mkdir, open, readFile, rename, rm } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { parseJson } from '../api/core/json.js';
 import type { InterruptCause, OperationResult } from '../api/terraform/operation-result.js';
@@ -95,6 +95,13 @@ export async function syncFolder(path: string): Promise<void> {
     await folder.close();
   }
 }
+
+/** Whether there is anything of this name. */
+export const exists = (path: string): Promise<boolean> =>
+  access(path).then(
+    () => true,
+    () => false,
+  );
 
 /** What is known of an operation from its folder alone. */
 export interface FolderContent {

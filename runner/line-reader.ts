@@ -5,7 +5,7 @@ import type { FileHandle } from 'node:fs/promises';
 /** Reads on from where it was. */
 export interface LineReader {
   /**
-   * The next whole lines, with their line breaks, about `maxBytes` of them at most; fewer where no more are there yet.
+   * The next whole lines, with their line breaks: about `maxBytes` of them, at least one; none where no more are there yet.
    *
    * @param isOver the file grows no more: what has no line break is a line too
    */

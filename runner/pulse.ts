@@ -35,6 +35,8 @@ export interface PulseOptions {
 export interface Pulse {
   /** Said with the next beat. */
   step: OperationStep;
+  /** Takes in all that the engine has said, now that it has ended. */
+  readOutput(): Promise<void>;
   /**
    * Reads the output to its end, and sends what is not sent yet.
    *
@@ -44,6 +46,9 @@ export interface Pulse {
   /** Beats no more. */
   stop(): Promise<void>;
 }
+
+/** In bytes of UTF-8: a part may end that much before it is full. */
+const WIDEST_CHARACTER = 4;
 
 /** What ends a runner: its operation is another's, or over. */
 export const ENDS_RUNNER: ReadonlySet<string> = new Set(['OtherRunner', 'Ended', 'UnknownOperation']);
@@ -76,8 +81,7 @@ export function startPulse(options: PulseOptions, onOver: (error: ServerRefused)
     }
   }
 
-  /** @returns whether there is more to send */
-  async function beat(isOver: boolean): Promise<boolean> {
+  async function beat(isOver: boolean): Promise<{ hasLog: boolean; isFull: boolean }> {
     await read(isOver);
     const moves = [...waiting.values()];
     const log: Partial<Record<LogStream, StreamPart>> = {};
@@ -98,20 +102,21 @@ export function startPulse(options: PulseOptions, onOver: (error: ServerRefused)
     }
     for (const stream of LOG_STREAMS) await logs[stream].confirm(answer.log[stream]);
     obey(answer.control, interruption);
-    return Object.keys(log).length > 0;
+    return { hasLog: Object.keys(log).length > 0, isFull: room < WIDEST_CHARACTER };
   }
 
-  /** One beat at a time. */
-  const inOrder = (isOver: boolean): Promise<boolean> => {
-    const next = inTurn.then(() => beat(isOver));
+  /** One at a time. */
+  function inOrder<T>(work: () => Promise<T>): Promise<T> {
+    const next = inTurn.then(work);
     inTurn = next.catch(() => undefined);
     return next;
-  };
+  }
 
   const pulse: Pulse = {
     step: 'fetching',
+    readOutput: () => inOrder(() => read(true)),
     async finish() {
-      while (await inOrder(true));
+      while ((await inOrder(() => beat(true))).hasLog);
     },
     async stop() {
       isStopped = true;
@@ -125,7 +130,7 @@ export function startPulse(options: PulseOptions, onOver: (error: ServerRefused)
     while (!isStopped) {
       const began = Date.now();
       try {
-        while ((await inOrder(false)) && !isStopped);
+        while ((await inOrder(() => beat(false))).isFull && !isStopped);
         if (failures > 0) onFailure(undefined, 0);
         failures = 0;
       } catch (error) {

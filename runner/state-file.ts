@@ -2,6 +2,7 @@
 import { createHash } from 'node:crypto';
 import { createReadStream } from 'node:fs';
 import { gatherInstances, type KnownInstances } from '../api/terraform/apply-progress.js';
+import type { FoundState } from '../api/terraform/operation-result.js';
 import type { Digest } from '../api/terraform/operation-terms.js';
 import { createStateReader, type StateFacts } from '../api/terraform/state.js';
 
@@ -44,4 +45,16 @@ async function read(
         ? { kind: 'whole', digest: hash.digest('hex'), facts: reading.facts }
         : { kind: 'torn', problem: reading.problem },
   };
+}
+
+/** The last whole content that was found. */
+export function lastWhole(state: FoundState): Extract<FoundState, { kind: 'whole' }> | undefined {
+  switch (state.kind) {
+    case 'whole':
+      return state;
+    case 'torn':
+      return state.last === undefined ? undefined : { kind: 'whole', ...state.last };
+    case 'none':
+      return undefined;
+  }
 }

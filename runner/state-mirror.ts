@@ -38,8 +38,8 @@ export interface MirrorOptions {
 
 /** Follows a state file. */
 export interface StateMirror {
-  /** The engine has ended: looks once more, at all that it may have left. @returns the last content */
-  finish(): Promise<FoundState>;
+  /** The engine has ended: looks once more, at all that it may have left. @returns the last content, and where it is */
+  finish(): Promise<{ state: FoundState; path: string }>;
 }
 
 /** Larger contents are stored one at a time, with a pause as long after each. */
@@ -53,6 +53,14 @@ export function mirrorState(options: MirrorOptions): StateMirror {
   let isOver = false;
   let told = '';
 
+  /** A file, with what may not take the place of what was there as torn. */
+  async function accepted(path: string): Promise<StateFile> {
+    const found = await readStateFile(path);
+    const refusal =
+      found.kind === 'whole' ? refuseState(found.facts, last?.facts ?? before?.facts) : undefined;
+    return refusal === undefined ? found : { kind: 'torn', problem: refusal.message };
+  }
+
   /** Copies a file and reads the copy. A whole content becomes the kept one, unless it is what was kept already. */
   async function take(path: string): Promise<StateFile> {
     const copy = `${kept}.copy`;
@@ -62,10 +70,8 @@ export function mirrorState(options: MirrorOptions): StateMirror {
       if ((error as NodeJS.ErrnoException).code === 'ENOENT') return { kind: 'none' };
       throw error;
     }
-    const found = await readStateFile(copy);
+    const found = await accepted(copy);
     if (found.kind !== 'whole') return found;
-    const refusal = refuseState(found.facts, last?.facts ?? before?.facts);
-    if (refusal !== undefined) return { kind: 'torn', problem: refusal.message };
     if (found.digest === (last ?? before)?.digest) return found;
     await rename(copy, kept);
     last = { digest: found.digest, facts: found.facts, isStored: false };
@@ -102,22 +108,28 @@ export function mirrorState(options: MirrorOptions): StateMirror {
     async finish() {
       isOver = true;
       await follow;
-      const found = await take(file);
-      // What the engine could not write into the file; counts only where it is newer.
-      const errored = await take(erroredFile);
       await rm(`${kept}.copy`, { force: true });
-      if (errored.kind === 'whole' && errored.digest === last?.digest) return wholeOf(last);
-      if (found.kind === 'whole') return wholeOf(found);
-      if (found.kind === 'none' && last === undefined && before === undefined) return found;
+      // Nobody writes any more: read where they are, as a disk that is full has no room for a copy.
+      const found = await accepted(file);
+      const errored = await accepted(erroredFile);
+      const isNewer =
+        (errored.kind === 'whole' ? errored.facts.serial : -1) >
+        (found.kind === 'whole' ? found.facts.serial : -1);
+      if (errored.kind === 'whole' && isNewer) return { state: errored, path: erroredFile };
+      if (found.kind === 'whole') return { state: found, path: file };
+      if (found.kind === 'none' && last === undefined && before === undefined)
+        return { state: found, path: file };
       const problem = found.kind === 'none' ? 'the file is gone' : found.problem;
-      return { kind: 'torn', problem, ...(last !== undefined && { last: factsOf(last) }) };
+      return {
+        state: { kind: 'torn', problem, ...(last !== undefined && { last: factsOf(last) }) },
+        path: kept,
+      };
     },
   };
 }
 
 type Known = Pick<Content, 'digest' | 'facts'>;
 const factsOf = ({ digest, facts }: Known): Known => ({ digest, facts });
-const wholeOf = (content: Known): FoundState => ({ kind: 'whole', ...factsOf(content) });
 
 /** What changes when a file is written; undefined where there is none. */
 async function signature(path: string): Promise<string | undefined> {

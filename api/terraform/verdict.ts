@@ -28,31 +28,30 @@ const STALE = ['Saved plan is stale', 'Saved plan does not match the given state
 /** Judges a plan. The engine's exit code alone says whether anything changes. */
 export function judgePlan(result: OperationResult): PlanVerdict {
   const { end, interrupted, step } = result;
-  switch (end.kind) {
-    case 'refused':
-      return { phase: 'failed', reason: end.reason, message: end.message };
-    case 'runnerLost':
-      return { phase: 'lost', message: 'the runner of the plan died before it had a result' };
-    case 'engine':
+  if (result.plan !== undefined) return { phase: 'planned', hasChanges: result.plan.hasChanges };
+  if (end.kind === 'runnerLost') {
+    return { phase: 'lost', message: 'the runner of the plan died before it had a result' };
+  }
+  switch (interrupted?.by) {
+    case 'timeout':
+      return { phase: 'failed', reason: 'PlanTimeout', message: 'the plan took longer than planTimeout' };
+    case 'request':
+    case 'revoked':
+    case 'released':
+      return { phase: 'cancelled', reason: 'Cancelled', message: interrupted?.reason ?? 'it was cancelled' };
+    case 'outside':
+      return { phase: 'failed', reason: 'Interrupted', message: 'a signal from outside ended the plan' };
+    case undefined:
       break;
   }
-  if (result.plan !== undefined) return { phase: 'planned', hasChanges: result.plan.hasChanges };
+  if (end.kind === 'refused') return { phase: 'failed', reason: end.reason, message: end.message };
+  const how = end.end.kind === 'exited' ? `exit code ${end.end.code}` : `it was ended by ${end.end.signal}`;
   const what = step === 'init' ? 'init' : 'plan';
-  const ended = end.end.kind === 'exited' ? `exit code ${end.end.code}` : `it was ended by ${end.end.signal}`;
-  const message = `${what}: ${firstError(result.diagnostics) ?? ended}`;
-  if (interrupted !== undefined) {
-    switch (interrupted.by) {
-      case 'timeout':
-        return { phase: 'failed', reason: 'PlanTimeout', message: 'the plan took longer than planTimeout' };
-      case 'request':
-      case 'revoked':
-      case 'released':
-        return { phase: 'cancelled', reason: 'Cancelled', message: interrupted.reason ?? 'it was cancelled' };
-      case 'outside':
-        return { phase: 'failed', reason: 'Interrupted', message: 'a signal from outside ended the plan' };
-    }
-  }
-  return { phase: 'failed', reason: step === 'init' ? 'InitFailed' : 'PlanFailed', message };
+  return {
+    phase: 'failed',
+    reason: step === 'init' ? 'InitFailed' : 'PlanFailed',
+    message: `${what}: ${firstError(result.diagnostics) ?? how}`,
+  };
 }
 
 /**
@@ -62,8 +61,11 @@ export function judgePlan(result: OperationResult): PlanVerdict {
 export function judgeApply(result: OperationResult): ApplyVerdict {
   const { end, state } = result;
   switch (end.kind) {
-    case 'refused':
-      return { phase: 'failed', reason: end.reason, message: end.message, hasNoEffect: true };
+    case 'refused': {
+      const isCancelled = result.interrupted?.by === 'request' || result.interrupted?.by === 'revoked';
+      const phase = isCancelled ? 'cancelled' : 'failed';
+      return { phase, reason: end.reason, message: end.message, hasNoEffect: true };
+    }
     case 'runnerLost':
       return end.spawning === false
         ? {
