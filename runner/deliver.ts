@@ -33,8 +33,36 @@ export async function deliver(delivery: Delivery, result: OperationResult, state
   if (state !== undefined) {
     await insist(delivery, 'the state is not saved yet', () => saveState(client, state, statePath));
   }
-  await insist(delivery, 'the output is not sent yet', () => pulse.finish());
-  await insist(delivery, 'the result is not stored yet', () => client.result(result));
+  try {
+    await insist(
+      delivery,
+      'the output is not sent yet',
+      endedByOther(() => pulse.finish()),
+    );
+    await insist(
+      delivery,
+      'the result is not stored yet',
+      endedByOther(() => client.result(result)),
+    );
+  } catch (error) {
+    if (!(error instanceof NotOurs)) throw error;
+    delivery.log.warn({ problem: error.message }, 'the operation is not that of this runner');
+  }
+}
+
+/** The operation is another runner's, or over: nobody wants to know. */
+class NotOurs extends Error {}
+const NOT_OURS: ReadonlySet<string> = new Set(['OtherRunner', 'Ended', 'UnknownOperation']);
+
+function endedByOther<T>(ask: () => Promise<T>): () => Promise<T> {
+  return async () => {
+    try {
+      return await ask();
+    } catch (error) {
+      if (error instanceof ServerRefused && NOT_OURS.has(error.reason)) throw new NotOurs(error.message);
+      throw error;
+    }
+  };
 }
 
 /** Makes the last whole content the final one, and stores it where it is not stored yet. */
@@ -62,6 +90,7 @@ async function insist<T>({ times, log }: Delivery, what: string, ask: () => Prom
     try {
       return await ask();
     } catch (error) {
+      if (error instanceof NotOurs) throw error;
       const problem = error instanceof Error ? error.message : String(error);
       if (problem !== told) log.warn({ problem }, what);
       told = problem;

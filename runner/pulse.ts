@@ -15,7 +15,7 @@ import type { FolderPaths } from './folder.js';
 import type { Interruption } from './interruption.js';
 import { createLineReader } from './line-reader.js';
 import { createLogSender } from './log-sender.js';
-import { ServerRefused, type ServerClient } from './server-client.js';
+import type { ServerClient } from './server-client.js';
 
 /** What a pulse works with. */
 export interface PulseOptions {
@@ -50,11 +50,8 @@ export interface Pulse {
 /** In bytes of UTF-8: a part may end that much before it is full. */
 const WIDEST_CHARACTER = 4;
 
-/** What ends a runner: its operation is another's, or over. */
-export const ENDS_RUNNER: ReadonlySet<string> = new Set(['OtherRunner', 'Ended', 'UnknownOperation']);
-
-/** Begins to beat. `onOver` is called once where the server says that this runner has nothing to do here. */
-export function startPulse(options: PulseOptions, onOver: (error: ServerRefused) => void): Pulse {
+/** Begins to beat. A beat that fails changes nothing: whether the operation may go on is asked at `begin`. */
+export function startPulse(options: PulseOptions): Pulse {
   const { client, runner, paths, progress, redact, interruption, everyMs, onFailure } = options;
   const logs = { out: createLogSender(paths.out, redact), err: createLogSender(paths.err, redact) };
   const lines = createLineReader(paths.out, MAX_LOG_LINE_BYTES);
@@ -136,7 +133,6 @@ export function startPulse(options: PulseOptions, onOver: (error: ServerRefused)
       } catch (error) {
         failures += 1;
         onFailure(error, failures);
-        if (error instanceof ServerRefused && ENDS_RUNNER.has(error.reason)) return onOver(error);
       }
       const rest = Math.max(0, began + everyMs - Date.now());
       await sleep(rest, undefined, { signal: stopped.signal }).catch(() => undefined);

@@ -38,22 +38,15 @@ export async function run({ folder, log, env, process }: RunOptions): Promise<0 
   const client = await createServerClient(order);
   const secrets = secretsOf();
   const progress = followEngine();
-  const pulse = startPulse(
-    {
-      ...{ client, runner, paths, progress, interruption },
-      redact: (text) => secrets.redact(text),
-      everyMs: times.sync,
-      onFailure: (error, inARow) => {
-        if (inARow === 1)
-          log.warn({ err: error }, 'the server does not answer; it is tried again each second');
-        if (inARow === 0) log.info('the server answers again');
-      },
+  const pulse = startPulse({
+    ...{ client, runner, paths, progress, interruption },
+    redact: (text) => secrets.redact(text),
+    everyMs: times.sync,
+    onFailure: (error, inARow) => {
+      if (inARow === 1) log.warn({ err: error }, 'the server does not answer; it is tried again each second');
+      if (inARow === 0) log.info('the server answers again');
     },
-    (refusal) => {
-      // Before `begin` nothing is begun then, and after it the server never says so to the runner that has begun.
-      interruption.interrupt({ by: 'revoked', reason: refusal.message });
-    },
-  );
+  });
   try {
     await runOperation({
       order,
