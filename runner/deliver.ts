@@ -1,7 +1,7 @@
 /** Brings the end of an operation to the server: tried again and again, and nothing interrupts it (T7.3, T8.6). */
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Logger } from 'pino';
-import type { FoundState, OperationResult } from '../api/terraform/operation-result.js';
+import type { FoundState } from '../api/terraform/operation-result.js';
 import { ServerRefused, type ServerClient } from './server-client.js';
 import { lastWhole } from './state-file.js';
 
@@ -9,7 +9,7 @@ const PAUSE_MS = 1000;
 
 /** What delivers. */
 export interface Delivery {
-  client: Pick<ServerClient, 'finishState' | 'storeState' | 'result'>;
+  client: Pick<ServerClient, 'finishState' | 'storeState'>;
   /** Sends the rest of the output. */
   pulse: { finish(): Promise<void> };
   times: { serverAway: number };
@@ -21,15 +21,23 @@ export class ServerAway extends Error {
   override readonly name = 'ServerAway';
 }
 
+/** The end of an operation. */
+export interface Ending {
+  /** Of an apply that has begun. */
+  state: FoundState | undefined;
+  /** Where its last whole content is. */
+  statePath: string;
+  /** Says how the operation has ended. */
+  say: () => Promise<unknown>;
+}
+
 /**
- * Brings all that an operation has left: first the state, then the output, then the result that says so.
+ * Brings all that an operation has left: first the state, then the output, then how it has ended.
  *
- * @param statePath of the last whole content of the state
  * @throws ServerAway
  */
-export async function deliver(delivery: Delivery, result: OperationResult, statePath: string): Promise<void> {
+export async function deliver(delivery: Delivery, { state, statePath, say }: Ending): Promise<void> {
   const { client, pulse } = delivery;
-  const { state } = result;
   if (state !== undefined) {
     await insist(delivery, 'the state is not saved yet', () => saveState(client, state, statePath));
   }
@@ -39,11 +47,7 @@ export async function deliver(delivery: Delivery, result: OperationResult, state
       'the output is not sent yet',
       endedByOther(() => pulse.finish()),
     );
-    await insist(
-      delivery,
-      'the result is not stored yet',
-      endedByOther(() => client.result(result)),
-    );
+    await insist(delivery, 'the result is not stored yet', endedByOther(say));
   } catch (error) {
     if (!(error instanceof NotOurs)) throw error;
     delivery.log.warn({ problem: error.message }, 'the operation is not that of this runner');

@@ -22,7 +22,8 @@ export type FolderPaths = Record<
   | 'home'
   | 'temp'
   | 'cliConfig'
-  | 'variables',
+  | 'variables'
+  | 'variablesJson',
   string
 >;
 
@@ -44,6 +45,7 @@ export function folderPaths(root: string): FolderPaths {
     temp: join(root, 'tmp'),
     cliConfig: join(root, 'engine.tfrc'),
     variables: join(root, 'variables.tfvars'),
+    variablesJson: join(root, 'variables.json'),
   };
 }
 

@@ -56,7 +56,7 @@ async function fetching<T>(
 
 /** Fetches the variables; from then on what is secret of them is in no log. */
 export async function fetchVariables(context: Context): Promise<Variable[]> {
-  const path = `${context.paths.root}/variables.json`;
+  const path = context.paths.variablesJson;
   if (!(await fetchArtefact(context, 'variables', path))) return [];
   const variables = JSON.parse(await readFile(path, 'utf8')) as Variable[];
   for (const text of secretTexts(variables)) context.secrets.add(text);

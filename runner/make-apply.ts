@@ -10,9 +10,14 @@ import { writeDurably } from './folder.js';
 import { lastWhole, readStateInstances, type StateFile } from './state-file.js';
 import { mirrorState } from './state-mirror.js';
 
-/** The file that an engine keeps its state in, and the one for what it could not write there. */
+/** The file that an engine keeps its state in. */
 export const STATE_FILE = 'terraform.tfstate';
-export const ERRORED_STATE_FILE = 'errored.tfstate';
+
+/** That file in the folder where it works, and the one for what it could not write there. */
+export const statePaths = (folder: string): { file: string; erroredFile: string } => ({
+  file: join(folder, STATE_FILE),
+  erroredFile: join(folder, 'errored.tfstate'),
+});
 
 /** A state as it was before an operation. */
 export interface StateBefore {
@@ -47,8 +52,7 @@ export async function makeApply(
   pulse.step = 'applying';
   await writeDurably(paths.spawning, '');
   const mirror = mirrorState({
-    file: join(engine.folder, STATE_FILE),
-    erroredFile: join(engine.folder, ERRORED_STATE_FILE),
+    ...statePaths(engine.folder),
     kept: paths.state,
     before: first,
     store: (path, digest) => client.storeState(path, digest),

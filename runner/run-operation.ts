@@ -47,7 +47,7 @@ interface Found {
  * @throws ServerAway where the server was away for too long; all that there is stays in the folder
  */
 export async function runOperation(context: Context): Promise<OperationResult> {
-  const { paths, pulse, runner, log, times } = context;
+  const { paths, pulse, runner, client, log, times } = context;
   const found: Found = { isSpawning: false };
   if (await isSessionLeader(runner.pid)) found.leader = runner.pid;
   let end: OperationEnd;
@@ -63,7 +63,8 @@ export async function runOperation(context: Context): Promise<OperationResult> {
   await writeDurably(paths.result, JSON.stringify(result)).catch((error: unknown) =>
     log.error({ err: error }, 'the result is not in the folder; it is sent all the same'),
   );
-  await deliver(context, result, found.apply?.statePath ?? paths.state);
+  const statePath = found.apply?.statePath ?? paths.state;
+  await deliver(context, { state: result.state, statePath, say: () => client.result(result) });
   return result;
 }
 
