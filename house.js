@@ -27,6 +27,8 @@ export const ROOMS = {
   kube: ['api/core'],
   // What the programs share that is no Kubernetes: logging, probes, encryption.
   runtime: [],
+  // One process around an engine: the pure rules of its system, and nothing that could reach a cluster or Temporal.
+  runner: ['api/terraform', 'api/core/json.ts', 'api/core/redact.ts', 'api/core/refusal.ts', 'runtime'],
   local: ['api/core', 'kube', 'runtime'],
   // An oracle that shares what it checks would have the same faults: of all this it uses the Kubernetes client alone.
   'local/clusternet': [

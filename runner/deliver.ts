@@ -88,7 +88,11 @@ async function saveState(client: Delivery['client'], state: FoundState, path: st
  *
  * @throws ServerAway when it was asked for `serverAway` milliseconds
  */
-async function insist<T>({ times, log }: Delivery, what: string, ask: () => Promise<T>): Promise<T> {
+export async function insist<T>(
+  { times, log }: Pick<Delivery, 'times' | 'log'>,
+  what: string,
+  ask: () => Promise<T>,
+): Promise<T> {
   const deadline = Date.now() + times.serverAway;
   for (let told = ''; ;) {
     try {

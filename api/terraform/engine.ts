@@ -22,8 +22,8 @@ export interface FoundEngine {
   path: string;
 }
 
-/** Older ones do not write JSON while they plan and apply. */
-export const OLDEST_ENGINE = '1.0.0';
+/** Older ones write the JSON of plans in a form that is not understood. */
+export const OLDEST_ENGINE = '1.1.0';
 
 /**
  * Chooses an engine for a workspace: of the exact version, or the newest release for `latest`; of equal ones the first.

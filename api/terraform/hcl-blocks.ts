@@ -59,16 +59,18 @@ class Blocks {
     let start = 0;
     while (this.#at < this.#text.length) {
       const character = this.#text[this.#at]!;
-      if (this.#comment()) {
-        // One that ends with its line ends what stands before it, too.
-        if (this.#text[this.#at - 1] === '\n') header = [];
+      if (character === ' ' || character === '\t' || character === '\r') {
+        this.#at += 1;
       } else if (character === '\n') {
         header = [];
         this.#at += 1;
+      } else if ((character === '#' || character === '/') && this.#comment()) {
+        // One that ends with its line ends what stands before it, too.
+        if (this.#text[this.#at - 1] === '\n') header = [];
       } else if (character === '"') {
         header.push('"');
         this.#quoted();
-      } else if (this.#heredoc()) {
+      } else if (character === '<' && this.#heredoc()) {
         header = [];
       } else if (character === '{' || character === '[' || character === '(') {
         this.#at += 1;
@@ -82,8 +84,7 @@ class Blocks {
         if (this.#depth > 0) return;
       } else {
         if (header.length === 0) start = this.#at;
-        const word = this.#word() ?? character.trim();
-        if (word !== '') header.push(word);
+        header.push(this.#word() ?? character);
       }
     }
   }

@@ -105,16 +105,25 @@ export function hclText(value: string): string {
 
 const HCL_ESCAPES: Readonly<Record<string, string>> = { '\n': '\\n', '\r': '\\r', '\t': '\\t' };
 
-/** Texts that no log may show: sensitive values, and the texts inside those that are expressions. */
+/** Shorter lines of a secret are found in ordinary text. */
+const MIN_LINE = 8;
+
+/**
+ * Texts that no log may show: sensitive values, the texts inside those that are expressions, and the lines of longer ones,
+ * since engines pass on the output of programs line by line.
+ */
 export function secretTexts(variables: readonly Variable[]): string[] {
   return variables
     .filter(({ sensitive }) => sensitive)
-    .flatMap(({ value, valueFormat }) =>
-      valueFormat === 'hcl'
-        ? [value, ...[...value.matchAll(/"((?:[^"\\]|\\.)*)"/gs)].map(([, inner = '']) => unescaped(inner))]
-        : [value],
-    );
+    .flatMap(({ value, valueFormat }) => [value, ...(valueFormat === 'hcl' ? textsIn(value) : [])])
+    .flatMap((text) => {
+      const lines = text.split('\n').map((line) => line.trim());
+      return lines.length === 1 ? [text] : [text, ...lines.filter((line) => line.length >= MIN_LINE)];
+    });
 }
+
+const textsIn = (expression: string): string[] =>
+  [...expression.matchAll(/"((?:[^"\\]|\\.)*)"/gs)].map(([, inner = '']) => unescaped(inner));
 
 const unescaped = (text: string): string =>
   text

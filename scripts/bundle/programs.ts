@@ -11,6 +11,7 @@ import { type InstalledPackage, packageOf, packageOfFile } from '../layout/packa
 export const PROGRAMS = {
   'crd-bridge': 'crd-bridge/main.js',
   worker: 'worker/main.js',
+  runner: 'runner/main.js',
   drover: 'client/cli/main.js',
   clusternet: 'local/clusternet/main.js',
 } as const;

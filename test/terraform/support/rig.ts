@@ -1,0 +1,275 @@
+/** Operations on the real engine: a workspace's files and state, runners as processes, and what came of them. */
+import { randomUUID } from 'node:crypto';
+import { mkdtemp, readFile, readdir, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { pack } from 'tar-stream';
+import {
+  judgeApply,
+  judgePlan,
+  type ApplyVerdict,
+  type PlanVerdict,
+} from '../../../api/terraform/verdict.js';
+import type { Operation } from '../../../api/terraform/operation.js';
+import { operationId, type Variable } from '../../../api/terraform/operation-terms.js';
+import type { OperationResult } from '../../../api/terraform/operation-result.js';
+import type { RunnerOrder, RunnerTimes } from '../../../api/terraform/runner-order.js';
+import { createLog } from '../../../runtime/log.js';
+import { findEngines } from '../../../runtime/engines.js';
+import { processStart } from '../../../runtime/process-identity.js';
+import { processesOfSession } from '../../../runtime/session.js';
+import { folderPaths, type FolderPaths } from '../../../runner/folder.js';
+import { salvage, type SalvageEnd } from '../../../runner/salvage.js';
+import { createServerClient } from '../../../runner/server-client.js';
+import { startRunner, writeOrder } from '../../../runner/start.js';
+import {
+  digestOf,
+  startProtocolServer,
+  type KnownOperation,
+  type ProtocolServer,
+} from './protocol-server.js';
+
+/** Waits as long as a busy machine may take. */
+const PATIENCE_MS = 60_000;
+
+export async function until<T>(what: string, look: () => Promise<T | undefined> | T | undefined): Promise<T> {
+  const deadline = Date.now() + PATIENCE_MS;
+  for (;;) {
+    const found = await look();
+    if (found !== undefined && found !== false) return found;
+    if (Date.now() > deadline) throw new Error(`waited for ${what} in vain`);
+    await sleep(20);
+  }
+}
+
+/** An operation, and how to look at it. */
+export interface Piece {
+  id: string;
+  order: RunnerOrder;
+  paths: FolderPaths;
+  known: () => KnownOperation;
+  /** Starts a runner. @returns its pid */
+  start: () => Promise<number>;
+  /** The result, once the server has it. */
+  result: () => Promise<OperationResult>;
+  /** Ends it, its runner being dead. */
+  salvage: () => Promise<SalvageEnd>;
+  /** The process of the engine's main step, once it runs. */
+  engine: () => Promise<number>;
+  log: () => string;
+}
+
+/** A workspace with its server. */
+export interface Rig {
+  server: ProtocolServer;
+  /** For files that configurations write. */
+  scratch: string;
+  plan: (options?: PieceOptions) => Promise<Piece>;
+  /** The apply of a plan that has ended well. */
+  apply: (plan: Piece, options?: PieceOptions) => Promise<Piece>;
+  /** Makes a plan to its end, and prepares its apply. */
+  planned: (options?: PieceOptions) => Promise<Piece>;
+  /** Lines of a file in `scratch`: what happened how often. */
+  happened: (file: string) => Promise<string[]>;
+  stateResources: () => {
+    type: string;
+    name: string;
+    instances: { status?: string; index_key?: unknown }[];
+  }[];
+  close: () => Promise<void>;
+}
+
+export interface PieceOptions {
+  /** The configuration: text of `main.tf`, or files by name. */
+  files?: string | Record<string, string>;
+  variables?: (Pick<Variable, 'key' | 'value'> & Partial<Variable>)[];
+  operation?: Partial<Operation>;
+  order?: Partial<RunnerOrder>;
+  times?: Partial<RunnerTimes>;
+  env?: NodeJS.ProcessEnv;
+}
+
+/** Quicker than usual, so that no test waits. */
+const TIMES: Partial<RunnerTimes> = { sync: 100, mirror: 20, endSession: 1000 };
+
+/** The terraform of this machine. @throws Error, one clear line, where there is none */
+export async function terraformHere(): Promise<{ name: 'terraform'; version: string; path: string }> {
+  const { engines } = await findEngines(process.env);
+  const found = engines.find(({ name }) => name === 'terraform');
+  if (found === undefined) {
+    throw new Error('no terraform in DROVER_ENGINES or on the PATH: install one to run these tests');
+  }
+  return { name: 'terraform', version: found.version, path: found.path };
+}
+
+async function archiveOf(files: Record<string, string>): Promise<Buffer> {
+  const archive = pack();
+  for (const [name, text] of Object.entries(files)) archive.entry({ name }, text);
+  archive.finalize();
+  const chunks: Buffer[] = [];
+  for await (const chunk of archive) chunks.push(chunk as Buffer);
+  return Buffer.concat(chunks);
+}
+
+export async function createRig(): Promise<Rig> {
+  const engine = await terraformHere();
+  const root = await mkdtemp(join(tmpdir(), 'drover-runner-'));
+  const server = await startProtocolServer();
+  const started: number[] = [];
+  const options = new Map<string, PieceOptions>();
+
+  function piece(operation: Operation, given: PieceOptions): Piece {
+    const folder = join(root, 'ops', operation.id);
+    const paths = folderPaths(folder);
+    const order: RunnerOrder = {
+      operation,
+      server: { url: server.url },
+      token: { kind: 'text', text: `token-of-${operation.id}` },
+      hostId: 'host-1',
+      engine,
+      passEnvironment: [],
+      times: { ...TIMES, ...given.times },
+      ...given.order,
+    };
+    server.operations.set(operation.id, {
+      operation,
+      record: { state: 'prepared', at: new Date().toISOString() },
+      control: {},
+      log: { out: Buffer.alloc(0), err: Buffer.alloc(0) },
+      syncs: [],
+      temp: [],
+    });
+    const known = (): KnownOperation => server.operations.get(operation.id)!;
+    return {
+      id: operation.id,
+      order,
+      paths,
+      known,
+      async start() {
+        await writeOrder(folder, order);
+        const pid = await startRunner({ folder, order, env: { ...process.env, ...given.env } });
+        started.push(pid);
+        return pid;
+      },
+      result: () =>
+        until(`the result of ${operation.id}`, () => {
+          const { record } = known();
+          if (record.state === 'ended') return record.result;
+          return record.state === 'lost' ? record.found : undefined;
+        }),
+      async salvage() {
+        const client = await createServerClient(order);
+        try {
+          return await salvage({ folder, client, log: createLog({ component: 'salvage', level: 'fatal' }) });
+        } finally {
+          client.close();
+        }
+      },
+      engine: async () => {
+        const text = await until('the engine', () => readFile(paths.engine, 'utf8').catch(() => undefined));
+        return (JSON.parse(text) as { pid: number }).pid;
+      },
+      log: () => known().log.out.toString('utf8'),
+    };
+  }
+
+  const rig: Rig = {
+    server,
+    scratch: root,
+    async plan(given = {}) {
+      const run = randomUUID();
+      const files = typeof given.files === 'string' ? { 'main.tf': given.files } : (given.files ?? {});
+      const archive = await archiveOf(files);
+      const variables = (given.variables ?? []).map((each): Variable => ({
+        variableType: 'terraform',
+        valueFormat: 'string',
+        sensitive: false,
+        ...each,
+      }));
+      const variablesFile = Buffer.from(JSON.stringify(variables));
+      server.artefacts.set(`${run}/archive`, archive).set(`${run}/variables`, variablesFile);
+      const operation: Operation = {
+        id: operationId(run, { kind: 'plan', n: 1 }),
+        run,
+        workspace: randomUUID(),
+        kind: 'plan',
+        engine: { name: 'terraform', version: 'latest' },
+        workdir: '',
+        inputs: { archive: digestOf(archive), variables: digestOf(variablesFile) },
+        lineage: server.state?.facts.lineage ?? '',
+        serial: server.state?.facts.serial ?? 0,
+        plan: { mode: 'normal', targets: [], replace: [] },
+        timeoutMs: 60_000,
+        ...given.operation,
+      };
+      const made = piece(operation, given);
+      options.set(made.id, given);
+      return made;
+    },
+    async apply(plan, given = options.get(plan.id) ?? {}) {
+      const { operation } = plan.order;
+      const { written, engine: made } = await plan.result();
+      return piece(
+        {
+          ...operation,
+          id: operationId(operation.run, { kind: 'apply' }),
+          kind: 'apply',
+          engine: { ...operation.engine, digest: made!.digest },
+          inputs: {
+            ...operation.inputs,
+            planFile: written!.planFile!,
+            ...(written?.planLockFile !== undefined && { planLockFile: written.planLockFile }),
+          },
+          ...given.operation,
+        },
+        given,
+      );
+    },
+    async planned(given = {}) {
+      const plan = await rig.plan(given);
+      await plan.start();
+      const result = await plan.result();
+      if (result.plan === undefined) throw new Error(`no plan: ${JSON.stringify(result)}`);
+      return rig.apply(plan, given);
+    },
+    happened: async (file) =>
+      (await readFile(join(root, file), 'utf8').catch(() => '')).split('\n').filter((line) => line !== ''),
+    stateResources: () =>
+      server.state === undefined
+        ? []
+        : (
+            JSON.parse(server.state.bytes.toString('utf8')) as {
+              resources: ReturnType<Rig['stateResources']>;
+            }
+          ).resources,
+    async close() {
+      for (const pid of started) {
+        for (const each of [pid, ...(await processesOfSession(pid))]) kill(each, 'SIGKILL');
+        await until('the end of a runner', async () => (await processStart(pid)) === undefined || undefined);
+      }
+      await server.close();
+      await rm(root, { recursive: true, force: true });
+    },
+  };
+  return rig;
+}
+
+/** Sends a signal to a process that may be gone. */
+export function kill(pid: number, signal: NodeJS.Signals): void {
+  try {
+    process.kill(pid, signal);
+  } catch {
+    // It is gone.
+  }
+}
+
+/** Waits for the end of a process. */
+export const gone = (pid: number): Promise<true> =>
+  until(`the end of process ${pid}`, async () => (await processStart(pid)) === undefined || undefined);
+
+export const verdictOf = (result: OperationResult): ApplyVerdict | PlanVerdict =>
+  result.kind === 'apply' ? judgeApply(result) : judgePlan(result);
+
+/** Names of files in a folder and below. */
+export const filesIn = (folder: string): Promise<string[]> => readdir(folder, { recursive: true });
