@@ -9,7 +9,7 @@ import { versions } from './versions.js';
 /** A program that `go build` makes from a module committed here. */
 export interface BuildRecipe {
   /** Name of the program, and of the folder under `local/build/`. */
-  name: 'kubernetes' | 'kwok' | 'helm' | 'promtool';
+  name: 'kubernetes' | 'kwok' | 'helm' | 'opentofu' | 'promtool';
   version: string;
   /** The Go package to build. */
   target: string;
@@ -56,6 +56,14 @@ export const recipes: Readonly<Record<BuildRecipe['name'], BuildRecipe>> = {
     ldflags: `-s -w -X helm.sh/helm/v4/internal/version.version=v${versions.helm}`,
     aliases: [],
     expectation: 'a first build takes 2 to 7 minutes',
+  },
+  opentofu: {
+    name: 'opentofu',
+    version: versions.opentofu,
+    target: 'github.com/opentofu/opentofu/cmd/tofu',
+    ldflags: '-s -w',
+    aliases: ['tofu'],
+    expectation: 'a first build takes 3 to 10 minutes',
   },
   promtool: {
     name: 'promtool',

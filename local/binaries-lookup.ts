@@ -165,7 +165,8 @@ async function onPath(name: string, env: NodeJS.ProcessEnv): Promise<string | un
   return undefined;
 }
 
-async function isExecutable(path: string): Promise<boolean> {
+/** Whether a file is there that may be executed. */
+export async function isExecutable(path: string): Promise<boolean> {
   return access(path, constants.X_OK).then(
     () => true,
     () => false,

@@ -4,6 +4,7 @@ import { goBuild, recipes, type BuildRecipe } from './binaries-build.js';
 import {
   buildFolder,
   downloadFolder,
+  isExecutable,
   lookup,
   pinnedVersion,
   recipeOf,
@@ -24,6 +25,7 @@ import { createDownloader, type Downloader } from './download.js';
 import { withLock } from './lock.js';
 import { cacheDir } from './paths.js';
 import { reported, type Progress } from './progress.js';
+import { versions } from './versions.js';
 
 /** The programs asked for, each with where it was found. */
 export type Programs<Name extends ProgramName> = Record<Name, FoundProgram>;
@@ -60,14 +62,7 @@ export async function findPrograms<Name extends ProgramName>(
   }
   const missing = options.names.filter((name) => first.found[name] === undefined);
   if (missing.length === 0) return first.found as Programs<Name>;
-  const lock = join(cacheDir(env), 'install.lock');
-  const onWait = (pid: number): void =>
-    options.progress({
-      kind: 'notice',
-      subject: 'binaries',
-      message: `process ${pid} is already fetching or building; waiting for it`,
-    });
-  return withLock(lock, { timeoutMs: lockTimeoutMs, onWait }, async () => {
+  return whileInstalling(env, options.progress, async () => {
     const again = await lookup(options.names, env);
     const stillMissing = options.names.filter((name) => again.found[name] === undefined);
     if (stillMissing.length > 0) {
@@ -79,6 +74,45 @@ export async function findPrograms<Name extends ProgramName>(
     if (lost.length > 0) throw new Error(`installed but not found in ${cacheDir(env)}: ${lost.join(', ')}`);
     return last.found as Programs<Name>;
   });
+}
+
+/**
+ * Builds OpenTofu from the module that is committed here, unless that was done already.
+ *
+ * @returns the program, in the cache
+ * @throws Error that says what to install
+ */
+export async function buildOpenTofu(options: {
+  progress: Progress;
+  env?: NodeJS.ProcessEnv;
+}): Promise<string> {
+  const { progress, env = process.env } = options;
+  const program = join(await buildFolder('opentofu', env), 'tofu');
+  if (await isExecutable(program)) return program;
+  await whileInstalling(env, progress, async () => {
+    if (await isExecutable(program)) return;
+    await removeDrafts(cacheDir(env));
+    try {
+      await build('opentofu', [`tofu ${versions.opentofu}`], progress, env);
+    } catch (error) {
+      throw new Error(
+        `tofu ${versions.opentofu} cannot be built: ${(error as Error).message}. Install Go 1.26 or newer (https://go.dev/dl) and try again, or install an engine and name it in DROVER_ENGINES`,
+        { cause: error },
+      );
+    }
+  });
+  return program;
+}
+
+/** Only one process fetches and builds at a time. */
+function whileInstalling<T>(env: NodeJS.ProcessEnv, progress: Progress, work: () => Promise<T>): Promise<T> {
+  const onWait = (pid: number): void =>
+    progress({
+      kind: 'notice',
+      subject: 'binaries',
+      message: `process ${pid} is already fetching or building; waiting for it`,
+    });
+  return withLock(join(cacheDir(env), 'install.lock'), { timeoutMs: lockTimeoutMs, onWait }, work);
 }
 
 async function install(
@@ -223,7 +257,7 @@ async function download(
 
 async function build(
   recipeName: BuildRecipe['name'],
-  names: readonly ProgramName[],
+  names: readonly string[],
   progress: Progress,
   env: NodeJS.ProcessEnv,
 ): Promise<void> {

@@ -5,22 +5,13 @@ import { dirname } from 'node:path';
 import { lookup, oldestVersion, pinnedVersion, programNames, type ProgramName } from './binaries-lookup.js';
 import { goTarget } from './binaries-release.js';
 import { DATA_DIR_ADVICE, dataDirProblem } from './data-dir.js';
+import { engineFindings } from './engines.js';
+import type { Finding } from './finding.js';
 import { cacheDir, dataPaths } from './paths.js';
 import { formatVersion, parseVersion } from './program-version.js';
 import { isPortFree } from './ports.js';
 import { isAlive, processNames, readState } from './state.js';
 import { status } from './status.js';
-
-/** One thing looked at. */
-export interface Finding {
-  subject: string;
-  /** `ok`; `warning`: works, but slower or not all; `problem`: `up` will not work as things are. */
-  level: 'ok' | 'warning' | 'problem';
-  /** What was found. */
-  message: string;
-  /** What to do about it; present unless `ok`. */
-  advice?: string;
-}
 
 /** What to examine. */
 export interface DoctorOptions {
@@ -42,6 +33,7 @@ export async function doctor(options: DoctorOptions): Promise<Finding[]> {
   return [
     ...machine(),
     ...programFindings(programs, missing),
+    ...(await engineFindings(env)),
     ...(await installers(missing, env)),
     ...(await disk(options.dataDir, missing, env)),
     ...environment(env),

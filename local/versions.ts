@@ -13,6 +13,8 @@ export const versions = {
   helm: '4.3.2',
   /** promtool, which checks metrics and alert rules in tests. Also pinned in `build/promtool/go.mod`, where 3.x is called v0.3xx. */
   prometheus: '3.16.0',
+  /** What carries out Terraform runs where no engine is installed. Also pinned in `build/opentofu/go.mod`. */
+  opentofu: '1.12.6',
   /** The Temporal command line, whose `server start-dev` is the Temporal server used. */
   temporal: '1.9.1',
 } as const;

@@ -7,6 +7,7 @@ import { addCodec } from './core/commands/codec.js';
 import { addDescribe } from './plan/commands/describe.js';
 import { addDoctor } from './core/commands/doctor.js';
 import { addDown } from './core/commands/down.js';
+import { addEngines } from './terraform/commands/engines.js';
 import { addGet } from './plan/commands/get.js';
 import { addImport } from './plan/commands/import.js';
 import { addKubectl } from './core/commands/kubectl.js';
@@ -87,6 +88,8 @@ export function buildProgram(parts: ProgramParts): Command {
   for (const add of [addGet, addDescribe, addLogs, addCodec, addCheck, addKubectl]) add(program, perform);
   program.commandsGroup('The cluster:');
   addUninstall(program, perform);
+  program.commandsGroup('Terraform:');
+  addEngines(program, perform);
   program.commandsGroup('Files:');
   for (const add of [addValidate, addPreflight, addImport]) add(program, perform);
   for (const command of program.commands) command.copyInheritedSettings(program);

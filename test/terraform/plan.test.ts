@@ -192,7 +192,7 @@ it('a plan that is cancelled ends at once, and what it left is discarded [T7.7]'
     order: { engine: await hanging('plan', 'trap "exit 1" INT; sleep 30 & wait') },
   });
   await plan.start();
-  await until('the plan', () => plan.known().record.state === 'started' || undefined);
+  await until('the plan', () => plan.known().record.state === 'started');
   plan.known().control.interrupt = { by: 'request', reason: 'somebody asked' };
   const result = await plan.result();
   expect(verdictOf(result)).toMatchObject({ phase: 'cancelled', message: 'somebody asked' });

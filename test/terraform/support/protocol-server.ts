@@ -51,8 +51,11 @@ export interface ProtocolServer {
   artefacts: Map<string, Buffer>;
   /** The newest final state. */
   state: StoredState | undefined;
-  /** Asked before each request. */
+  /** Asked before a request is heard, and after it was, before it is answered. */
   meddle: Meddler;
+  meddleAfter: Meddler;
+  /** What `begin` is refused with. */
+  refuseBegin?: OperationErrorReason;
   /** Requests as they came, such as `POST begin`. */
   asked: string[];
   close(): Promise<void>;
@@ -85,6 +88,7 @@ export async function startProtocolServer(): Promise<ProtocolServer> {
     artefacts: new Map(),
     state: undefined,
     meddle: () => Promise.resolve(undefined),
+    meddleAfter: () => Promise.resolve(undefined),
     asked: [],
     close: () => new Promise((resolve) => (http.closeAllConnections(), http.close(() => resolve()))),
   };
@@ -113,6 +117,9 @@ async function serve(
     const known = server.operations.get(id);
     if (known === undefined) throw new Refusal('UnknownOperation');
     const answer = route(server, known, what, body, String(request.headers[DIGEST_HEADER] ?? ''));
+    const after = await server.meddleAfter({ what, operation: id });
+    if (after === 'hang') return;
+    if (after === 'cut') return void request.socket.destroy();
     if (answer === undefined) response.writeHead(204).end();
     else if (Buffer.isBuffer(answer)) response.writeHead(200).end(answer);
     else response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify(answer));
@@ -181,6 +188,7 @@ function begin(
   if (record.state === 'revoked') throw new Refusal('Revoked', record.reason);
   if (known.nonce !== undefined && known.nonce !== nonce) throw new Refusal('OtherNonce');
   if (known.nonce === nonce) return { record };
+  if (server.refuseBegin !== undefined) throw new Refusal(server.refuseBegin);
   const stored = server.state?.facts ?? { lineage: '', serial: 0 };
   if (operation.kind === 'apply' && (stored.lineage !== lineage || stored.serial !== serial))
     throw new Refusal('StaleState');

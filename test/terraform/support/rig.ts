@@ -19,7 +19,7 @@ import { createLog } from '../../../runtime/log.js';
 import { findEngines } from '../../../runtime/engines.js';
 import { processStart } from '../../../runtime/process-identity.js';
 import { processesOfSession } from '../../../runtime/session.js';
-import { folderPaths, type FolderPaths } from '../../../runner/folder.js';
+import { exists, folderPaths, type FolderPaths } from '../../../runner/folder.js';
 import { salvage, type SalvageEnd } from '../../../runner/salvage.js';
 import { createServerClient } from '../../../runner/server-client.js';
 import { startRunner, writeOrder } from '../../../runner/start.js';
@@ -33,7 +33,10 @@ import {
 /** Waits as long as a busy machine may take. */
 const PATIENCE_MS = 60_000;
 
-export async function until<T>(what: string, look: () => Promise<T | undefined> | T | undefined): Promise<T> {
+export async function until<T>(
+  what: string,
+  look: () => Promise<T | false | undefined> | T | false | undefined,
+): Promise<T> {
   const deadline = Date.now() + PATIENCE_MS;
   for (;;) {
     const found = await look();
@@ -49,6 +52,8 @@ export interface Piece {
   order: RunnerOrder;
   paths: FolderPaths;
   known: () => KnownOperation;
+  /** Makes its folder, as a worker does before it starts a runner. */
+  prepare: () => Promise<void>;
   /** Starts a runner. @returns its pid */
   start: () => Promise<number>;
   /** The result, once the server has it. */
@@ -70,6 +75,8 @@ export interface Rig {
   apply: (plan: Piece, options?: PieceOptions) => Promise<Piece>;
   /** Makes a plan to its end, and prepares its apply. */
   planned: (options?: PieceOptions) => Promise<Piece>;
+  /** As on another host than that of the plans. */
+  forgetPlans: () => Promise<void>;
   /** Lines of a file in `scratch`: what happened how often. */
   happened: (file: string) => Promise<string[]>;
   stateResources: () => {
@@ -146,6 +153,7 @@ export async function createRig(): Promise<Rig> {
       order,
       paths,
       known,
+      prepare: () => writeOrder(folder, order),
       async start() {
         await writeOrder(folder, order);
         const pid = await startRunner({ folder, order, env: { ...process.env, ...given.env } });
@@ -233,6 +241,11 @@ export async function createRig(): Promise<Rig> {
       if (result.plan === undefined) throw new Error(`no plan: ${JSON.stringify(result)}`);
       return rig.apply(plan, given);
     },
+    async forgetPlans() {
+      for (const name of await readdir(join(root, 'ops'))) {
+        if (name.includes('-plan-')) await rm(join(root, 'ops', name), { recursive: true });
+      }
+    },
     happened: async (file) =>
       (await readFile(join(root, file), 'utf8').catch(() => '')).split('\n').filter((line) => line !== ''),
     stateResources: () =>
@@ -246,7 +259,7 @@ export async function createRig(): Promise<Rig> {
     async close() {
       for (const pid of started) {
         for (const each of [pid, ...(await processesOfSession(pid))]) kill(each, 'SIGKILL');
-        await until('the end of a runner', async () => (await processStart(pid)) === undefined || undefined);
+        await until('the end of a runner', async () => (await processStart(pid)) === undefined);
       }
       await server.close();
       await rm(root, { recursive: true, force: true });
@@ -254,6 +267,8 @@ export async function createRig(): Promise<Rig> {
   };
   return rig;
 }
+
+export { exists };
 
 /** Sends a signal to a process that may be gone. */
 export function kill(pid: number, signal: NodeJS.Signals): void {
@@ -265,8 +280,8 @@ export function kill(pid: number, signal: NodeJS.Signals): void {
 }
 
 /** Waits for the end of a process. */
-export const gone = (pid: number): Promise<true> =>
-  until(`the end of process ${pid}`, async () => (await processStart(pid)) === undefined || undefined);
+export const gone = (pid: number): Promise<boolean> =>
+  until(`the end of process ${pid}`, async () => (await processStart(pid)) === undefined);
 
 export const verdictOf = (result: OperationResult): ApplyVerdict | PlanVerdict =>
   result.kind === 'apply' ? judgeApply(result) : judgePlan(result);
