@@ -50,7 +50,9 @@ export function mirrorState(options: MirrorOptions): StateMirror {
   const { file, erroredFile, kept, before, store, lookMs, onProblem } = options;
   let last: Content | undefined;
   let seen = '';
-  let isOver = false;
+  const over = new AbortController();
+  const pause = (ms: number): Promise<unknown> =>
+    sleep(ms, undefined, { signal: over.signal }).catch(() => undefined);
   let told = '';
 
   /** A file, with what may not take the place of what was there as torn. */
@@ -90,23 +92,23 @@ export function mirrorState(options: MirrorOptions): StateMirror {
     const content = last;
     await store(kept, content.digest);
     content.isStored = true;
-    if (content.facts.bytes > LARGE) await sleep(Date.now() - started);
+    if (content.facts.bytes > LARGE) await pause(Date.now() - started);
   }
 
   const follow = (async () => {
-    while (!isOver) {
+    while (!over.signal.aborted) {
       await look().catch((error: unknown) => {
         const problem = error instanceof Error ? error.message : String(error);
         if (problem !== told) onProblem(problem);
         told = problem;
       });
-      if (!isOver) await sleep(lookMs);
+      await pause(lookMs);
     }
   })();
 
   return {
     async finish() {
-      isOver = true;
+      over.abort();
       await follow;
       await rm(`${kept}.copy`, { force: true });
       // Nobody writes any more: read where they are, as a disk that is full has no room for a copy.
