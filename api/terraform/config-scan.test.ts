@@ -39,7 +39,7 @@ describe('blocks that take state elsewhere are refused [T5.3]', () => {
       'after a heredoc whose template has its marker',
       'locals {\n a = <<E\n${\nE\n}\nE\n}\nterraform {\n backend "s3" {}\n}',
       'BackendConflict',
-      8,
+      9,
     ],
     [
       'after a byte order mark, with line ends of Windows',

@@ -2,6 +2,7 @@
 import { readFile, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { OPERATION_STEPS } from '../../api/terraform/operation-terms.js';
 import { noting } from './support/configurations.js';
 import { createRig, filesIn, until, verdictOf, type PieceOptions, type Rig } from './support/rig.js';
 
@@ -40,7 +41,9 @@ it('a plan is made, stored and read back, and says what changes [T6.1] [T6.2] [T
   expect(rig.server.artefacts.get(`${run}/planJson`)?.toString('utf8')).toContain('"format_version":"1.');
   expect(rig.server.artefacts.get(`${run}/planFile`)?.subarray(0, 2).toString()).toBe('PK');
   expect(plan.log()).toContain('"type":"change_summary"');
-  expect(plan.known().syncs.map(({ step }) => step)).toEqual(expect.arrayContaining(['planning']));
+  const steps = plan.known().syncs.map(({ step }) => OPERATION_STEPS.indexOf(step));
+  expect(steps).toEqual([...steps].sort((a, b) => a - b));
+  expect(steps.at(-1)).toBe(OPERATION_STEPS.indexOf('saving_plan'));
 });
 
 it('the exit code alone says whether anything changes: outputs count, nothing does not [T6.1]', async () => {
@@ -71,86 +74,88 @@ it('mode, targets and replacements reach the engine', async () => {
   });
 });
 
-describe('a plan that is not made says why', () => {
-  it.each([
-    ['syntax', { 'main.tf': 'resource "x" {\n' }, {}, 'InitFailed', /init/],
-    [
-      'an unknown reference',
-      { 'main.tf': 'output "o" {\n  value = local.none\n}\n' },
-      {},
-      'PlanFailed',
-      /main\.tf:2: .*Reference to undeclared local value/,
-    ],
-    [
-      'a provider that is not to be had',
-      { 'main.tf': 'resource "null_resource" "x" {}\n' },
-      {},
-      'InitFailed',
-      /init: /,
-    ],
-    [
-      'a backend',
-      { 'main.tf': 'terraform {\n  backend "http" {}\n}\n' },
-      {},
-      'BackendConflict',
-      /main\.tf, line 2/,
-    ],
-    [
-      'a backend in JSON',
-      { 'x.tf.json': '{"terraform":[{"backend":{"http":{}}}]}' },
-      {},
-      'BackendConflict',
-      /x\.tf\.json, line 1/,
-    ],
-    [
-      'encryption',
-      { 'main.tf': 'terraform {\n  encryption {}\n}\n' },
-      {},
-      'EncryptionUnsupported',
-      /encryption/,
-    ],
-    [
-      'a workdir that is not there',
-      { 'main.tf': '' },
-      { workdir: 'env/prod' },
-      'InvalidConfiguration',
-      /workdir is "env\/prod"/,
-    ],
-    ['an archive that leads out', { '../x.tf': '' }, {}, 'InvalidArchive', /leads out of the archive/],
-    [
-      'an engine that is not here',
-      { 'main.tf': '' },
-      { engine: { name: 'terraform', version: '1.2.3' } },
-      'EngineNotFound',
-      /no terraform 1\.2\.3/,
-    ],
-    [
-      'an archive that is not the one that was pinned',
-      { 'main.tf': '' },
-      { inputs: { archive: '0'.repeat(64) } },
-      'FetchFailed',
-      /was stored with digest/,
-    ],
-    ['no configuration', { 'main.tf': '' }, { inputs: {} }, 'FetchFailed', /has no configuration/],
-  ] as const)('%s [T5.2] [T5.3] [T2.4]', async (_, files, operation, reason, message) => {
-    const { verdict, result } = await planned({
-      files: { ...files },
-      operation: { ...operation },
-      order: { cliConfigFile: await mirrorOnly() },
-    });
-    expect(verdict).toMatchObject({ phase: 'failed', reason, message: expect.stringMatching(message) });
-    expect(result.written).toBeUndefined();
-  });
+/** Configurations that give no plan: files, what else is odd, reason and message. */
+const REFUSED = [
+  ['syntax', { 'main.tf': 'resource "x" {\n' }, {}, 'InitFailed', /init/],
+  [
+    'an unknown reference',
+    { 'main.tf': 'output "o" {\n  value = local.none\n}\n' },
+    {},
+    'PlanFailed',
+    /main\.tf:2: .*Reference to undeclared local value/,
+  ],
+  [
+    'a provider that is not to be had',
+    { 'main.tf': 'resource "null_resource" "x" {}\n' },
+    {},
+    'InitFailed',
+    /init: /,
+  ],
+  [
+    'a backend',
+    { 'main.tf': 'terraform {\n  backend "http" {}\n}\n' },
+    {},
+    'BackendConflict',
+    /main\.tf, line 2/,
+  ],
+  [
+    'a backend in JSON',
+    { 'x.tf.json': '{"terraform":[{"backend":{"http":{}}}]}' },
+    {},
+    'BackendConflict',
+    /x\.tf\.json, line 1/,
+  ],
+  [
+    'encryption',
+    { 'main.tf': 'terraform {\n  encryption {}\n}\n' },
+    {},
+    'EncryptionUnsupported',
+    /encryption/,
+  ],
+  [
+    'a workdir that is not there',
+    { 'main.tf': '' },
+    { workdir: 'env/prod' },
+    'InvalidConfiguration',
+    /workdir is "env\/prod"/,
+  ],
+  ['an archive that leads out', { '../x.tf': '' }, {}, 'InvalidArchive', /leads out of the archive/],
+  [
+    'an engine that is not here',
+    { 'main.tf': '' },
+    { engine: { name: 'terraform', version: '1.2.3' } },
+    'EngineNotFound',
+    /no terraform 1\.2\.3/,
+  ],
+  [
+    'an archive that is not the one that was pinned',
+    { 'main.tf': '' },
+    { inputs: { archive: '0'.repeat(64) } },
+    'FetchFailed',
+    /was stored with digest/,
+  ],
+  ['no configuration', { 'main.tf': '' }, { inputs: {} }, 'FetchFailed', /has no configuration/],
+] as const;
 
-  /** No provider is looked for on the network. */
-  async function mirrorOnly(): Promise<string> {
-    const file = join(rig.scratch, 'mirror.tfrc');
-    await writeFile(
-      file,
-      `provider_installation {\n  filesystem_mirror {\n    path = "${rig.scratch}"\n  }\n}\n`,
-    );
-    return file;
-  }
+it('a plan that is not made says why [T5.2] [T5.3] [T2.4]', async () => {
+  // No provider is looked for on the network.
+  const cliConfigFile = join(rig.scratch, 'mirror.tfrc');
+  await writeFile(
+    cliConfigFile,
+    `provider_installation {\n  filesystem_mirror {\n    path = "${rig.scratch}"\n  }\n}\n`,
+  );
+  const ends = await Promise.all(
+    REFUSED.map(([, files, operation]) =>
+      planned({ files: { ...files }, operation: { ...operation }, order: { cliConfigFile } }),
+    ),
+  );
+  expect(ends.map(({ verdict }, index) => [REFUSED[index]?.[0], verdict])).toEqual(
+    REFUSED.map(([name, , , reason, message]) => [
+      name,
+      { phase: 'failed', reason, message: expect.stringMatching(message) },
+    ]),
+  );
+  expect(ends.every(({ result }) => result.written === undefined)).toBe(true);
 });
 
 it('a state of a newer engine is not planned on [T5.3]', async () => {
@@ -261,9 +266,11 @@ describe('what the engine sees is built [T5.4]', () => {
     expect(sent).toContain('[redacted]');
     expect(sent).not.toContain('canary');
     expect(sent).not.toContain(Buffer.from(secret).toString('base64').slice(0, 16));
-    for (const name of await filesIn(apply.paths.root)) {
-      const found = await stat(join(apply.paths.root, name));
-      if (found.isFile()) expect([name, (found.mode & 0o077).toString(8)]).toEqual([name, '0']);
+    const owned = await stat(apply.paths.root);
+    expect((owned.mode & 0o777).toString(8)).toBe('700');
+    for (const name of await filesIn(rig.scratch)) {
+      if (name.startsWith('ops/') || !(await stat(join(rig.scratch, name))).isFile()) continue;
+      expect(await readFile(join(rig.scratch, name), 'utf8')).not.toContain('canary');
     }
   });
 });
