@@ -1,7 +1,8 @@
 /** Runs the engine once: output into files, one SIGINT at most, a kill only where it is due (T7.2, T7.7). */
 import { spawn } from 'node:child_process';
 import type { ChildProcess } from 'node:child_process';
-import { open } from 'node:fs/promises';
+import { open, type FileHandle } from 'node:fs/promises';
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { EngineEnd } from '../api/terraform/operation-result.js';
 import { PRIVATE_FILE } from './folder.js';
 import type { Interruption } from './interruption.js';
@@ -36,13 +37,14 @@ export interface EngineRun {
 export async function runEngine(run: EngineRun): Promise<EngineEnd> {
   const [out, err] = await Promise.all([open(run.out, 'a', PRIVATE_FILE), open(run.err, 'a', PRIVATE_FILE)]);
   try {
+    const listening = await listeningOf(out);
     const child = spawn(run.program, run.args, {
       cwd: run.folder,
       env: run.env,
       stdio: ['ignore', out.fd, err.fd],
     });
     const ended = endOf(child);
-    const control = steer(child, run);
+    const control = steer(child, run, listening);
     try {
       // The engine works already: whatever goes wrong here, it is waited for.
       if (child.pid !== undefined) await run.started?.(child.pid).catch(() => undefined);
@@ -66,8 +68,25 @@ const endOf = (child: ChildProcess): Promise<EngineEnd> =>
     );
   });
 
+/** An engine has shown by its first line that it listens to signals; one that says nothing is taken to. */
+const LISTENS_WITHIN_MS = 2000;
+const LOOK_MS = 20;
+
+/** Waits until the engine that writes into a file listens to signals: one that comes too early would end it. */
+async function listeningOf(out: FileHandle): Promise<() => Promise<void>> {
+  const { size } = await out.stat();
+  const deadline = Date.now() + LISTENS_WITHIN_MS;
+  return async () => {
+    while (Date.now() < deadline && (await out.stat()).size === size) await sleep(LOOK_MS);
+  };
+}
+
 /** Passes on an interrupt once, and a kill when it is due. */
-function steer(child: ChildProcess, run: EngineRun): { stop: () => void; hasKilled: () => boolean } {
+function steer(
+  child: ChildProcess,
+  run: EngineRun,
+  listening: () => Promise<void>,
+): { stop: () => void; hasKilled: () => boolean } {
   const { interruption, killAfterMs } = run;
   const timers: NodeJS.Timeout[] = [];
   let interruptedAt: number | undefined;
@@ -79,14 +98,14 @@ function steer(child: ChildProcess, run: EngineRun): { stop: () => void; hasKill
     hasKilled = !hasStopped && child.kill('SIGKILL');
   };
   const interrupt = async (): Promise<void> => {
-    await run.beforeInterrupt?.();
+    await Promise.all([run.beforeInterrupt?.(), listening()]);
     if (!hasStopped) child.kill('SIGINT');
   };
   const look = (): void => {
     if (interruption.cause() !== undefined && interruptedAt === undefined) {
       interruptedAt = Date.now();
       // Should the note of it not be written, the engine is interrupted all the same.
-      void interrupt().catch(() => !hasStopped && child.kill('SIGINT'));
+      void interrupt().catch(() => hasStopped || child.kill('SIGINT'));
     }
     const isAsked = run.isKilledBySelf || interruption.killReason() !== undefined;
     if (interruptedAt === undefined || !isAsked || isKillDue) return;

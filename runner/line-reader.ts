@@ -52,7 +52,7 @@ export function createLineReader(path: string, maxLine: number): LineReader {
       if (file === undefined) return [];
       const lines: string[] = [];
       const buffer = Buffer.allocUnsafe(CHUNK);
-      for (let given = 0; given < maxBytes;) {
+      for (let given = 0; given < maxBytes || lines.length === 0;) {
         const { bytesRead } = await file.read(buffer, 0, CHUNK, offset);
         if (bytesRead === 0) {
           if (isOver && length > 0) lines.push(finish());

@@ -34,6 +34,7 @@ export interface MadeApply {
   serialGrew: boolean;
   inDoubt: InDoubt[];
   engineEndedAt: string;
+  leftProcesses: number;
 }
 
 /**
@@ -66,7 +67,9 @@ export async function makeApply(
       const startTime = await processStart(pid);
       await writeDurably(paths.engine, JSON.stringify({ pid, startTime: startTime ?? '' }));
     },
-  }).finally(() => (leader === undefined ? undefined : endSession(leader, times.endSession)));
+  });
+  // What it has left may still write, so it goes first.
+  const leftProcesses = leader === undefined ? 0 : await endSession(leader, times.endSession);
   const engineEndedAt = new Date().toISOString();
   pulse.step = 'saving_state';
   const { state, path } = await mirror.finish();
@@ -81,5 +84,6 @@ export async function makeApply(
     serialGrew: last !== undefined && last.facts.serial > (first?.facts.serial ?? 0),
     inDoubt: progress.inDoubt(before.known, after),
     engineEndedAt,
+    leftProcesses,
   };
 }

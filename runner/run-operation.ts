@@ -59,7 +59,7 @@ export async function runOperation(context: Context): Promise<OperationResult> {
   }
   const left = found.leader === undefined ? 0 : await endSession(found.leader, times.endSession);
   await pulse.readOutput();
-  const result = resultOf(context, found, end, left);
+  const result = resultOf(context, found, end, left + (found.apply?.leftProcesses ?? 0));
   await writeDurably(paths.result, JSON.stringify(result)).catch((error: unknown) =>
     log.error({ err: error }, 'the result is not in the folder; it is sent all the same'),
   );

@@ -1,5 +1,5 @@
 /** Makes the folder in which the engine works: the configuration of the snapshot and nothing else (T5.1, T5.3, T8.1). */
-import { readFile, readdir, realpath, rename, rm, stat, writeFile } from 'node:fs/promises';
+import { readFile, readdir, realpath, rm, stat, symlink, writeFile } from 'node:fs/promises';
 import { join, relative } from 'node:path';
 import { refuseConfig, isConfigFile, type ConfigFile } from '../api/terraform/config-scan.js';
 import { canonicalJson } from '../api/core/json.js';
@@ -84,7 +84,8 @@ export async function noteSource(
 }
 
 /**
- * Takes over the folder of a plan of the same run on this host, where all that it was made from is the same (T8.1).
+ * Goes on in the folder of a plan of the same run on this host, where all that it was made from is the same (T8.1). It
+ * stays in its place: paths that the plan has in its values are still right.
  *
  * @returns where the engine is to work, or undefined where there is no such folder
  */
@@ -98,8 +99,7 @@ export async function takeOverFolder(context: Context, engineDigest: string): Pr
     const plan = folderPaths(join(parent, name));
     if ((await readText(plan.made)) !== wanted) continue;
     await rm(paths.work, { recursive: true, force: true });
-    // Only one apply of a run ever is, so nobody else takes it.
-    await rename(plan.work, paths.work);
+    await symlink(plan.work, paths.work);
     return workdirOf(paths.work, workdir);
   }
   return undefined;

@@ -30,3 +30,10 @@ export interface PlanFacts {
   drifted: string[];
   driftedCount: number;
 }
+
+/** Longest address that is passed on, in characters: a `for_each` key may be as long as it likes. */
+const MAX_ADDRESS = 1000;
+
+/** An address, cut where it is too long; the same in the rows of a plan and in what moves. */
+export const shortAddress = (address: string): string =>
+  address.length > MAX_ADDRESS ? `${address.slice(0, MAX_ADDRESS)}…` : address;

@@ -2,7 +2,7 @@
 import type { Refusal } from '../core/refusal.js';
 import { MAX_RESOURCE_ROWS } from './bounds.js';
 import { createPlaceReader, type FoundValue } from './json-paths.js';
-import type { PlanFacts, PlannedResource, ResourceAction } from './plan-facts.js';
+import { shortAddress, type PlanFacts, type PlannedResource, type ResourceAction } from './plan-facts.js';
 
 /** Everything but `hasChanges`, which the engine's exit code alone decides. */
 export type PlanReading = { plan: Omit<PlanFacts, 'hasChanges'> } | Refusal;
@@ -63,11 +63,11 @@ export function createPlanReader(): PlanReader {
         actions = [];
         return;
       case 'outputAction':
-        if (value !== 'no-op' && outputs.size < MAX_OUTPUTS) outputs.add(String(found.at[0]));
+        if (value !== 'no-op' && outputs.size < MAX_OUTPUTS) outputs.add(shortAddress(String(found.at[0])));
         return;
       case 'drifted':
         plan.driftedCount += 1;
-        if (plan.drifted.length < MAX_DRIFTED) plan.drifted.push(value ?? '');
+        if (plan.drifted.length < MAX_DRIFTED) plan.drifted.push(shortAddress(value ?? ''));
         return;
       case 'address':
       case 'module':
@@ -113,10 +113,10 @@ function count(
   plan.resourceCount += 1;
   if (plan.resources.length >= MAX_RESOURCE_ROWS) return;
   const row: PlannedResource = {
-    address: resource.address ?? '',
+    address: shortAddress(resource.address ?? ''),
     type: resource.type ?? '',
     name: resource.resourceName ?? '',
-    ...(resource.module !== undefined && { module: resource.module }),
+    ...(resource.module !== undefined && { module: shortAddress(resource.module) }),
     action,
   };
   plan.resources.push(row);

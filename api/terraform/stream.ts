@@ -1,6 +1,7 @@
 /** What an engine says while it works: the lines of JSON that `plan -json` and `apply -json` write (T4.4). */
 import { isObject, parseJson } from '../core/json.js';
 import type { Diagnostic, ResourceMove } from './operation-result.js';
+import { shortAddress } from './plan-facts.js';
 import { instanceKey } from './state.js';
 
 /** A line that matters. Lines of other types, and text that is no JSON, are for people alone. */
@@ -37,7 +38,12 @@ function readMove(hook: Record<string, unknown>, status: ResourceMove['status'])
   const index = resource.resource_key;
   return {
     type: 'move',
-    move: { address: resource.addr, action, status, ...(typeof id === 'string' && { id: brief(id) }) },
+    move: {
+      address: shortAddress(resource.addr),
+      action,
+      status,
+      ...(typeof id === 'string' && { id: brief(id) }),
+    },
     key: instanceKey({
       module: textOf(resource.module),
       type: textOf(resource.resource_type),
@@ -63,6 +69,6 @@ function readDiagnostic(value: unknown): Diagnostic | undefined {
     ...(typeof detail === 'string' && detail !== '' && { detail: brief(detail) }),
     ...(isObject(range) && typeof range.filename === 'string' && { file: range.filename }),
     ...(typeof start.line === 'number' && { line: start.line }),
-    ...(typeof address === 'string' && address !== '' && { address }),
+    ...(typeof address === 'string' && address !== '' && { address: shortAddress(address) }),
   };
 }

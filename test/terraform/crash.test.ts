@@ -2,11 +2,22 @@
 import { readFile } from 'node:fs/promises';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { firstAndSlow, noting } from './support/configurations.js';
-import { createRig, exists, gone, kill, until, verdictOf, type Piece, type Rig } from './support/rig.js';
+import {
+  createRig,
+  exists,
+  gone,
+  kill,
+  until,
+  verdictOf,
+  type Piece,
+  type PlanCache,
+  type Rig,
+} from './support/rig.js';
 
 let rig: Rig;
+const plans: PlanCache = new Map();
 beforeEach(async () => {
-  rig = await createRig();
+  rig = await createRig(plans);
 });
 afterEach(() => rig.close());
 
@@ -39,7 +50,7 @@ describe('the runner of an apply is killed [T16.2] [T7.4]', () => {
     ['GET artefact/planFile', 'after'],
     ['POST begin', 'before'],
   ] as const)('at %s, %s it is answered: it had not begun, and is revoked', async (request, when) => {
-    const apply = await rig.planned({ files: noting('first', rig.scratch) });
+    const apply = await rig.planned({ files: noting('first') });
     const struck = killAt(apply, request, when);
     const pid = await apply.start();
     await struck;
@@ -51,7 +62,7 @@ describe('the runner of an apply is killed [T16.2] [T7.4]', () => {
   });
 
   it('after begin was heard: begun, the engine was not started, so nothing was done [T8.7]', async () => {
-    const apply = await rig.planned({ files: noting('first', rig.scratch) });
+    const apply = await rig.planned({ files: noting('first') });
     const struck = killAt(apply, 'POST begin', 'after');
     const pid = await apply.start();
     await struck;
@@ -70,7 +81,7 @@ describe('the runner of an apply is killed [T16.2] [T7.4]', () => {
   });
 
   it('while the engine works: that goes on, its state is brought home, and the outcome is unknown [T8.6] [T8.7]', async () => {
-    const apply = await rig.planned({ files: firstAndSlow(rig.scratch, 2) });
+    const apply = await rig.planned({ files: firstAndSlow(2) });
     const pid = await apply.start();
     await until('the slow one', async () => (await rig.happened('created')).includes('slow'));
     const engine = await apply.engine();
@@ -88,7 +99,7 @@ describe('the runner of an apply is killed [T16.2] [T7.4]', () => {
   });
 
   it('and its engine is killed too: the first one is saved, the slow one named as in doubt [T8.9]', async () => {
-    const apply = await rig.planned({ files: firstAndSlow(rig.scratch, 30) });
+    const apply = await rig.planned({ files: firstAndSlow(30) });
     const pid = await apply.start();
     await until('the slow one', async () => (await rig.happened('created')).includes('slow'));
     const engine = await apply.engine();
@@ -103,7 +114,7 @@ describe('the runner of an apply is killed [T16.2] [T7.4]', () => {
   });
 
   it('and its engine goes on: an interrupt reaches that once [T7.7]', async () => {
-    const apply = await rig.planned({ files: firstAndSlow(rig.scratch, 30) });
+    const apply = await rig.planned({ files: firstAndSlow(30) });
     const pid = await apply.start();
     await until('the slow one', async () => (await rig.happened('created')).includes('slow'));
     await apply.engine();
@@ -121,7 +132,7 @@ describe('the runner of an apply is killed [T16.2] [T7.4]', () => {
     ['PUT result', 'before'],
     ['PUT result', 'after'],
   ] as const)('at %s, %s it is answered: the result in the folder counts', async (request, when) => {
-    const apply = await rig.planned({ files: noting('first', rig.scratch) });
+    const apply = await rig.planned({ files: noting('first') });
     const struck = killAt(apply, request, when);
     const pid = await apply.start();
     await struck;
@@ -134,7 +145,7 @@ describe('the runner of an apply is killed [T16.2] [T7.4]', () => {
   });
 
   it('twice salvaged is once salvaged', async () => {
-    const apply = await rig.planned({ files: noting('first', rig.scratch) });
+    const apply = await rig.planned({ files: noting('first') });
     const struck = killAt(apply, 'PUT result', 'before');
     const pid = await apply.start();
     await struck;
@@ -158,7 +169,7 @@ it('the runner of a plan is killed: lost after it began, revoked before, and its
 });
 
 it('of several runners one works, and the others end [T7.3] [T7.4]', async () => {
-  const apply = await rig.planned({ files: noting('first', rig.scratch, { seconds: 1 }) });
+  const apply = await rig.planned({ files: noting('first', { seconds: 1 }) });
   const pids = await Promise.all([apply.start(), apply.start(), apply.start()]);
   const result = await apply.result();
   expect(verdictOf(result)).toEqual({ phase: 'applied' });
@@ -172,7 +183,7 @@ it('of several runners one works, and the others end [T7.3] [T7.4]', async () =>
 });
 
 it('a folder without a runner, or with one that lives, is not salvaged [T7.5]', async () => {
-  const apply = await rig.planned({ files: noting('first', rig.scratch, { seconds: 1 }) });
+  const apply = await rig.planned({ files: noting('first', { seconds: 1 }) });
   await apply.prepare();
   expect(await apply.salvage()).toEqual({ kind: 'free' });
   await apply.start();
@@ -182,7 +193,7 @@ it('a folder without a runner, or with one that lives, is not salvaged [T7.5]', 
 });
 
 it('without a server the engine goes on, and all is brought when that is back [T7.3]', async () => {
-  const apply = await rig.planned({ files: firstAndSlow(rig.scratch, 1) });
+  const apply = await rig.planned({ files: firstAndSlow(1) });
   await apply.start();
   await until('the engine', async () => (await rig.happened('created')).length > 0);
   rig.server.meddle = () => Promise.resolve('cut');
@@ -196,7 +207,7 @@ it('without a server the engine goes on, and all is brought when that is back [T
 });
 
 it('a server that is away for too long ends the runner, and leaves the folder as it is [T7.3]', async () => {
-  const apply = await rig.planned({ files: noting('first', rig.scratch), times: { serverAway: 500 } });
+  const apply = await rig.planned({ files: noting('first'), times: { serverAway: 500 } });
   rig.server.meddle = ({ what }) =>
     Promise.resolve(what === 'POST state' || what === 'PUT result' ? 503 : undefined);
   const pid = await apply.start();
@@ -214,7 +225,7 @@ it('requests that are cut or refused for a while change nothing', async () => {
     count += 1;
     return Promise.resolve(count % 3 === 0 ? 'cut' : count % 4 === 0 ? 500 : undefined);
   };
-  const apply = await rig.planned({ files: firstAndSlow(rig.scratch, 1) });
+  const apply = await rig.planned({ files: firstAndSlow(1) });
   await apply.start();
   expect(verdictOf(await apply.result())).toEqual({ phase: 'applied' });
   expect(inState()).toEqual(['first', 'slow']);

@@ -55,7 +55,7 @@ it('the exit code alone says whether anything changes: outputs count, nothing do
 });
 
 it('mode, targets and replacements reach the engine', async () => {
-  const files = noting('first', rig.scratch) + noting('second', rig.scratch);
+  const files = noting('first') + noting('second');
   const apply = await rig.planned({ files });
   await apply.start();
   expect(verdictOf(await apply.result())).toEqual({ phase: 'applied' });

@@ -1,19 +1,27 @@
-/** Configurations of the built-in provider alone, which needs no network. */
+/** Configurations of the built-in provider alone, which needs no network. What they do is noted in files of `$SCRATCH`. */
 
-/** A resource that notes each creation in a file, and takes a while for it. */
+/** A resource that notes when its creation begins and ends, and takes a while for it. */
 export const noting = (
   name: string,
-  scratch: string,
   options: { seconds?: number; after?: string; then?: string } = {},
-): string => `
+): string => {
+  const { seconds = 0, after, then } = options;
+  const steps = [
+    `echo ${name} >> $SCRATCH/created`,
+    ...(seconds === 0 ? [] : [`sleep ${seconds}`]),
+    `echo ${name} >> $SCRATCH/done`,
+    ...(then === undefined ? [] : [then]),
+  ];
+  return `
 resource "terraform_data" "${name}" {
-  ${options.after === undefined ? '' : `depends_on = [terraform_data.${options.after}]`}
+  ${after === undefined ? '' : `depends_on = [terraform_data.${after}]`}
   provisioner "local-exec" {
-    command = "echo ${name} >> '${scratch}/created'; sleep ${options.seconds ?? 0}; echo ${name} >> '${scratch}/done'${options.then === undefined ? '' : `; ${options.then}`}"
+    command = ${JSON.stringify(steps.join('; '))}
   }
 }
 `;
+};
 
 /** One that is done at once, and one that takes so many seconds. */
-export const firstAndSlow = (scratch: string, seconds: number): string =>
-  noting('first', scratch) + noting('slow', scratch, { seconds, after: 'first' });
+export const firstAndSlow = (seconds: number): string =>
+  noting('first') + noting('slow', { seconds, after: 'first' });

@@ -73,10 +73,8 @@ export interface Rig {
   plan: (options?: PieceOptions) => Promise<Piece>;
   /** The apply of a plan that has ended well. */
   apply: (plan: Piece, options?: PieceOptions) => Promise<Piece>;
-  /** Makes a plan to its end, and prepares its apply. */
-  planned: (options?: PieceOptions) => Promise<Piece>;
-  /** As on another host than that of the plans. */
-  forgetPlans: () => Promise<void>;
+  /** The apply of a plan of a configuration, made from the state that there is. */
+  planned: (options: PieceOptions & { files: string }) => Promise<Piece>;
   /** Lines of a file in `scratch`: what happened how often. */
   happened: (file: string) => Promise<string[]>;
   stateResources: () => {
@@ -86,6 +84,12 @@ export interface Rig {
   }[];
   close: () => Promise<void>;
 }
+
+/** Plans that were made once, to be applied in several tests: by their configuration, from no state. */
+export type PlanCache = Map<
+  string,
+  Promise<{ artefacts: [name: string, bytes: Buffer][]; operation: Operation }>
+>;
 
 export interface PieceOptions {
   /** The configuration: text of `main.tf`, or files by name. */
@@ -119,7 +123,10 @@ async function archiveOf(files: Record<string, string>): Promise<Buffer> {
   return Buffer.concat(chunks);
 }
 
-export async function createRig(): Promise<Rig> {
+/**
+ * @param cache where plans from no state are kept, so that each is made once
+ */
+export async function createRig(cache: PlanCache = new Map()): Promise<Rig> {
   const engine = await terraformHere();
   const root = await mkdtemp(join(tmpdir(), 'drover-runner-'));
   const server = await startProtocolServer();
@@ -182,6 +189,24 @@ export async function createRig(): Promise<Rig> {
     };
   }
 
+  /** What the engine is told of a piece: its variables, and where it may note what it does. */
+  const variablesOf = (given: PieceOptions): Variable[] =>
+    [{ key: 'SCRATCH', value: root, variableType: 'environment' as const }, ...(given.variables ?? [])].map(
+      (each): Variable => ({ variableType: 'terraform', valueFormat: 'string', sensitive: false, ...each }),
+    );
+
+  function bake(files: string, make: () => Promise<Piece>) {
+    const baked = make().then(async (plan) => {
+      const { operation } = (await rig.apply(plan)).order;
+      const artefacts = [...server.artefacts]
+        .filter(([key]) => key.startsWith(operation.run))
+        .map(([key, bytes]): [string, Buffer] => [key.slice(operation.run.length + 1), bytes]);
+      return { artefacts, operation };
+    });
+    cache.set(files, baked);
+    return baked;
+  }
+
   const rig: Rig = {
     server,
     scratch: root,
@@ -189,12 +214,7 @@ export async function createRig(): Promise<Rig> {
       const run = randomUUID();
       const files = typeof given.files === 'string' ? { 'main.tf': given.files } : (given.files ?? {});
       const archive = await archiveOf(files);
-      const variables = (given.variables ?? []).map((each): Variable => ({
-        variableType: 'terraform',
-        valueFormat: 'string',
-        sensitive: false,
-        ...each,
-      }));
+      const variables = variablesOf(given);
       const variablesFile = Buffer.from(JSON.stringify(variables));
       server.artefacts.set(`${run}/archive`, archive).set(`${run}/variables`, variablesFile);
       const operation: Operation = {
@@ -234,17 +254,24 @@ export async function createRig(): Promise<Rig> {
         given,
       );
     },
-    async planned(given = {}) {
-      const plan = await rig.plan(given);
-      await plan.start();
-      const result = await plan.result();
-      if (result.plan === undefined) throw new Error(`no plan: ${JSON.stringify(result)}`);
-      return rig.apply(plan, given);
-    },
-    async forgetPlans() {
-      for (const name of await readdir(join(root, 'ops'))) {
-        if (name.includes('-plan-')) await rm(join(root, 'ops', name), { recursive: true });
-      }
+    async planned(given) {
+      const make = async () => {
+        const plan = await rig.plan(given);
+        await plan.start();
+        const result = await plan.result();
+        if (result.plan === undefined) throw new Error(`no plan: ${JSON.stringify(result)}`);
+        return plan;
+      };
+      if (server.state !== undefined) return rig.apply(await make(), given);
+      const made = await (cache.get(given.files) ?? bake(given.files, make));
+      // A run of its own with the same plan, as on another host.
+      const run = randomUUID();
+      for (const [name, bytes] of made.artefacts) server.artefacts.set(`${run}/${name}`, bytes);
+      const variables = Buffer.from(JSON.stringify(variablesOf(given)));
+      server.artefacts.set(`${run}/variables`, variables);
+      const inputs = { ...made.operation.inputs, variables: digestOf(variables) };
+      const id = operationId(run, { kind: 'apply' });
+      return piece({ ...made.operation, id, run, inputs, ...given.operation }, given);
     },
     happened: async (file) =>
       (await readFile(join(root, file), 'utf8').catch(() => '')).split('\n').filter((line) => line !== ''),
