@@ -236,7 +236,7 @@ describe('before the fence nothing is done [T8.1]', () => {
     expect(await rig.happened('created')).toEqual([]);
   });
 
-  it.each(['NoPermit', 'NotHolder', 'OtherTurn', 'Locked'] as const)(
+  it.each(['NoPermit', 'OtherTurn'] as const)(
     'a server that says %s is obeyed [T8.2]',
     async (reason) => {
       const apply = await rig.planned({ files });

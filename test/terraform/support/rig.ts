@@ -263,7 +263,7 @@ export async function createRig(cache: PlanCache = new Map()): Promise<Rig> {
         return plan;
       };
       if (server.state !== undefined) return rig.apply(await make(), given);
-      const made = await (cache.get(given.files) ?? bake(given.files, make));
+      const made = structuredClone(await (cache.get(given.files) ?? bake(given.files, make)));
       // A run of its own with the same plan, as on another host.
       const run = randomUUID();
       for (const [name, bytes] of made.artefacts) server.artefacts.set(`${run}/${name}`, bytes);
