@@ -236,17 +236,14 @@ describe('before the fence nothing is done [T8.1]', () => {
     expect(await rig.happened('created')).toEqual([]);
   });
 
-  it.each(['NoPermit', 'OtherTurn'] as const)(
-    'a server that says %s is obeyed [T8.2]',
-    async (reason) => {
-      const apply = await rig.planned({ files });
-      rig.server.refuseBegin = reason;
-      await apply.start();
-      expect(verdictOf(await apply.result())).toMatchObject({ phase: 'failed', reason, hasNoEffect: true });
-      expect(await rig.happened('created')).toEqual([]);
-      expect(await exists(apply.paths.spawning)).toBe(false);
-    },
-  );
+  it.each(['NoPermit', 'OtherTurn'] as const)('a server that says %s is obeyed [T8.2]', async (reason) => {
+    const apply = await rig.planned({ files });
+    rig.server.refuseBegin = reason;
+    await apply.start();
+    expect(verdictOf(await apply.result())).toMatchObject({ phase: 'failed', reason, hasNoEffect: true });
+    expect(await rig.happened('created')).toEqual([]);
+    expect(await exists(apply.paths.spawning)).toBe(false);
+  });
 
   it('a server that does not answer in time is one that did not say yes [T8.2]', async () => {
     const apply = await rig.planned({ files, times: { begin: 600 } });

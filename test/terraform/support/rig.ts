@@ -263,7 +263,7 @@ export async function createRig(cache: PlanCache = new Map()): Promise<Rig> {
         return plan;
       };
       if (server.state !== undefined) return rig.apply(await make(), given);
-      const made = structuredClone(await (cache.get(given.files) ?? bake(given.files, make)));
+      const made = await (cache.get(given.files) ?? bake(given.files, make));
       // A run of its own with the same plan, as on another host.
       const run = randomUUID();
       for (const [name, bytes] of made.artefacts) server.artefacts.set(`${run}/${name}`, bytes);
@@ -271,7 +271,7 @@ export async function createRig(cache: PlanCache = new Map()): Promise<Rig> {
       server.artefacts.set(`${run}/variables`, variables);
       const inputs = { ...made.operation.inputs, variables: digestOf(variables) };
       const id = operationId(run, { kind: 'apply' });
-      return piece({ ...made.operation, id, run, inputs, ...given.operation }, given);
+      return piece({ ...structuredClone(made.operation), id, run, inputs, ...given.operation }, given);
     },
     happened: async (file) =>
       (await readFile(join(root, file), 'utf8').catch(() => '')).split('\n').filter((line) => line !== ''),
