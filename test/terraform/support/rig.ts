@@ -62,6 +62,8 @@ export interface Piece {
   salvage: () => Promise<SalvageEnd>;
   /** The process of the engine's main step, once it runs. */
   engine: () => Promise<number>;
+  /** The same, or undefined where it does not run yet. */
+  enginePid: () => Promise<number | undefined>;
   log: () => string;
 }
 
@@ -75,6 +77,14 @@ export interface Rig {
   apply: (plan: Piece, options?: PieceOptions) => Promise<Piece>;
   /** The apply of a plan of a configuration, made from the state that there is. */
   planned: (options: PieceOptions & { files: string }) => Promise<Piece>;
+  /**
+   * Kills a runner when it makes a request, before the server has heard it, or after it has and before it answers.
+   *
+   * @returns when that has happened
+   */
+  killAt: (piece: Piece, request: string, when: 'before' | 'after') => Promise<void>;
+  /** From now on the server answers as it should. */
+  heal: () => void;
   /** Lines of a file in `scratch`: what happened how often. */
   happened: (file: string) => Promise<string[]>;
   stateResources: () => {
@@ -181,10 +191,8 @@ export async function createRig(cache: PlanCache = new Map()): Promise<Rig> {
           client.close();
         }
       },
-      engine: async () => {
-        const text = await until('the engine', () => readFile(paths.engine, 'utf8').catch(() => undefined));
-        return (JSON.parse(text) as { pid: number }).pid;
-      },
+      engine: () => until('the engine', () => enginePid(paths)),
+      enginePid: () => enginePid(paths),
       log: () => known().log.out.toString('utf8'),
     };
   }
@@ -273,6 +281,22 @@ export async function createRig(cache: PlanCache = new Map()): Promise<Rig> {
       const id = operationId(run, { kind: 'apply' });
       return piece({ ...structuredClone(made.operation), id, run, inputs, ...given.operation }, given);
     },
+    killAt: (struck, request, when) =>
+      new Promise((resolve) => {
+        const meddle: Meddler = async ({ what, operation }) => {
+          if (what !== request || operation !== struck.id) return undefined;
+          const { pid } = JSON.parse(await readFile(struck.paths.lock, 'utf8')) as { pid: number };
+          kill(pid, 'SIGKILL');
+          resolve();
+          return 'hang';
+        };
+        if (when === 'before') server.meddle = meddle;
+        else server.meddleAfter = meddle;
+      }),
+    heal() {
+      server.meddle = () => Promise.resolve(undefined);
+      server.meddleAfter = () => Promise.resolve(undefined);
+    },
     happened: async (file) =>
       (await readFile(join(root, file), 'utf8').catch(() => '')).split('\n').filter((line) => line !== ''),
     stateResources: () =>
@@ -304,6 +328,11 @@ export function kill(pid: number, signal: NodeJS.Signals): void {
   } catch {
     // It is gone.
   }
+}
+
+async function enginePid({ engine }: FolderPaths): Promise<number | undefined> {
+  const text = await readFile(engine, 'utf8').catch(() => undefined);
+  return text === undefined ? undefined : (JSON.parse(text) as { pid: number }).pid;
 }
 
 /** Waits for the end of a process. */
