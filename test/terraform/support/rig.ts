@@ -27,6 +27,7 @@ import {
   digestOf,
   startProtocolServer,
   type KnownOperation,
+  type Meddler,
   type ProtocolServer,
 } from './protocol-server.js';
 
