@@ -73,15 +73,14 @@ async function eachEntry(
   const unpacked = extract();
   const source = createReadStream(file);
   source.once('error', (error) => unpacked.destroy(error));
-  // The types of its streams are not those of Node, which they work with.
-  source.pipe(unpacked as unknown as NodeJS.WritableStream);
-  let failure: unknown;
+  source.pipe(unpacked);
+  let failure: Error | undefined;
   try {
     for await (const entry of unpacked) {
       try {
         await visit(entry.header, entry as unknown as AsyncIterable<Buffer>);
       } catch (error) {
-        failure = error;
+        failure = error instanceof Error ? error : new Error(String(error));
         break;
       }
       entry.resume();

@@ -14,5 +14,5 @@ export class Refused extends Error {
 /** Passes a value on, and throws a refusal. @throws Refused */
 export function orRefused<T extends object>(value: T | Refusal): T {
   if ('reason' in value && 'message' in value) throw new Refused(value);
-  return value as T;
+  return value;
 }

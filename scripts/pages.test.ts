@@ -27,7 +27,8 @@ const DEPLOYED = [
     .map((name) => join('deploy', name)),
 ];
 /** Of the command line, of tests, and of docker-compose.yml itself. */
-const OTHER_VARIABLES = /^DROVER_(DEBUG|(TEST|BIG|FUZZ)_[A-Z_]+|RECORD|KUBECONFIG_FILE|USER|VERSION)$/;
+const OTHER_VARIABLES =
+  /^DROVER_(DEBUG|(TEST|BIG|FUZZ)_[A-Z_]+|RECORD|KUBECONFIG_FILE|NODE|RELEASE_KEY|USER|VERSION)$/;
 
 /** Text outside of blocks of code. */
 const prose = (text: string): string => text.replaceAll(/```[^]*?```/g, '');

@@ -94,7 +94,7 @@ export function variableFile(variables: readonly Variable[]): string {
 
 /** A text as the engines' language writes it. */
 export function hclText(value: string): string {
-  const escaped = value.replaceAll(/["\\]|[\u0000-\u001f]|[$%]\{/g, (part) => {
+  const escaped = value.replaceAll(/["\\]|\p{Cc}|[$%]\{/gu, (part) => {
     if (part === '"' || part === '\\') return `\\${part}`;
     // `$${` and `%%{` stand for what would else begin a template.
     if (part.length === 2) return `${part[0]}${part}`;
@@ -127,8 +127,8 @@ const textsIn = (expression: string): string[] =>
 
 const unescaped = (text: string): string =>
   text
-    .replaceAll(/\\(?:u([0-9a-fA-F]{4})|(.))/gs, (_, hex?: string, letter = '') =>
-      hex === undefined ? (UNESCAPED[letter] ?? letter) : String.fromCharCode(parseInt(hex, 16)),
+    .replaceAll(/\\(?:u([0-9a-fA-F]{4})|(.))/gs, (_, hex: string | undefined, letter: string | undefined) =>
+      hex === undefined ? (UNESCAPED[letter ?? ''] ?? letter ?? '') : String.fromCharCode(parseInt(hex, 16)),
     )
     .replaceAll(/([$%])\1\{/g, '$1{');
 

@@ -2,17 +2,7 @@
 import { readFile } from 'node:fs/promises';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { firstAndSlow, noting } from './support/configurations.js';
-import {
-  createRig,
-  exists,
-  gone,
-  kill,
-  until,
-  verdictOf,
-  type Piece,
-  type PlanCache,
-  type Rig,
-} from './support/rig.js';
+import { createRig, exists, gone, kill, until, verdictOf, type PlanCache, type Rig } from './support/rig.js';
 
 let rig: Rig;
 const plans: PlanCache = new Map();

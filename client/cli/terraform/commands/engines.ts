@@ -33,4 +33,5 @@ export function addEngines(program: Command, perform: Perform): void {
       perform(self, async (context) => (await import('../work/engines.js')).buildEngine(context)),
     );
   addExamples(build, [['engines build', 'an engine where none is installed']]);
+  addExamples(command, [['engines list', 'which terraform and tofu this machine has, and where']]);
 }
