@@ -119,11 +119,11 @@ const STEPS = [
  * checks use one processor; the integration tests use all there are.
  */
 const PHASES = [
+  [['types'], ['build', 'generated', 'faults-build']],
   [
-    ['format', 'types'],
-    ['build', 'generated', 'faults-build'],
+    ['lint', 'dead-code', 'format'],
+    ['faults', 'unit'],
   ],
-  [['lint', 'dead-code', 'unit'], ['faults']],
   [['integration']],
   [['smoke']],
 ];

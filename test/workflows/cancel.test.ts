@@ -112,7 +112,13 @@ describe.concurrent('cancel', () => {
       { flaky: () => Promise.reject(new Error('not yet')) },
     );
     await until(run, 'start flaky');
-    await new Promise((resolve) => setTimeout(resolve, 300));
+    const stage = run.handle.client.getHandle(`${run.handle.workflowId}/s0`);
+    // The failure of the attempt has arrived: the next one is a minute away.
+    await expect
+      .poll(async () => (await stage.describe()).raw.pendingActivities?.some((one) => one.lastFailure), {
+        timeout: 20_000,
+      })
+      .toBe(true);
     await run.handle.signal('cancel');
     const result = await run.result();
     expect(run.recording.events).toContain('settle flaky');
