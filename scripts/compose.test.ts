@@ -79,3 +79,11 @@ test('the programs are where the build leaves them', () => {
     expect(Object.keys(PROGRAMS).map((file) => `dist/programs/${file}.js`)).toContain(program);
   }
 });
+
+test('an image is built from every room that programs are compiled from', async () => {
+  const config = JSON.parse(await readFile(`${root}tsconfig.build.json`, 'utf8')) as { include: string[] };
+  const letIn = (await readFile(`${root}deploy/Dockerfile.dockerignore`, 'utf8')).split('\n');
+  // Measurements are for a tree alone.
+  const rooms = config.include.filter((room) => room !== 'bench');
+  expect(rooms.filter((room) => !letIn.includes(`!${room}`))).toEqual([]);
+});
