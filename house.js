@@ -83,3 +83,66 @@ export const CORES = {
       .map((folder) => [folder, ['workflows/core']]),
   ),
 };
+
+/** What workflow code may import of `api/`: what runs in Temporal's sandbox has no schemas, YAML, Node or clients. */
+const SANDBOX_API = [
+  'core/(duration|graph|group|json|phase|sha256|trace-context)',
+  'plan/(progress|types)',
+  'plan/actions/(approval-answers|default-retry|step-input|traits)',
+  'plan/order/(hooks|nesting)',
+  'plan/snapshot/(parts|run|views)',
+  'plan/undo/(lean-outputs|shared-views|trace|undo)',
+];
+
+/**
+ * What some files may import, beyond the tables of rooms: the words after `import … from` that they may use.
+ *
+ * @type {{ files: RegExp, except: string[], imports: RegExp, types: boolean, message: string }[]}
+ */
+export const IMPORTS = [
+  {
+    files: /^workflows\//,
+    // What is sealed and how it is verified is for those who hold keys.
+    except: SEALS,
+    imports: new RegExp(
+      `^(\\.\\.?/([a-z]+/)?[a-z0-9-]+\\.js|\\.\\./\\.\\./api/(${SANDBOX_API.join('|')})\\.js|@temporalio/(workflow|common))$`,
+    ),
+    types: true,
+    message: 'Workflow code may import only what runs in the sandbox: see house.js.',
+  },
+  {
+    // Every start of the command line loads these: what a command does is loaded when it is asked for.
+    files: /^client\/cli\/[^/]+\/commands\//,
+    except: [],
+    imports:
+      /^(commander|(.*\/)?shared\.js|.*\/(output-format|pause-answers)\.js|.*\/api\/plan\/order\/hooks\.js)$/,
+    types: false,
+    message: 'Import what a command does in its action, from work/: every start would load it.',
+  },
+];
+
+const isIn = (path, folder) => path === folder || path.startsWith(`${folder}/`);
+
+/**
+ * The table that does not let a file import another, as the message to show; undefined when it may.
+ *
+ * @param {{ ROOMS: Record<string, string[]>, CORES: Record<string, string[]> }} tables
+ * @param {string} from path from the root, as `kube/client.ts`
+ * @param {string} to likewise
+ * @returns {string | undefined}
+ */
+export function refusedImport({ ROOMS, CORES }, from, to) {
+  const breaks = ([folder, allowed]) => ![folder, ...allowed].some((path) => isIn(to, path));
+  const broken =
+    Object.entries(ROOMS).find((entry) => isIn(from, entry[0]) && breaks(entry)) ??
+    // What a core does may be shown with a system in it.
+    (from.endsWith('.test.ts')
+      ? undefined
+      : Object.entries(CORES).find(
+          (entry) =>
+            isIn(from, entry[0]) && isIn(to, entry[0].slice(0, entry[0].lastIndexOf('/'))) && breaks(entry),
+        ));
+  if (broken === undefined) return undefined;
+  const [folder, allowed] = broken;
+  return `${folder}/ may import only ${[`${folder}/`, ...allowed].join(', ')}.`;
+}

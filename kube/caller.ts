@@ -8,7 +8,8 @@ export type Access =
 
 /** Whether a caller is let in. */
 export type CallerReview =
-  { kind: 'allowed'; user: string } | { kind: 'refused'; status: 401 | 403; message: string };
+  | { kind: 'allowed'; user: string }
+  | { kind: 'refused'; status: 401 | 403; message: string };
 
 interface TokenReview {
   status?: {

@@ -14,7 +14,7 @@ it('[F25] a check finds that the server was set back, though it has gone past th
     list: (_type: unknown, _options: ListOptions): Promise<KubeList<Cacheable>> =>
       Promise.resolve({ metadata: { resourceVersion: server.version }, items: [...server.items] } as never),
     get: (): Promise<undefined> => Promise.resolve(undefined),
-    // eslint-disable-next-line require-yield
+    // oxlint-disable-next-line require-yield
     async *watch(_type: unknown, { signal }: { signal: AbortSignal }) {
       await new Promise((end) => signal.addEventListener('abort', end, { once: true }));
     },

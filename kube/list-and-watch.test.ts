@@ -36,7 +36,7 @@ function script(
         ? Promise.resolve({ version: answer })
         : Promise.reject(answer ?? new Error('aborted'));
     },
-    // eslint-disable-next-line @typescript-eslint/require-await -- as the client's
+    // oxlint-disable-next-line typescript/require-await -- as the client's
     async *watch(version) {
       asked.push(version);
       const events = watches.shift();

@@ -8,7 +8,9 @@ import { createStateReader, type StateFacts } from '../api/terraform/state.js';
 
 /** A state file as it was read. */
 export type StateFile =
-  { kind: 'none' } | { kind: 'whole'; digest: Digest; facts: StateFacts } | { kind: 'torn'; problem: string };
+  | { kind: 'none' }
+  | { kind: 'whole'; digest: Digest; facts: StateFacts }
+  | { kind: 'torn'; problem: string };
 
 const CHUNK = 1 << 18;
 

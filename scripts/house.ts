@@ -2,17 +2,20 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { dirname, join, normalize, sep } from 'node:path';
 import { pathToFileURL } from 'node:url';
-import ts from 'typescript';
+import { childrenOf, isNode, parse } from './syntax.js';
+import type { SyntaxNode } from './syntax.js';
 
 /** Files by path from the root, with the paths that they import, types too. */
 export type Imports = ReadonlyMap<string, readonly string[]>;
 
-/** The tables of `house.js`. */
+/** The tables of `house.js`, and how it judges by them. */
 export interface Tables {
   /** What each room may import of others. */
   ROOMS: Record<string, string[]>;
   /** What each core may import of its own room. */
   CORES: Record<string, string[]>;
+  /** Why a file may not import another, or undefined. */
+  refusedImport: (tables: Pick<Tables, 'ROOMS' | 'CORES'>, from: string, to: string) => string | undefined;
 }
 
 /** What is wrong with the house. */
@@ -42,10 +45,9 @@ export function readImports(root: string, folders: readonly string[]): Imports {
   );
   return new Map(
     files.map((file) => {
-      const { importedFiles } = ts.preProcessFile(readFileSync(join(root, file), 'utf8'));
-      const found = importedFiles
-        .filter(({ fileName }) => fileName.startsWith('.'))
-        .map(({ fileName }) => normalize(join(dirname(file), fileName)).replace(/\.js$/, '.ts'));
+      const found = sourcesIn(parse(readFileSync(join(root, file), 'utf8')))
+        .filter((source) => source.startsWith('.'))
+        .map((source) => normalize(join(dirname(file), source)).replace(/\.js$/, '.ts'));
       return [file, [...new Set(found)]];
     }),
   );
@@ -66,20 +68,14 @@ export function partOf(file: string): string {
   return [room, ...rest.slice(0, -1).slice(0, depth)].join('/');
 }
 
-function arrowsOf(file: string, found: readonly string[], { ROOMS, CORES }: Tables): string[] {
-  const isIn = (path: string, folder: string): boolean => path === folder || path.startsWith(`${folder}/`);
-  const refused = (to: string): boolean => {
-    const outside = Object.entries(ROOMS).some(
-      ([room, allowed]) => isIn(file, room) && ![room, ...allowed].some((folder) => isIn(to, folder)),
-    );
-    const above = Object.entries(CORES).some(
-      ([core, allowed]) =>
-        isIn(file, core) && isIn(to, dirname(core)) && ![core, ...allowed].some((folder) => isIn(to, folder)),
-    );
-    return outside || above;
-  };
-  return found.filter(refused).map((to) => `${file} → ${to}`);
+/** What is imported and exported on, types too: `import`, `export … from`, `import()`. */
+function sourcesIn(node: SyntaxNode): string[] {
+  const own = isNode(node.source) && typeof node.source.value === 'string' ? [node.source.value] : [];
+  return [...own, ...childrenOf(node).flatMap(sourcesIn)];
 }
+
+const arrowsOf = (file: string, found: readonly string[], tables: Tables): string[] =>
+  found.filter((to) => tables.refusedImport(tables, file, to) !== undefined).map((to) => `${file} → ${to}`);
 
 /** Circles of files, by Tarjan's algorithm: strongly connected components of more than one. */
 function cyclesOf(imports: Imports): string[][] {

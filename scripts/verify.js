@@ -58,13 +58,13 @@ const SMOKE = [
 ];
 
 const STEPS = [
-  { name: 'format', command: ['prettier', '--check', '--log-level', 'warn', '.'], limit: 3 * MINUTE },
+  { name: 'format', command: ['oxfmt', '--check'], limit: MINUTE },
   {
     name: 'types',
     command: ['tsc', '-p', 'tsconfig.json', '--noEmit'],
     limit: 5 * MINUTE,
   },
-  { name: 'lint', command: ['eslint', '.'], limit: 10 * MINUTE },
+  { name: 'lint', command: ['oxlint'], limit: 5 * MINUTE },
   // The step "types" checks.
   { name: 'build', command: ['npm', 'run', '--silent', 'build:unchecked'], limit: 5 * MINUTE },
   {
@@ -138,14 +138,14 @@ function stepsForChanges(commit) {
   const stepOf = (wanted) => STEPS.find(({ name }) => name === wanted);
   const format = {
     name: 'format',
-    command: ['prettier', '--check', '--log-level', 'warn', '--ignore-unknown', ...files],
+    command: ['oxfmt', '--check', '--no-error-on-unmatched-pattern', ...files],
     limit: MINUTE,
   };
   const unit = {
     ...stepOf('unit'),
     command: [...vitest('unit', 'vitest.config.ts'), '--changed', commit, '--passWithNoTests'],
   };
-  const lint = { name: 'lint', command: ['eslint', ...code], limit: 10 * MINUTE };
+  const lint = { name: 'lint', command: ['oxlint', ...code], limit: 5 * MINUTE };
   return [
     [...(files.length > 0 ? [format] : []), stepOf('types')],
     ...(code.length > 0 ? [[lint]] : []),

@@ -5,7 +5,7 @@ export function printable(text: string): string {
 
 /** A text from outside with its line ends and tabs, but without other control characters. */
 export function withoutControls(text: string): string {
-  // eslint-disable-next-line no-control-regex -- control characters are what is removed
+  // oxlint-disable-next-line no-control-regex -- control characters are what is removed
   return text.replace(/[\x00-\x08\x0b-\x1f\x7f-\x9f]/g, '');
 }
 

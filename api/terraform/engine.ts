@@ -64,8 +64,8 @@ function notFound(found: readonly FoundEngine[], wanted: { name: EngineName; ver
  * older than the one without.
  */
 export function compareEngineVersions(a: string, b: string): number {
-  const [coreA = '', preA] = splitOnce(a);
-  const [coreB = '', preB] = splitOnce(b);
+  const [coreA, preA] = splitOnce(a);
+  const [coreB, preB] = splitOnce(b);
   const numbersA = coreA.split('.').map(Number);
   const numbersB = coreB.split('.').map(Number);
   for (let i = 0; i < 3; i += 1) {

@@ -6,7 +6,8 @@ import { instanceKey } from './state.js';
 
 /** A line that matters. Lines of other types, and text that is no JSON, are for people alone. */
 export type StreamEvent =
-  { type: 'move'; move: ResourceMove; key: string } | { type: 'diagnostic'; diagnostic: Diagnostic };
+  | { type: 'move'; move: ResourceMove; key: string }
+  | { type: 'diagnostic'; diagnostic: Diagnostic };
 
 /** Longest part of a summary or detail that is kept, in characters. */
 const MAX_TEXT = 2000;

@@ -2,7 +2,8 @@ import { isObject } from '../../api/core/json.js';
 
 /** One operation of a JSON patch (RFC 6902). */
 export type PatchOperation =
-  { op: 'add' | 'replace' | 'test'; path: string; value: unknown } | { op: 'remove'; path: string };
+  | { op: 'add' | 'replace' | 'test'; path: string; value: unknown }
+  | { op: 'remove'; path: string };
 
 /** Whether two values are the same JSON. A field that is undefined counts as absent. */
 export function sameJson(a: unknown, b: unknown): boolean {

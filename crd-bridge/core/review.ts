@@ -57,7 +57,8 @@ export type Rules = (
 
 /** Operations of a JSON patch. */
 export type JsonPatch = (
-  { op: 'add' | 'replace'; path: string; value: unknown } | { op: 'remove'; path: string }
+  | { op: 'add' | 'replace'; path: string; value: unknown }
+  | { op: 'remove'; path: string }
 )[];
 
 const MAX_PROBLEMS = 20;
@@ -217,5 +218,5 @@ export function answer({ uid, kind, object, oldObject }: ReviewRequest, response
 
 const clip = (text: string, max: number): string => (text.length > max ? `${text.slice(0, max - 1)}…` : text);
 
-// eslint-disable-next-line no-control-regex -- headers, which warnings travel in, hold no control characters
+// oxlint-disable-next-line no-control-regex -- headers, which warnings travel in, hold no control characters
 const oneLine = (text: string): string => text.replaceAll(/[\u0000-\u001f\u007f]+/g, ' ');

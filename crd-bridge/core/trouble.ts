@@ -5,7 +5,11 @@ import { KubeError } from '../../kube/error.js';
 /** A stable reason, and a message that contains nothing of an object's content. */
 export interface Trouble {
   reason:
-    'TemporalUnreachable' | 'TemporalRefused' | 'ApiServerUnavailable' | 'ApiServerRefused' | 'InternalError';
+    | 'TemporalUnreachable'
+    | 'TemporalRefused'
+    | 'ApiServerUnavailable'
+    | 'ApiServerRefused'
+    | 'InternalError';
   message: string;
 }
 

@@ -5,7 +5,8 @@ import type { KubeObject } from '../../kube/object.js';
 
 /** How the API server reaches the bridge. */
 export type Reach =
-  { kind: 'url'; url: string } | { kind: 'service'; namespace: string; name: string; port: number };
+  | { kind: 'url'; url: string }
+  | { kind: 'service'; namespace: string; name: string; port: number };
 
 /** What the configurations depend on. */
 export interface ConfigurationOptions {

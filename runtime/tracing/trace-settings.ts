@@ -8,7 +8,9 @@ export type TraceProtocol = 'http/protobuf' | 'http/json';
 
 /** What is to be done about traces. */
 export type TraceSettings =
-  { kind: 'off' } | { kind: 'on'; protocol: TraceProtocol } | { kind: 'invalid'; problems: string[] };
+  | { kind: 'off' }
+  | { kind: 'on'; protocol: TraceProtocol }
+  | { kind: 'invalid'; problems: string[] };
 
 type Environment = Readonly<Record<string, string | undefined>>;
 

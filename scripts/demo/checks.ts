@@ -35,7 +35,8 @@ export async function checkSwitchover(places: Places, name: string): Promise<Che
   ]);
   const actions = actionsOf(execution);
   const localization = shop.localizations['clusternet-site-b/shop-web'] as
-    { overridePolicy?: string } | undefined;
+    | { overridePolicy?: string }
+    | undefined;
   return [
     equal(
       'execution Succeeded, condition Succeeded=True',

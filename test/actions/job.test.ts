@@ -196,7 +196,8 @@ describe('a Job', () => {
     expect(result).toMatchObject({ kind: 'succeeded' });
     expect(memo()).toMatchObject({ completed: true });
     const { name, uid } = jobOf(result);
-    const ttl = ((await get(name))?.spec as { ttlSecondsAfterFinished: number }).ttlSecondsAfterFinished;
+    const ttl = ((await get(name))?.spec as { ttlSecondsAfterFinished: number } | undefined)
+      ?.ttlSecondsAfterFinished;
     expect(ttl).toBeGreaterThanOrEqual(60);
     expect(ttl).toBeLessThan(120);
     await bench.kube.delete(

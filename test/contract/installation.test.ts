@@ -174,9 +174,12 @@ describe('a worker', () => {
     await stack.simplePlan('alone', [http('a', `${recorder.url}/alone`)]);
     process.kill(await workerPid(), 'SIGKILL');
     const execution = await stack.execute('alone');
-    const missed = await stack
-      .until(execution, (now) => condition(now, 'Progressing')?.reason === 'NoWorker')
-      .finally(() => replica.stop());
+    let missed;
+    try {
+      missed = await stack.until(execution, (now) => condition(now, 'Progressing')?.reason === 'NoWorker');
+    } finally {
+      await replica.stop();
+    }
     expect(condition(missed, 'Progressing')).toMatchObject({
       status: 'False',
       message: expect.stringMatching(/no worker has taken a task/),

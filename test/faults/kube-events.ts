@@ -43,7 +43,8 @@ function ofBridge({ method, path, body }: KubeRequest): Boundary | undefined {
     const lock = operations.find((operation) => operation.path === '/status/currentExecution');
     if (lock?.op === 'remove') return 'plan-end';
     const whole = operations.find((operation) => operation.path === '/status')?.value as
-      { currentExecution?: unknown } | undefined;
+      | { currentExecution?: unknown }
+      | undefined;
     return lock !== undefined || whole?.currentExecution !== undefined ? 'lock' : undefined;
   }
   if (!path.includes('/drplanexecutions/')) return undefined;

@@ -95,7 +95,7 @@ describe('actions per cluster', () => {
     const { stages: ended } = await run.result();
     expect(run.recording.events).toEqual([
       'targets x', 'start x@ns/a', 'Succeeded x@ns/a', 'start x@ns/b', 'Failed x@ns/b',
-    ]); // prettier-ignore
+    ]); // oxfmt-ignore
     expect(phasesOf(ended)).toEqual(['one=Failed(Failed:x=Failed/NotReady,last=Skipped/FailFast)']);
     expect(actionOf(ended, 0).message).toBe('1 of 3 clusters done; failed in ns/b: no Base yet');
     expect(inClusters(actionOf(ended, 0))).toEqual([
@@ -294,7 +294,7 @@ describe('actions per cluster', () => {
     expect(phase).toBe('Succeeded');
     expect(revert.recording.events).toEqual([
       'start undo x@ns/b', 'Succeeded undo x@ns/b', 'start undo x@ns/a', 'Succeeded undo x@ns/a',
-    ]); // prettier-ignore
+    ]); // oxfmt-ignore
     expect(seen).toEqual([
       'id-a',
       expect.objectContaining({

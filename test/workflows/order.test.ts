@@ -35,7 +35,7 @@ describe('order of stages', () => {
     expect(result).toMatchObject({ phase: 'Succeeded', reason: 'Completed' });
     expect(run.recording.events).toEqual([
       'start a', 'Succeeded a', 'start b', 'Succeeded b', 'start c', 'Succeeded c',
-    ]); // prettier-ignore
+    ]); // oxfmt-ignore
     expect(result.stages.map((stage) => stage.order)).toEqual([1, 2]);
   });
 

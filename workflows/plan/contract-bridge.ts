@@ -21,7 +21,8 @@ export interface NestedTask {
 
 /** What a look at a nested plan has found. */
 export type NestedState =
-  { kind: 'waiting'; ref: NestedRef; message: string } | { kind: 'ended'; outcome: NestedOutcome };
+  | { kind: 'waiting'; ref: NestedRef; message: string }
+  | { kind: 'ended'; outcome: NestedOutcome };
 
 /** How a nested plan ended. */
 export type NestedOutcome = WithoutCounts<ActionOutcome>;

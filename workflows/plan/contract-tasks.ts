@@ -90,7 +90,8 @@ export interface ClusterTarget {
 
 /** How an action ends that something kept from beginning. */
 export type NotBegun =
-  { kind: 'skipped'; reason: string; message: string } | { kind: 'failed'; reason: string; message: string };
+  | { kind: 'skipped'; reason: string; message: string }
+  | { kind: 'failed'; reason: string; message: string };
 
 /** Clusters of an action per cluster, or how the action ends without them. */
 export type TargetsOutcome = { kind: 'clusters'; clusters: ClusterTarget[]; message?: string } | NotBegun;

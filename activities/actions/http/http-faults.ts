@@ -4,7 +4,12 @@ import { printable } from '../../core/text.js';
 
 /** Why there is no usable answer. */
 export type BrokenReason =
-  'EgressRefused' | 'InvalidRequest' | 'InvalidResponse' | 'TLSError' | 'Unreachable' | 'ConnectionLost';
+  | 'EgressRefused'
+  | 'InvalidRequest'
+  | 'InvalidResponse'
+  | 'TLSError'
+  | 'Unreachable'
+  | 'ConnectionLost';
 
 /** What an error of the HTTP client means. */
 export interface Fault {

@@ -22,7 +22,7 @@ function api(gets: Step[], watches: (WatchEvent<Job> | KubeError)[][]): { kube: 
       const next = gets.shift();
       return next instanceof KubeError ? Promise.reject(next) : Promise.resolve(next);
     },
-    // eslint-disable-next-line @typescript-eslint/require-await -- as the client's
+    // oxlint-disable-next-line typescript/require-await -- as the client's
     async *watch(_type: unknown, options: { resourceVersion: string }) {
       from.push(options.resourceVersion);
       for (const event of watches.shift() ?? []) {

@@ -19,7 +19,7 @@ export type Waited = { kind: 'ended'; job: Job; end: JobEnd } | { kind: 'gone' }
  */
 export async function waitForJob(kube: KubeClient, created: Job, signal: AbortSignal): Promise<Waited> {
   const key = keyOfJob(created);
-  const { apiVersion, kind, namespace = '', name } = key;
+  const { apiVersion, kind, namespace, name } = key;
   const isOurs = (job: Pick<Job, 'metadata'>): boolean => job.metadata.uid === created.metadata.uid;
   const ended = (job: Job): Waited | undefined => {
     const end = endOf(job);

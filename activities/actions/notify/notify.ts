@@ -81,7 +81,9 @@ async function look(attempt: Attempt, egress: EgressPolicy, listsUnknown: boolea
 }
 
 type Prepared =
-  { kind: 'mail'; mail: Mail } | { kind: 'post'; type: Posted['type']; sending: Sending } | Failed;
+  | { kind: 'mail'; mail: Mail }
+  | { kind: 'post'; type: Posted['type']; sending: Sending }
+  | Failed;
 
 /** What is sent, and where to. */
 async function prepare(attempt: Attempt): Promise<Prepared> {

@@ -96,7 +96,8 @@ export function mergePatchOf(from: Value, to: Value): unknown {
 
 /** One operation of a JSON patch (RFC 6902). */
 export type JsonPatchOperation =
-  { op: 'add' | 'replace'; path: string; value: unknown } | { op: 'remove'; path: string };
+  | { op: 'add' | 'replace'; path: string; value: unknown }
+  | { op: 'remove'; path: string };
 
 /**
  * The JSON patch that turns one map into another: for what a merge patch cannot say, which takes a null for a removal.

@@ -11,7 +11,8 @@ import type {
 
 /** A rendered spec, or what is wrong with the form it is written in. */
 export type Body =
-  { ok: true; spec: Record<string, unknown> } | { ok: false; reason: string; message: string };
+  | { ok: true; spec: Record<string, unknown> }
+  | { ok: false; reason: string; message: string };
 
 const LOCALIZATION_FIELDS = ['overridePolicy', 'priority', 'feed', 'overrides'] as const;
 const SUBSCRIPTION_FIELDS = ['feeds', 'subscribers', 'schedulingStrategy'] as const;

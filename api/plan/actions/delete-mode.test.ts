@@ -102,7 +102,7 @@ describe('mode Delete', () => {
     });
     expect(derived?.spec.actions.map((action) => action.name)).toEqual([
       'gate', 'delete-app', 'told', 'patched', 'switch', 'delete-job', 'before', 'undo', 'after',
-    ]); // prettier-ignore
+    ]); // oxfmt-ignore
     expect(derived?.skipped.sort()).toEqual(['patched', 'switch']);
     expect(derived?.spec.actions.every((action) => action.dependsOn === undefined)).toBe(true);
   });

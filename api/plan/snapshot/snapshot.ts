@@ -64,7 +64,8 @@ export interface Snapshot {
 
 /** Content of one ControllerRevision's `data`. */
 export type SnapshotPart =
-  { encoding: 'json'; snapshot: unknown } | { encoding: 'gzip'; index: number; total: number; data: string };
+  | { encoding: 'json'; snapshot: unknown }
+  | { encoding: 'gzip'; index: number; total: number; data: string };
 
 /** Largest snapshot, as canonical JSON, that a run may have (S5.20). */
 export const MAX_SNAPSHOT_BYTES = 8 * 1024 * 1024;

@@ -77,7 +77,7 @@ function isDotSegment(url: string, offset: number): boolean {
 }
 
 function check(url: string): void {
-  // eslint-disable-next-line no-control-regex -- the parser would drop these silently
+  // oxlint-disable-next-line no-control-regex -- the parser would drop these silently
   if (/[\s\\\x00-\x1f\x7f]/.test(url)) {
     refuseUrl(url, 'it holds white space, a control character or a backslash');
   }

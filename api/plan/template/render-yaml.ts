@@ -83,7 +83,7 @@ interface Parsed {
 
 function parse(source: string, reason: RenderReason): Parsed {
   const template = parseTemplate(source);
-  // eslint-disable-next-line no-control-regex -- control characters are what is looked for
+  // oxlint-disable-next-line no-control-regex -- control characters are what is looked for
   const control = /[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]/.exec(source);
   if (control !== null) {
     const { line, column } = positionOf(source, control.index);

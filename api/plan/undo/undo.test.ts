@@ -170,7 +170,7 @@ describe('planUndo', () => {
     const statuses = undo?.status.workflowExecutions?.[0]?.actionStatuses ?? [];
     expect(statuses.map((status) => status.hookType)).toEqual([
       'pre-rollback', undefined, undefined, 'post-rollback',
-    ]); // prettier-ignore
+    ]); // oxfmt-ignore
     // Their ends are nothing that was undone, or was not.
     if (undo === undefined) throw new Error('no undo');
     for (const status of statuses) status.phase = status.name === 'end' ? 'Failed' : 'Succeeded';

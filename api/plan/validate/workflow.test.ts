@@ -884,7 +884,7 @@ describe('any JSON value', () => {
       .map((entries) => Object.fromEntries(entries));
   const types = [
     'HTTP', 'Job', 'Localization', 'Globalization', 'HelmChart', 'Subscription', 'KubernetesResource', 'Terraform',
-  ]; // prettier-ignore
+  ]; // oxfmt-ignore
   const action = fc
     .record({
       name: leaf,

@@ -18,7 +18,7 @@ async function asked(typed: string, color: boolean): Promise<{ answer: boolean; 
   return { answer, written };
 }
 
-// eslint-disable-next-line no-control-regex -- the sequences that set colours are what is looked for
+// oxlint-disable-next-line no-control-regex -- the sequences that set colours are what is looked for
 const COLOURS = /\x1b\[[0-9;]*m/;
 
 describe('a question', () => {

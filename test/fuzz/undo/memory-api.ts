@@ -195,14 +195,14 @@ export function createMemoryApi(): MemoryApi {
         signal?.addEventListener('abort', () => resolve(), { once: true }),
       );
     },
-    // eslint-disable-next-line @typescript-eslint/require-await -- what is thrown must be a rejection
+    // oxlint-disable-next-line typescript/require-await -- what is thrown must be a rejection
     async create(object, options) {
       const key = keyOf(object);
       const manager = told(key, options);
       if (store.has(id(key))) throw failure(409, 'AlreadyExists', `${key.kind} "${key.name}" already exists`);
       return update(key, { ...object, metadata: { ...object.metadata } }, undefined, manager) as never;
     },
-    // eslint-disable-next-line @typescript-eslint/require-await -- likewise
+    // oxlint-disable-next-line typescript/require-await -- likewise
     async replace(object, options) {
       const key = keyOf(object);
       const manager = told(key, options);
@@ -210,7 +210,7 @@ export function createMemoryApi(): MemoryApi {
       checkPins(object, old);
       return update(key, object, old, manager) as never;
     },
-    // eslint-disable-next-line @typescript-eslint/require-await -- likewise
+    // oxlint-disable-next-line typescript/require-await -- likewise
     async patch(key, patch, options) {
       const manager = told(key, options);
       if (options.kind === 'apply') {
@@ -229,7 +229,7 @@ export function createMemoryApi(): MemoryApi {
       checkPins(patch as Json, old);
       return update(key, mergePatch(old.object, patch) as KubeObject, old, manager) as never;
     },
-    // eslint-disable-next-line @typescript-eslint/require-await -- likewise
+    // oxlint-disable-next-line typescript/require-await -- likewise
     async delete(key, options) {
       const old = store.get(id(key));
       if (old === undefined) return false;

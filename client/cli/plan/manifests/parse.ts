@@ -164,7 +164,7 @@ function read(document: Document, fault: (offset: number, message: string) => vo
 
 /** What no reader should be given: control characters, and brackets nested as no object is. Takes linear time. */
 function findHostile(text: string): { offset: number; message: string } | undefined {
-  // eslint-disable-next-line no-control-regex -- control characters are what is looked for
+  // oxlint-disable-next-line no-control-regex -- control characters are what is looked for
   const control = /[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]/.exec(text);
   if (control !== null) {
     const code = control[0].charCodeAt(0).toString(16).padStart(2, '0');
