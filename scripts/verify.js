@@ -120,10 +120,7 @@ const STEPS = [
  */
 const PHASES = [
   [['types'], ['build', 'generated', 'faults-build']],
-  [
-    ['lint', 'dead-code', 'format'],
-    ['faults', 'unit'],
-  ],
+  [['lint', 'dead-code', 'format', 'unit'], ['faults']],
   [['integration']],
   [['smoke']],
 ];
