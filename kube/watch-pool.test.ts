@@ -1,3 +1,4 @@
+import { AsyncLocalStorage } from 'node:async_hooks';
 import { describe, expect, it } from 'vitest';
 import type { KubeClient } from './client.js';
 import { KubeError } from './error.js';
@@ -81,6 +82,33 @@ describe('waits for objects of a kind in a namespace [F10]', () => {
     expect(await Promise.all(waits)).toEqual(names);
     await settled();
     expect(watches.size).toBe(0);
+  });
+
+  it('share a watch that is no part of what the first of them belongs to, such as its trace', async () => {
+    const { kube, put, key } = setup();
+    const storage = new AsyncLocalStorage<string>();
+    const lists: (string | undefined)[] = [];
+    const watched: KubeClient = Object.assign(Object.create(kube) as KubeClient, {
+      list: (...args: Parameters<KubeClient['list']>) => {
+        lists.push(storage.getStore());
+        return kube.list(...args);
+      },
+    });
+    const pool = createWatchPool();
+    const names = ['a', 'b', 'c', 'd', 'e'];
+    const waits = storage.run('a run', () =>
+      names.map((name) =>
+        pool.until({ kube: watched, id: 'me' }, key(name), exists, {
+          signal: new AbortController().signal,
+          timeoutMs: 5_000,
+        }),
+      ),
+    );
+    await settled();
+    names.forEach(put);
+    await Promise.all(waits);
+    // Four of their own, and the shared one.
+    expect(lists).toEqual(['a run', 'a run', 'a run', 'a run', undefined]);
   });
 
   it('of two owners never share one', async () => {

@@ -1,3 +1,4 @@
+import { AsyncLocalStorage } from 'node:async_hooks';
 import type { KubeClient } from './client.js';
 import { startTimer } from './long-timer.js';
 import type { KubeObject, ObjectKey } from './object.js';
@@ -52,6 +53,8 @@ interface Shared {
 /** Watches of one process. */
 export function createWatchPool(): WatchPool {
   const groups = new Map<string, Group>();
+  // A shared watch outlives the wait that began it, and is no part of its trace.
+  const apart = AsyncLocalStorage.snapshot();
 
   function join(group: Group, owner: WatchOwner, key: ObjectKey): Shared {
     const known = group.shared;
@@ -68,7 +71,7 @@ export function createWatchPool(): WatchPool {
     };
     group.shared = shared;
     const { apiVersion, kind, namespace } = key;
-    feed(owner.kube, { apiVersion, kind, namespace }, shared.stop.signal, (objects, changed) => {
+    apart(feed, owner.kube, { apiVersion, kind, namespace }, shared.stop.signal, (objects, changed) => {
       shared.objects = objects;
       for (const listener of [...shared.listeners]) listener(changed?.metadata.name);
     }).catch(() => {

@@ -33,7 +33,7 @@ export function createActionActivities(deps: ActivityDeps): WorkerActivities {
   const frame: AttemptDeps = {
     kube: deps.kube,
     snapshots: createSnapshotStore(deps.kube),
-    targets: createTargets(deps.egress),
+    targets: createTargets(deps.egress, deps.traceRequest),
     log: deps.log,
     controllerIdentity: deps.controllerIdentity,
     confirmIdentity: createIdentityCheck(),

@@ -91,6 +91,22 @@ describe('targets', () => {
     });
   });
 
+  it('are asked within the trace of the action', async () => {
+    const asked: string[] = [];
+    const targets = createTargets(createEgressPolicy({ allowLoopback: true }), ({ method, server }, send) => {
+      asked.push(`${method} ${server}`);
+      return send({}, () => undefined);
+    });
+    const opened = await targets.open({ kubeconfigSecretRef: { name: 'site-b' } }, scope, {
+      kube: home({ server: 'https://127.0.0.1:1' }),
+      namespace: 'plans',
+      signal: new AbortController().signal,
+    });
+    if ('kind' in opened) throw new Error(opened.message);
+    await expect(opened.kube.resolve('v1', 'ConfigMap')).rejects.toMatchObject({ reason: 'Unreachable' });
+    expect(new Set(asked)).toEqual(new Set(['GET https://127.0.0.1:1']));
+  });
+
   it('name cluster and address when nothing answers', async () => {
     const opened = await open(home({ server: 'https://127.0.0.1:1' }), { allowLoopback: true });
     if ('kind' in opened) throw new Error(opened.message);

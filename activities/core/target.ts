@@ -4,7 +4,9 @@ import { Agent } from 'undici';
 import { renderString } from '../../api/plan/template/render.js';
 import type { RenderScope } from '../../api/plan/template/render.js';
 import type { ActionTarget } from '../../api/plan/types.js';
+import type { TraceRequest } from '../../api/core/trace-context.js';
 import { createEndpointClient } from '../../kube/client.js';
+import type { Endpoint } from '../../kube/transport.js';
 import type { KubeClient } from '../../kube/client.js';
 import { KubeError } from '../../kube/error.js';
 import { causesOf } from './causes.js';
@@ -49,8 +51,12 @@ interface Opened {
 const MAX_CLUSTERS = 64;
 const DEFAULT_KEY = 'kubeconfig';
 
-/** Targets under one egress policy. */
-export function createTargets(egress: EgressPolicy): Targets {
+/**
+ * Targets under one egress policy.
+ *
+ * @param traceRequest shows requests to them in the trace of their action (default: in none)
+ */
+export function createTargets(egress: EgressPolicy, traceRequest?: TraceRequest): Targets {
   const known = new LRUCache<string, Opened>({
     max: MAX_CLUSTERS,
     // Requests under way end in peace.
@@ -76,14 +82,18 @@ export function createTargets(egress: EgressPolicy): Targets {
       const { cluster } = config;
       const refused = egress.refuse(cluster.server);
       if (refused !== undefined) return failed('EgressRefused', refusalText(cluster, where, refused));
-      const made = connect(cluster, where, egress);
+      const made = connect(cluster, where, { egress, traceRequest });
       known.set(id, made);
       return made.target;
     },
   };
 }
 
-function connect(cluster: TargetCluster, where: string, egress: EgressPolicy): Opened {
+function connect(
+  cluster: TargetCluster,
+  where: string,
+  { egress, traceRequest }: { egress: EgressPolicy; traceRequest: TraceRequest | undefined },
+): Opened {
   const agent = new Agent({
     // The address is checked on each connection: a name may come to mean something else.
     connect: egress.connector({ insecure: false, onConnect: () => undefined, tls: cluster.tls }),
@@ -92,7 +102,7 @@ function connect(cluster: TargetCluster, where: string, egress: EgressPolicy): O
   });
   const headers: Record<string, string> = {};
   if (cluster.token !== undefined) headers.authorization = `Bearer ${cluster.token}`;
-  const kube = createEndpointClient({
+  const endpoint: Endpoint = {
     server: cluster.server.href.replace(/\/+$/, ''),
     name: `cluster "${cluster.name}" from ${where}`,
     authenticate: () => Promise.resolve({ headers, dispatcher: agent }),
@@ -104,7 +114,8 @@ function connect(cluster: TargetCluster, where: string, egress: EgressPolicy): O
         reason: 'EgressRefused',
       });
     },
-  });
+  };
+  const kube = createEndpointClient(endpoint, traceRequest && { traceRequest });
   return { agent, target: { kube, server: cluster.server, identity: `${KUBECONFIG_USER} in ${where}` } };
 }
 
