@@ -1,6 +1,6 @@
 /** How the workers of a process are called among the builds that poll the same task queues. */
-import { createHash } from 'node:crypto';
 import type { WorkerOptions } from '@temporalio/worker';
+import { buildName } from '../runtime/build-name.js';
 import { packageVersion } from '../runtime/package-version.js';
 
 /** The build of a worker. */
@@ -11,9 +11,6 @@ export interface Build {
   /** Whether a run that it begins is carried on by this build alone. */
   pinsRuns: boolean;
 }
-
-/** Hexadecimal digits of the digest in a build's name. */
-const DIGEST_LENGTH = 12;
 
 /**
  * Names a build.
@@ -29,10 +26,9 @@ export function buildOf(options: {
   pinsRuns: boolean;
 }): Build {
   const { cluster, bundle, buildId, deploymentName, pinsRuns } = options;
-  const digest = createHash('sha256').update(bundle).digest('hex').slice(0, DIGEST_LENGTH);
   return {
     deploymentName: deploymentName ?? `drover-${cluster}`,
-    buildId: buildId ?? `${packageVersion()}-${digest}`,
+    buildId: buildId ?? buildName(packageVersion(), bundle),
     pinsRuns,
   };
 }

@@ -2,15 +2,9 @@
 import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { bundleWorkflowCode, DefaultLogger } from '@temporalio/worker';
+import { bundlePath } from '../runtime/bundle-path.js';
 import { FAILURE_CONVERTER_PATH } from '../runtime/encryption/data-converter.js';
 import { packageRoot } from '../runtime/package-root.js';
-
-/**
- * Where the build leaves a bundle and where a worker looks for it. An installation that encrypts has its own: how
- * failures are written is part of the bundle.
- */
-export const bundlePath = (options: { encrypted: boolean }): string =>
-  join(packageRoot(), 'dist', options.encrypted ? 'workflow-bundle.encrypted.js' : 'workflow-bundle.js');
 
 /** Bundles `workflows/` as Temporal's sandbox wants it. The bundle fits only this very SDK version. */
 export async function buildBundle(options: { encrypted: boolean }): Promise<{ bytes: number }> {

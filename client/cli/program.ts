@@ -20,6 +20,7 @@ import type { Perform } from './core/commands/shared.js';
 import { addStatus } from './core/commands/status.js';
 import { addUninstall } from './core/commands/uninstall.js';
 import { addUp } from './core/commands/up.js';
+import { addUpgrade } from './plan/commands/upgrade.js';
 import { addValidate } from './plan/commands/validate.js';
 import { addWatch } from './plan/commands/watch.js';
 import { createContext, type GlobalOptions } from './core/context.js';
@@ -87,7 +88,7 @@ export function buildProgram(parts: ProgramParts): Command {
   program.commandsGroup('Looking:');
   for (const add of [addGet, addDescribe, addLogs, addCodec, addCheck, addKubectl]) add(program, perform);
   program.commandsGroup('The cluster:');
-  addUninstall(program, perform);
+  for (const add of [addUpgrade, addUninstall]) add(program, perform);
   program.commandsGroup('Terraform:');
   addEngines(program, perform);
   program.commandsGroup('Files:');

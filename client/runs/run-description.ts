@@ -14,6 +14,8 @@ export interface RunMemo {
   name: string;
   uid: string;
   snapshot: SnapshotRef;
+  /** Version of the bridge that has begun it; absent of runs that bridges before 0.1.0 have begun. */
+  release?: string;
   /** Id of the key that the bridge has sealed it under; absent of runs that a release without seals has begun. */
   sealKey?: string;
   /** The bridge's seal of all that. */

@@ -7,11 +7,13 @@ import type { Client } from '@temporalio/client';
 import { defineSearchAttributeKey } from '@temporalio/common';
 import { describeRun, toMemo } from './run-description.js';
 import type { RunDescription, RunMemo } from './run-description.js';
-import { readRunInput } from './run-input.js';
+import { readInputEncoding, readRunInput } from './run-input.js';
 import { createSettlements } from './settlements.js';
 import type { Settlements } from './settlements.js';
 import { callsOf, isServiceError, orNone, startOnce, unlessGone } from './calls.js';
 import type { SignalResult, StartResult } from './calls.js';
+import { findPollers } from './pollers.js';
+import type { Pollers } from './pollers.js';
 import { createStageStories } from './stage-stories.js';
 import type { StageActions } from './stage-stories.js';
 import { readTemporalIdentity } from './temporal-identity.js';
@@ -34,6 +36,8 @@ import type {
 } from '../../workflows/plan/contract.js';
 import type { Unfinished } from '../../workflows/plan/contract-bridge.js';
 
+export type { Pollers } from './pollers.js';
+export type { RunBuild } from './run-build.js';
 export type { RunDescription, RunMemo } from './run-description.js';
 
 /** Values of the search attributes of a run. */
@@ -100,6 +104,10 @@ export interface Runs {
   unfinished(workflowId: string): Promise<Unfinished>;
   /** What a run was given. Undefined where Temporal knows no such run. */
   input(workflowId: string): Promise<RunInput | undefined>;
+  /** How that is written, such as `json/plain` or `binary/zlib`. Undefined where Temporal knows no such run. */
+  inputEncoding(workflowId: string): Promise<string | undefined>;
+  /** Who takes tasks for a cluster, by its id. */
+  pollers(cluster: string): Promise<Pollers[]>;
   /** What is done about stages that were ended from outside with their run. */
   settlements: Settlements;
   /** The workflow that has started another one. Undefined where nobody has, or Temporal knows no such workflow. */
@@ -149,6 +157,8 @@ export function createRuns(client: Client): Runs {
     terminate: (workflowId, reason) =>
       unlessGone(() => call(() => client.workflow.getHandle(workflowId).terminate(reason))),
     input: (workflowId) => readRunInput(client, workflowId),
+    inputEncoding: (workflowId) => readInputEncoding(client, workflowId),
+    pollers: (cluster) => findPollers(client, cluster),
     settlements: createSettlements(client, call),
     resolve: (workflowId, signal, resolution) => send(workflowId, PLAN_SIGNALS[signal], resolution),
     answer: (workflowId, answer) =>

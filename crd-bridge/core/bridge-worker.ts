@@ -1,6 +1,7 @@
 import type { DataConverter } from '@temporalio/common';
 import { Worker } from '@temporalio/worker';
 import type { ActivityInterceptorsFactory, NativeConnection } from '@temporalio/worker';
+import { packageVersion } from '../../runtime/package-version.js';
 import { taskQueues } from '../../workflows/core/contract.js';
 import { createMirrorEndpoint } from './mirror-endpoint.js';
 import { sinceScheduled } from './mirror-lag.js';
@@ -20,10 +21,16 @@ export function createBridgeWorker(
   { cluster, config, connection, interceptors, metrics, temporal }: BridgeWorkerOptions,
   rows: readonly Row[],
 ): Promise<Worker> {
+  const queue = taskQueues(cluster).bridge;
   return Worker.create({
     connection,
     namespace: temporal.namespace,
-    taskQueue: taskQueues(cluster).bridge,
+    taskQueue: queue,
+    // Shown by Temporal and by `drover upgrade --check`; decides nothing.
+    workerDeploymentOptions: {
+      version: { deploymentName: queue, buildId: packageVersion() },
+      useWorkerVersioning: false,
+    },
     activities: {
       ...createMirrorEndpoint({
         rows: rows.flatMap(({ mirror }) => mirror ?? []),

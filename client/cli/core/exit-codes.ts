@@ -4,7 +4,7 @@ export const EXIT = {
   ok: 0,
   /** With --watch: the run Failed. */
   runFailed: 1,
-  /** What was checked has errors. */
+  /** What was checked has errors, or is not safe. */
   invalid: 1,
   /** With --watch: the run was Cancelled. */
   runCancelled: 2,
@@ -21,7 +21,8 @@ export const EXIT = {
 /** The lines that `--help` shows. */
 export const EXIT_CODE_HELP = `Exit codes:
   0    done; with --watch: the run Succeeded
-  1    with --watch: the run Failed; validate, preflight, import: errors were found
+  1    with --watch: the run Failed; validate, preflight, import: errors were found;
+       upgrade --check: not safe now
   2    with --watch: the run was Cancelled
   3    the command could not be carried out (nothing found, refused, unreachable)
   4    not confirmed

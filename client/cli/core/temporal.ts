@@ -28,14 +28,15 @@ const DEFAULT_NAMESPACE = 'default';
 /**
  * Finds the Temporal of a run: `--temporal`, else the one of the data dir, else the standard TEMPORAL_* variables.
  * Undefined when none of them names one.
+ *
+ * @param recorded the namespace that a status names
  */
 export function temporalTarget(
   context: Pick<CommandContext, 'options' | 'environment'>,
   cluster: Cluster,
-  execution: DRPlanExecution,
+  recorded: string | undefined,
 ): TemporalTarget | undefined {
   const { env } = context.environment;
-  const recorded = execution.status?.temporal?.namespace;
   if (context.options.temporal !== undefined) {
     return {
       address: context.options.temporal,
@@ -61,37 +62,77 @@ export function temporalTarget(
  *
  * @throws CliError when it is not known or does not answer.
  */
-export async function openTemporal(
+export const openTemporal = (
   context: Pick<CommandContext, 'options' | 'environment' | 'terminal'>,
   cluster: Cluster,
   execution: DRPlanExecution,
+): Promise<TemporalAccess> =>
+  openTemporalOf(context, cluster, {
+    recordedNamespace: execution.status?.temporal?.namespace,
+    whose: `execution "${execution.metadata.name}"`,
+  });
+
+/**
+ * Connects to a Temporal.
+ *
+ * @param of.recordedNamespace the namespace that a status names; absent: that of the configuration
+ * @param of.whose for messages
+ * @throws CliError when it is not known or does not answer.
+ */
+export async function openTemporalOf(
+  context: Pick<CommandContext, 'options' | 'environment' | 'terminal'>,
+  cluster: Cluster,
+  of: { recordedNamespace: string | undefined; whose: string },
 ): Promise<TemporalAccess> {
-  const target = temporalTarget(context, cluster, execution);
+  const target = temporalTarget(context, cluster, of.recordedNamespace);
   if (target === undefined) {
-    throw new CliError(`it is not known where the Temporal of execution "${execution.metadata.name}" is`, {
+    throw new CliError(`it is not known where the Temporal of ${of.whose} is`, {
       hints: ['pass --temporal HOST:PORT, or set TEMPORAL_ADDRESS (and TEMPORAL_NAMESPACE)'],
     });
   }
   // Loaded on demand: most commands need Kubernetes alone.
-  const [{ Client, Connection }, { loadClientConnectConfig }, { createRuns }] = await Promise.all([
+  const [
+    { Client, Connection },
+    { readTemporalConfig },
+    { explainUnreachable },
+    { namespaceTrouble },
+    { createRuns },
+  ] = await Promise.all([
     import('@temporalio/client'),
-    import('@temporalio/envconfig'),
+    import('../../../runtime/temporal/config.js'),
+    import('../../../runtime/temporal/unreachable.js'),
+    import('../../../runtime/temporal/namespace.js'),
     import('../../runs/runs.js'),
   ]);
   const dataConverter = await clientDataConverter(context, () => Promise.resolve(cluster.kube));
-  const standard = target.fromEnvironment ? loadClientConnectConfig().connectionOptions : {};
-  const connection = Connection.lazy({ ...standard, address: target.address });
+  const { address, namespace } = target;
+  const standard = target.fromEnvironment ? readTemporalConfig().connectionOptions : {};
+  const connection = Connection.lazy({ ...standard, address, connectTimeout: CONNECT_TIMEOUT_MS });
+  const within = <T>(work: () => Promise<T>): Promise<T> =>
+    connection.withDeadline(Date.now() + CONNECT_TIMEOUT_MS, work);
   try {
-    await connection.withDeadline(Date.now() + CONNECT_TIMEOUT_MS, () => connection.ensureConnected());
+    await within(() => connection.ensureConnected());
   } catch (error) {
     await connection.close();
-    throw new CliError(
-      `Temporal at ${target.address} does not answer: ${error instanceof Error ? error.message : String(error)}`,
-      { hints: ['check the address, and that it runs ("drover status", "drover doctor")'], cause: error },
-    );
+    const why =
+      (await explainUnreachable({ address, connectionOptions: standard }, CONNECT_TIMEOUT_MS)) ??
+      (error instanceof Error ? error.message : String(error));
+    throw new CliError(`Temporal at ${address} does not answer: ${why}`, {
+      hints: ['check the address, and that it runs ("drover status", "drover doctor")'],
+      cause: error,
+    });
   }
-  const client = new Client({ connection, namespace: target.namespace, dataConverter });
-  return { client, runs: createRuns(client), address: target.address, close: () => connection.close() };
+  try {
+    await within(() => connection.workflowService.describeNamespace({ namespace }));
+  } catch (error) {
+    const trouble = namespaceTrouble(error, { address, namespace });
+    if (trouble !== undefined) {
+      await connection.close();
+      throw new CliError(trouble, { cause: error });
+    }
+  }
+  const client = new Client({ connection, namespace, dataConverter });
+  return { client, runs: createRuns(client), address, close: () => connection.close() };
 }
 
 /** The Temporal workflow id of a run; throws CliError when it has not started. */

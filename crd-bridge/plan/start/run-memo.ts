@@ -1,6 +1,9 @@
 import type { Sealer } from '../../../api/core/seal.js';
 import type { RunDescription, RunMemo } from '../../../client/runs/runs.js';
+import { packageVersion } from '../../../runtime/package-version.js';
 import type { RunIdentity } from '../../../workflows/plan/contract.js';
+
+const RELEASE = packageVersion();
 
 const sealed = ({ seal: _, ...memo }: RunMemo): Omit<RunMemo, 'seal'> => memo;
 
@@ -10,7 +13,14 @@ export function memoOf(
   sealKey: string | undefined,
   sealer: Pick<Sealer, 'seal'>,
 ): RunMemo {
-  const memo = { namespace, name, uid, snapshot, ...(sealKey !== undefined && { sealKey }) };
+  const memo = {
+    namespace,
+    name,
+    uid,
+    snapshot,
+    release: RELEASE,
+    ...(sealKey !== undefined && { sealKey }),
+  };
   return { ...memo, seal: sealer.seal('memo', memo) };
 }
 

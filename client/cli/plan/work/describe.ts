@@ -127,7 +127,7 @@ async function stateInTemporal(
 ): Promise<string | undefined> {
   const { status } = execution;
   if (isTerminalExecution(status?.phase) || status?.temporal === undefined) return undefined;
-  if (temporalTarget(context, cluster, execution) === undefined) return undefined;
+  if (temporalTarget(context, cluster, execution.status?.temporal?.namespace) === undefined) return undefined;
   try {
     const temporal = await openTemporal(context, cluster, execution);
     try {

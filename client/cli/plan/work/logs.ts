@@ -89,7 +89,7 @@ function createSources(context: CommandContext, cluster: Cluster): Sources {
   async function history(execution: DRPlanExecution): Promise<LogEntry[]> {
     const workflowId = execution.status?.temporal?.workflowId;
     if (workflowId === undefined || complaints.has('Temporal')) return [];
-    if (temporalTarget(context, cluster, execution) === undefined) {
+    if (temporalTarget(context, cluster, execution.status?.temporal?.namespace) === undefined) {
       throw new Error('its address is not known; pass --temporal HOST:PORT or set TEMPORAL_ADDRESS');
     }
     temporal ??= openTemporal(context, cluster, execution);
