@@ -47,7 +47,8 @@ export async function startBridge(options: BridgeOptions): Promise<Bridge> {
   // Every cache, its check, every sweep and every request under way listens to it.
   setMaxListeners(0, abort.signal);
   const webhook = deferWebhook(config);
-  const { services, caches } = createServices(options, { admissionMissing: webhook.missing });
+  const kinds = options.kinds ?? KINDS;
+  const { services, caches } = createServices(options, { admissionMissing: webhook.missing, kinds });
   const { gate } = services;
   const rows = (options.rows ?? createRows)(services);
   const lanes = rows.flatMap(({ cache, work }) =>
@@ -86,7 +87,6 @@ export async function startBridge(options: BridgeOptions): Promise<Bridge> {
   const admitting = synced.then(async () => {
     await gate.whenOpen();
     if (abort.signal.aborted) return;
-    const kinds = options.kinds ?? KINDS;
     await webhook.start({ kube, log, kinds, rules: () => reviewsOf(rows, tracing), metrics, tracing });
   });
   admitting.catch((error: unknown) => {

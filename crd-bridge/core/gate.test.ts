@@ -31,7 +31,7 @@ it('is closed until a look has found nothing, tells so once, and opens by itself
   expect(gate.closed()).toBeUndefined();
   await sleep(20);
   expect(opened).toBe(1);
-  expect(told).toEqual(['nothing is begun: it runs', 'no other controller runs: executions may begin']);
+  expect(told).toEqual(['nothing is begun: it runs', 'nothing is in the way: executions may begin']);
   abort.abort();
   await running;
 });

@@ -3,7 +3,7 @@ import { pause } from './pause.js';
 
 /** What a gate is made of. */
 export interface GateOptions {
-  /** Finds what keeps the gate closed; undefined when nothing does. Rejects when it cannot find out. */
+  /** Finds what keeps the gate closed; undefined when nothing does. Rejects, saying so, when it cannot find out. */
   look: () => Promise<string | undefined>;
   /** Time between two looks while it is open, in milliseconds. */
   openMs: number;
@@ -12,7 +12,7 @@ export interface GateOptions {
   log: Log;
 }
 
-/** Keeps a bridge from beginning anything while another controller would do the same. */
+/** Keeps a bridge from beginning anything while it would do harm. */
 export interface Gate {
   /** Why nothing may be begun; undefined when something may. */
   closed(): string | undefined;
@@ -32,7 +32,7 @@ export function createGate(options: GateOptions): Gate {
   const { log } = options;
   const handlers: (() => void)[] = [];
   const waiting: (() => void)[] = [];
-  let reason: string | undefined = 'not looked yet whether another controller runs';
+  let reason: string | undefined = 'not looked yet whether executions may begin';
 
   const release = (): void => {
     for (const resolve of waiting.splice(0)) resolve();
@@ -43,7 +43,7 @@ export function createGate(options: GateOptions): Gate {
     try {
       found = await options.look();
     } catch (error) {
-      const message = `cannot tell whether another controller runs: ${error instanceof Error ? error.message : String(error)}`;
+      const message = error instanceof Error ? error.message : String(error);
       if (reason !== message) log.warn({ err: error }, message);
       if (reason !== undefined) reason = message;
       return;
@@ -55,7 +55,7 @@ export function createGate(options: GateOptions): Gate {
       log.warn({}, `nothing is begun: ${found}`);
       return;
     }
-    log.info({}, 'no other controller runs: executions may begin');
+    log.info({}, 'nothing is in the way: executions may begin');
     for (const handler of handlers) handler();
     release();
   }
@@ -77,11 +77,3 @@ export function createGate(options: GateOptions): Gate {
     },
   };
 }
-
-/** A gate that is always open. */
-export const openGate: Gate = {
-  closed: () => undefined,
-  whenOpen: () => Promise.resolve(),
-  onOpen: () => undefined,
-  run: () => Promise.resolve(),
-};

@@ -1,4 +1,5 @@
 import { LABELS } from '../../api/core/group.js';
+import type { KindDescriptor } from '../../api/core/kind-descriptor.js';
 import type { Sealer } from '../../api/core/seal.js';
 import type { Runs } from '../../client/runs/runs.js';
 import type { Workflows } from '../../client/runs/workflows.js';
@@ -14,9 +15,9 @@ import type { Log } from './log.js';
 import type { BridgeMetrics } from './metrics.js';
 import { createKeyedMutex } from './mutex.js';
 import type { KeyedMutex } from './mutex.js';
+import { startGate } from './start-gate.js';
 import { createStatusWriter } from './status-writer.js';
 import type { StatusWriter } from './status-writer.js';
-import { takeoverGate } from './takeover-gate.js';
 import type { TemporalIdentity } from './temporal-identity.js';
 
 /**
@@ -47,7 +48,7 @@ export interface Services {
   writer: StatusWriter;
   /** Orders writes by object: keys are `Kind namespace/name`. */
   mutex: KeyedMutex;
-  /** Closed while another controller would begin the same work. */
+  /** Closed while another controller would begin the same work, and while definitions lack what the bridge writes. */
   gate: Gate;
   /** Whether admission looks at what is in a namespace, so that its stamps can be believed there. */
   isAdmitted: (namespace: string) => boolean;
@@ -71,7 +72,7 @@ export interface ServiceParts extends Pick<
 /** Makes what the rows share. The caches run once the bridge runs them. */
 export function createServices(
   parts: ServiceParts,
-  { admissionMissing }: Pick<Services, 'admissionMissing'>,
+  { admissionMissing, kinds }: Pick<Services, 'admissionMissing'> & { kinds: readonly KindDescriptor[] },
 ): { services: Services; caches: Caches } {
   const { kube, config, log, metrics } = parts;
   const caches = createCaches({ kube, checkMs: config['cache-check'], log, metrics: metrics.caches });
@@ -95,7 +96,7 @@ export function createServices(
     }),
     writer: createStatusWriter(kube, metrics.onWrite),
     mutex,
-    gate: takeoverGate(config, kube, log),
+    gate: startGate({ config, kube, kinds, log }),
     isAdmitted: (namespace) => unadmitted?.get(undefined, namespace) === undefined,
     admissionMissing,
     cache: caches.cache,
