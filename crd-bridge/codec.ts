@@ -6,6 +6,7 @@ import type { KubeClient } from '../kube/client.js';
 import { createCodecEndpoint } from '../runtime/encryption/codec-endpoint.js';
 import type { Authorize } from '../runtime/encryption/codec-endpoint.js';
 import { isEncrypted } from '../runtime/encryption/data-converter.js';
+import { listen } from '../runtime/listen.js';
 import type { BridgeConfig } from './config.js';
 import type { Log } from './core/log.js';
 
@@ -37,10 +38,7 @@ export async function serveCodec(options: {
     origins: config['codec-origins'],
     loopbackOnly: false,
   });
-  await new Promise<void>((resolve, reject) => {
-    server.once('error', reject);
-    server.listen(port, config['codec-host'], resolve);
-  });
+  await listen(server, { host: config['codec-host'], port, setting: '--codec-port' });
   log.info({ port, origins: config['codec-origins'] }, 'serving the codec endpoint');
   return server;
 }

@@ -53,6 +53,14 @@ describe('the options of the bridge', () => {
     expect(problem(['--webhook-service=a/b'])).toContain('NAME:PORT');
   });
 
+  it('of ports are different from each other, but for probes and metrics', () => {
+    expect(problem(['--webhook-port=9443', '--profile-port=9443'])).toBe(
+      '--profile-port and --webhook-port are both 9443: give each a port of its own',
+    );
+    expect(problem(['--health-port=8081', '--metrics-port=8081'])).toBe('values');
+    expect(problem(['--health-port=0', '--profile-port=0'])).toBe('values');
+  });
+
   it('of the codec endpoint ask for keys', () => {
     expect(problem(['--codec-port=8088'])).toContain('--encryption-keys');
     expect(problem(['--codec-port=8088'], { DROVER_ENCRYPTION_KEYS: '' })).toContain(

@@ -5,7 +5,7 @@ import { isAccountName } from '../api/plan/authority.js';
 import { PREVIOUS_CONTROLLER_NAMES } from '../kube/previous-controller.js';
 import { group, optional, setting } from '../runtime/options/option.js';
 import type { OptionValues, Program } from '../runtime/options/option.js';
-import { INSTALLATION, KEYS, probes } from '../runtime/options/shared.js';
+import { INSTALLATION, KEYS, portClashes, portsOf, probes } from '../runtime/options/shared.js';
 import {
   count,
   host,
@@ -229,13 +229,17 @@ export const BRIDGE: Program<typeof OPTIONS> = {
   summary:
     'Starts Temporal runs for DRPlanExecutions and keeps their status. Temporal itself is configured by the standard TEMPORAL_* variables.',
   options: OPTIONS,
-  check: ({ 'webhook-cert': cert, 'webhook-key': key, 'codec-port': codec, 'encryption-keys': keys }) => [
-    ...((cert === undefined) === (key === undefined)
-      ? []
-      : ['--webhook-cert and --webhook-key are given together or not at all']),
-    ...(codec === undefined || keys !== undefined
-      ? []
-      : ['--codec-port needs --encryption-keys: there is nothing to decode']),
-  ],
+  check: (values) => {
+    const { 'webhook-cert': cert, 'webhook-key': key, 'codec-port': codec, 'encryption-keys': keys } = values;
+    return [
+      ...((cert === undefined) === (key === undefined)
+        ? []
+        : ['--webhook-cert and --webhook-key are given together or not at all']),
+      ...(codec === undefined || keys !== undefined
+        ? []
+        : ['--codec-port needs --encryption-keys: there is nothing to decode']),
+      ...portClashes({ ...portsOf(values), '--webhook-port': values['webhook-port'], '--codec-port': codec }),
+    ];
+  },
   editDistance,
 };

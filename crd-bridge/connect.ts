@@ -37,7 +37,7 @@ export interface Connected {
 }
 
 /**
- * Connects to everything, and waits until the keys of seals can be read and the claim is held.
+ * Connects to everything, and waits until the claim is held and the keys of seals can be read.
  *
  * @param options.onWait called with what is missing meanwhile
  * @param options.signal ends the looks at the claim
@@ -69,14 +69,6 @@ export async function connect(
     connectTemporal({ log, dataConverter, tracing }),
   ]);
   const namespace = await ownNamespace(config.namespace);
-  const sealRing = await openSealRing({
-    file: config['seal-ring'],
-    secret: sealSecret({ kube, namespace, make: true }),
-    parse: parseSealKeys,
-    log,
-    onWait,
-  });
-  metrics.watchSealRing(sealRing, ({ id }) => sealKeyTime(id));
   const claim = await holdClaim({
     words: createClaimWords({ kube, namespace }),
     note: createClaimNote(temporal.client, cluster),
@@ -87,5 +79,14 @@ export async function connect(
     onWait,
     signal,
   });
+  // Only now: an installation that may do nothing makes no keys either.
+  const sealRing = await openSealRing({
+    file: config['seal-ring'],
+    secret: sealSecret({ kube, namespace, make: true }),
+    parse: parseSealKeys,
+    log,
+    onWait,
+  });
+  metrics.watchSealRing(sealRing, ({ id }) => sealKeyTime(id));
   return { kube, cluster, temporal, sealer: createSealer(sealRing), claim, codec };
 }

@@ -1,11 +1,11 @@
 import { Client } from '@temporalio/client';
 import type { DataConverter } from '@temporalio/common';
-import { NativeConnection } from '@temporalio/worker';
-import { loadClientConnectConfig } from '@temporalio/envconfig';
+import type { NativeConnection } from '@temporalio/worker';
 import { SEARCH_ATTRIBUTES } from '../workflows/plan/contract.js';
 import { readTemporalIdentity } from '../client/runs/temporal-identity.js';
 import type { TemporalIdentity } from '../client/runs/temporal-identity.js';
 import { isRefusedByTemporal } from '../runtime/refused-by-temporal.js';
+import { connectToTemporal } from '../runtime/temporal/connect.js';
 import { traceStarts } from '../runtime/tracing/temporal.js';
 import type { Tracing } from '../runtime/tracing/tracing.js';
 import { traceHeaders } from '../workflows/core/contract-trace.js';
@@ -39,7 +39,7 @@ const KEYWORD = 2;
 /**
  * Connects by the standard `TEMPORAL_*` variables or profile, with one connection for client and worker.
  *
- * @throws Error when the server cannot be reached or does not know the namespace
+ * @throws Error in one sentence when the configuration is wrong, the server cannot be reached, or does not know the namespace
  */
 export async function connectTemporal(options: {
   log: Log;
@@ -47,8 +47,7 @@ export async function connectTemporal(options: {
   tracing: Tracing;
 }): Promise<TemporalLink> {
   const { log, dataConverter, tracing } = options;
-  const { connectionOptions, namespace = 'default' } = loadClientConnectConfig();
-  const connection = await NativeConnection.connect(connectionOptions);
+  const { connection, namespace } = await connectToTemporal();
   const read = (): ReturnType<typeof readTemporalIdentity> =>
     readTemporalIdentity(connection.workflowService, namespace);
   const client = new Client({

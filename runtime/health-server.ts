@@ -1,6 +1,7 @@
 import { createServer } from 'node:http';
 import type { RequestListener, Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { listen } from './listen.js';
 
 /** A server for probes and metrics. */
 export interface HealthServer {
@@ -14,6 +15,7 @@ export interface HealthServer {
  *
  * @param options.metrics Prometheus text, and its content type
  * @param options.notReady says what is missing; an empty list means ready
+ * @throws Error in one sentence when a port cannot be had
  */
 export async function serveHealth(options: {
   host: string;
@@ -52,17 +54,13 @@ export async function serveHealth(options: {
         send(404, 'text/plain', 'serves /healthz, /readyz and /metrics\n');
     }
   };
+  const { host } = options;
   const servers = await Promise.all(
-    [...new Set(options.ports)].map(
-      (port) =>
-        new Promise<Server>((resolve, reject) => {
-          const server = createServer(answer);
-          server.once('error', reject);
-          server.listen(port, options.host, () => {
-            resolve(server);
-          });
-        }),
-    ),
+    [...new Set(options.ports)].map(async (port): Promise<Server> => {
+      const server = createServer(answer);
+      await listen(server, { host, port, setting: '--health-port or --metrics-port' });
+      return server;
+    }),
   );
   return {
     ports: servers.map((server) => (server.address() as AddressInfo).port),

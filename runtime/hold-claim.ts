@@ -83,7 +83,7 @@ export async function holdClaim(options: {
   return { lost };
 }
 
-const takenMessage = ({ cluster, temporal }: { cluster: string; temporal: string }): string =>
-  `ClusterIdentityTaken: another installation answers for cluster ${cluster} in ${temporal}; ` +
-  'most likely its cluster and this one were restored from the same backup of etcd. Nothing is begun here. ' +
-  'Stop the other one, and this one goes on within a minute and a half; to keep both, give one of them a Temporal namespace of its own';
+const takenMessage = ({ cluster, temporal: where }: { cluster: string; temporal: string }): string =>
+  `ClusterIdentityTaken: another installation answers for cluster ${cluster} in ${where}; ` +
+  'either this cluster has a second one, though one serves all its namespaces, or another cluster was restored from the same backup of etcd. Nothing is begun here. ' +
+  'Stop the other one, and this one goes on within a minute and a half; to keep both clusters, give one of them a Temporal namespace of its own';

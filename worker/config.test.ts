@@ -67,6 +67,12 @@ describe('the options of the worker', () => {
     expect(problem({ DROVER_BUILD_ID: 'a b' })).toMatch(/DROVER_BUILD_ID="a b".*expected at most 63/);
   });
 
+  it('of ports are different from each other', () => {
+    expect(problem({ DROVER_METRICS_PORT: '9000', DROVER_PROFILE_PORT: '9000' })).toContain(
+      '--metrics-port and --profile-port are both 9000',
+    );
+  });
+
   it('bound what is done at once', () => {
     expect(problem({ DROVER_MAX_ACTIVITIES: '10001' })).toContain('from 1 to 10000');
     expect(read({ DROVER_MAX_ACTIVITIES: '' })).toMatchObject({ 'max-activities': 200 });

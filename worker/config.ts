@@ -3,7 +3,7 @@ import { readPlace } from '../activities/core/places.js';
 import { editDistance } from '../api/core/near.js';
 import { group, optional, setting } from '../runtime/options/option.js';
 import type { OptionValues, Program } from '../runtime/options/option.js';
-import { INSTALLATION, KEYS, probes } from '../runtime/options/shared.js';
+import { INSTALLATION, KEYS, portClashes, portsOf, probes } from '../runtime/options/shared.js';
 import { count, listOf, matching, onOff, path, text, valueType } from '../runtime/options/types.js';
 
 const MAX_SLOTS = 10_000;
@@ -107,5 +107,6 @@ export const WORKER: Program<typeof OPTIONS> = {
   name: 'worker',
   summary: 'Carries runs out. Temporal itself is configured by the standard TEMPORAL_* variables.',
   options: OPTIONS,
+  check: (values) => portClashes(portsOf(values)),
   editDistance,
 };

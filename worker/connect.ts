@@ -1,8 +1,7 @@
 /** What the worker stands on: the cluster, Temporal, the keys, and the claim that both belong together. */
 import { Client } from '@temporalio/client';
 import type { DataConverter } from '@temporalio/common';
-import { loadClientConnectConfig } from '@temporalio/envconfig';
-import { NativeConnection } from '@temporalio/worker';
+import type { NativeConnection } from '@temporalio/worker';
 import type { Logger } from 'pino';
 import { createSealer, parseSealKeys, sealKeyTime } from '../api/core/seal.js';
 import type { Sealer } from '../api/core/seal.js';
@@ -20,12 +19,10 @@ import { holdClaim } from '../runtime/hold-claim.js';
 import type { HeldClaim } from '../runtime/hold-claim.js';
 import type { ProgramMetrics } from '../runtime/program-metrics.js';
 import { openSealRing } from '../runtime/seal-ring.js';
+import { connectToTemporal } from '../runtime/temporal/connect.js';
 import { traceRequests } from '../runtime/tracing/requests.js';
 import type { Tracing } from '../runtime/tracing/tracing.js';
 import type { WorkerConfig } from './config.js';
-
-/** Address that the SDK uses when none is configured. */
-const DEFAULT_TEMPORAL = 'localhost:7233';
 
 /** What the worker is connected to. */
 export interface Connected {
@@ -44,7 +41,7 @@ export interface Connected {
 }
 
 /**
- * Connects to everything, and waits until the keys of seals can be read and the claim is held.
+ * Connects to everything, and waits until the claim is held and the keys of seals can be read.
  *
  * @param options.onWait called with what is missing meanwhile
  * @param options.signal ends the looks at the claim
@@ -72,16 +69,7 @@ export async function connect(
   });
   const cluster = clusterId(await readClusterUid(kube));
   const installation = await ownNamespace(config.namespace);
-  const sealRing = await openSealRing({
-    file: config['seal-ring'],
-    secret: sealSecret({ kube, namespace: installation, make: false }),
-    parse: parseSealKeys,
-    log,
-    onWait,
-  });
-  metrics.watchSealRing(sealRing, ({ id }) => sealKeyTime(id));
-  const { connectionOptions, namespace = 'default' } = loadClientConnectConfig();
-  const connection = await NativeConnection.connect(connectionOptions);
+  const { address, connection, namespace } = await connectToTemporal();
   const client = new Client({ connection, namespace, dataConverter });
   const claim = await holdClaim({
     words: createClaimWords({ kube, namespace: installation }),
@@ -93,10 +81,18 @@ export async function connect(
     onWait,
     signal,
   });
+  const sealRing = await openSealRing({
+    file: config['seal-ring'],
+    secret: sealSecret({ kube, namespace: installation, make: false }),
+    parse: parseSealKeys,
+    log,
+    onWait,
+  });
+  metrics.watchSealRing(sealRing, ({ id }) => sealKeyTime(id));
   return {
     kube,
     cluster,
-    temporal: connectionOptions.address ?? DEFAULT_TEMPORAL,
+    temporal: address,
     namespace,
     connection,
     client,

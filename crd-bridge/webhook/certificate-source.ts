@@ -1,7 +1,8 @@
-import { readFile } from 'node:fs/promises';
+import { isIP } from 'node:net';
 import type { KubeClient } from '../../kube/client.js';
 import { isAlreadyExists, isConflict } from '../../kube/error.js';
 import type { KubeObject } from '../../kube/object.js';
+import { checkAuthorities, checkPair, readPem } from '../../runtime/pem.js';
 import { renew } from './certificates.js';
 import type { Lifetimes, Material } from './certificates.js';
 
@@ -80,18 +81,31 @@ export function ownCertificates(options: {
   };
 }
 
-/** Certificates that somebody else keeps in files, such as a mounted Secret of cert-manager. */
-export function certificateFiles(files: { cert: string; key: string; ca?: string }): CertificateSource {
-  return {
-    async read() {
-      const [cert, key, caBundle] = await Promise.all([
-        readFile(files.cert, 'utf8'),
-        readFile(files.key, 'utf8'),
-        files.ca === undefined ? undefined : readFile(files.ca, 'utf8'),
-      ]);
-      return { cert, key, ...(caBundle !== undefined && { caBundle }) };
-    },
+/**
+ * Certificates that somebody else keeps in files, such as a mounted Secret of cert-manager.
+ *
+ * @param options.host under which the API server calls the webhooks
+ */
+export function certificateFiles(
+  files: { cert: string; key: string; ca?: string },
+  { host, now = () => new Date() }: { host: string; now?: () => Date },
+): CertificateSource {
+  // eslint-disable-next-line @typescript-eslint/require-await -- a look that fails is a rejection
+  const read = async (): Promise<Serving> => {
+    const cert = readPem(files.cert, `the certificate of the webhooks (--webhook-cert=${files.cert})`);
+    const key = readPem(files.key, `the key of the webhooks (--webhook-key=${files.key})`);
+    const certificate = checkPair(cert, key, now());
+    if ((isIP(host) === 0 ? certificate.checkHost(host) : certificate.checkIP(host)) === undefined)
+      throw new Error(
+        `${cert.called} is not for "${host}", under which the API server calls them: have one made that names it`,
+      );
+    const serving = { cert: cert.text, key: key.text };
+    if (files.ca === undefined) return serving;
+    const ca = readPem(files.ca, `the authority of the webhooks (--webhook-ca=${files.ca})`);
+    checkAuthorities(ca, now());
+    return { ...serving, caBundle: ca.text };
   };
+  return { read };
 }
 
 const FIELDS = {

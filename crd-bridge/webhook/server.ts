@@ -1,6 +1,7 @@
 import { createServer } from 'node:https';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { listen } from '../../runtime/listen.js';
 import { ANSWER_MS, createReviewHandler, HttpError } from './review-handler.js';
 import type { ReviewFailure, ReviewHandlerOptions } from './review-handler.js';
 
@@ -62,13 +63,7 @@ export async function serveReviews(options: ServerOptions): Promise<WebhookServe
   server.on('tlsClientError', (error) => {
     log.debug({ err: error }, 'a TLS handshake failed');
   });
-  await new Promise<void>((resolve, reject) => {
-    server.once('error', reject);
-    server.listen(options.port, options.host, () => {
-      server.off('error', reject);
-      resolve();
-    });
-  });
+  await listen(server, { host: options.host, port: options.port, setting: '--webhook-port' });
   return {
     port: (server.address() as AddressInfo).port,
     setCertificate(certificate) {

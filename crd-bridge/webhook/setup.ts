@@ -56,7 +56,7 @@ export async function setUpWebhook(
       },
     },
     certificates:
-      certificatesOf(config) ??
+      certificatesOf(config, reach) ??
       ownCertificates({
         kube,
         namespace,
@@ -77,10 +77,11 @@ export async function setUpWebhook(
   });
 }
 
-function certificatesOf(config: BridgeConfig): CertificateSource | undefined {
+function certificatesOf(config: BridgeConfig, reach: Reach): CertificateSource | undefined {
   const { 'webhook-cert': cert, 'webhook-key': key, 'webhook-ca': ca } = config;
   if (cert === undefined || key === undefined) return undefined;
-  return certificateFiles({ cert, key, ...(ca !== undefined && { ca }) });
+  const [host = ''] = hostsOf(reach);
+  return certificateFiles({ cert, key, ...(ca !== undefined && { ca }) }, { host });
 }
 
 function reachOf(config: BridgeConfig, namespace: string): Reach {

@@ -69,8 +69,9 @@ export function startWebhook(options: WebhookOptions): AdmissionWebhook {
         if (abort.signal.aborted) return;
         const message = error instanceof Error ? error.message : String(error);
         pause = Math.min(RETRY_MS, pause);
-        // Once it serves, only the upkeep can fail: reviews are answered all the same.
-        problem = server === undefined || problem !== undefined ? `admission webhook: ${message}` : undefined;
+        // Once it serves, only the upkeep can fail: reviews are answered all the same, until the certificate has expired.
+        const isServed = server !== undefined && problem === undefined && !isExpired(served?.cert);
+        problem = isServed ? undefined : `admission webhook: ${message}`;
         log.warn({ err: error }, `admission webhook cannot be brought up to date: ${message}`);
       }
       await sleep(pause, undefined, { signal: abort.signal }).catch(() => undefined);

@@ -82,3 +82,23 @@ export const probes = (healthPort: string): ProbeOptions =>
       means: 'least severe lines that are logged, in JSON, on standard output',
     }),
   });
+
+/** Ports that every program may listen on, by flag. Probes and metrics may share one. */
+export const portsOf = (
+  values: Readonly<Record<'health-port' | 'metrics-port' | 'profile-port', number | undefined>>,
+): Record<string, number | undefined> => ({
+  '--health-port': values['health-port'],
+  ...(values['metrics-port'] !== values['health-port'] && { '--metrics-port': values['metrics-port'] }),
+  '--profile-port': values['profile-port'],
+});
+
+/** What is wrong with ports, by flag: two servers cannot listen on one. */
+export function portClashes(ports: Readonly<Record<string, number | undefined>>): string[] {
+  const taken = new Map<number, string>();
+  return Object.entries(ports).flatMap(([flag, port]) => {
+    if (port === undefined || port === 0) return [];
+    const other = taken.get(port);
+    taken.set(port, flag);
+    return other === undefined ? [] : [`${other} and ${flag} are both ${port}: give each a port of its own`];
+  });
+}

@@ -4,6 +4,7 @@ import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { pipeline } from 'node:stream/promises';
 import type { Logger } from 'pino';
+import { listen } from '../listen.js';
 import { takeHeapSnapshot, takeProfile, threadNames } from './take-profile.js';
 
 /** Whether a caller may read a path. */
@@ -59,10 +60,7 @@ export async function serveProfiles(options: {
       else send(response, 500, error instanceof Error ? error.message : String(error));
     });
   });
-  await new Promise<void>((resolve, reject) => {
-    server.once('error', reject);
-    server.listen(options.port, HOST, resolve);
-  });
+  await listen(server, { host: HOST, port: options.port, setting: '--profile-port' });
   const { port } = server.address() as AddressInfo;
   log.info({ port }, 'profiles can be taken on the loopback interface');
   return { port, close: () => closeServer(server) };

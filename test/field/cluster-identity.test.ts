@@ -64,10 +64,14 @@ it('[F25] the second says ClusterIdentityTaken, is not ready and takes no tasks 
       (text) => text.includes('ClusterIdentityTaken'),
     );
   expect(await waiting(bridge)).toMatch(/restored from the same backup.*Stop the other one/s);
-  // The bridge has made the keys of seals by now.
   const worker = await startStranger('worker');
   await waiting(worker);
-  expect(await stack.kube.get({ ...key, namespace: stack.namespace })).toBeUndefined();
+  // Nothing is half installed: neither a claim nor keys.
+  const { namespace } = stack;
+  expect(await stack.kube.get({ ...key, namespace })).toBeUndefined();
+  expect(
+    await stack.kube.get({ apiVersion: 'v1', kind: 'Secret', namespace, name: 'drover-seal' }),
+  ).toBeUndefined();
   const queues = taskQueues(clusterId(await readClusterUid(stack.kube)));
   for (const taskQueue of [queues.bridge, queues.worker]) {
     const { pollers } = await stack.temporal.workflowService.describeTaskQueue({

@@ -17,14 +17,14 @@ export function describeFailure(error: unknown, options: { program: string; verb
   if (error instanceof CliError) {
     return { message: error.message, hints: [...error.hints, ...trace], exitCode: error.exitCode };
   }
-  const silent = error instanceof KubeError ? silentBridge(error) : undefined;
+  const silent = error instanceof KubeError ? whyNotCalled(error) : undefined;
   if (silent !== undefined) {
     return {
       message:
         'the bridge does not answer, and without it nothing can be created or changed; nothing was done',
       hints: [
         `is it up? "${program} status" says; "${program} up" starts again what has died`,
-        'on a cluster of your own: kubectl -n drover-system get pods',
+        'on a cluster of your own: kubectl -n drover-system get pods; if the bridge is ready there, the API server does not reach it: let it through firewalls and NetworkPolicies to the port of the webhooks (9443)',
         `what the API server says: ${silent}`,
         ...trace,
       ],
@@ -52,7 +52,7 @@ function ownRefusal({ message }: KubeError): string | undefined {
 const CALL_FAILED = /failed calling webhook "([^"]*)": (.*)$/s;
 
 /** Why the API server cannot call Drover's own admission, which the bridge serves; undefined for all other errors. */
-function silentBridge({ message }: KubeError): string | undefined {
+export function whyNotCalled({ message }: KubeError): string | undefined {
   const [, webhook = '', why = ''] = CALL_FAILED.exec(message) ?? [];
   return webhook.endsWith(`.${GROUP}`) ? why.replace(/^failed to call webhook: /, '') : undefined;
 }

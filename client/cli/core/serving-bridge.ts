@@ -4,6 +4,7 @@ import { API_VERSION, GROUP } from '../../../api/core/group.js';
 import { CLAIM_CONFIG_MAP } from '../../../kube/claim-words.js';
 import type { KubeClient } from '../../../kube/client.js';
 import { KubeError } from '../../../kube/error.js';
+import { whyNotCalled } from './failure.js';
 import type { KubeObject, ObjectKey } from '../../../kube/object.js';
 
 type Claim = KubeObject & { data?: Record<string, string> };
@@ -24,7 +25,7 @@ export async function findServingBridge(
   kube: KubeClient,
   options: { claimLivesMs?: number; everyMs?: number; onWait?: (seconds: number) => void } = {},
 ): Promise<string | undefined> {
-  if (await answersWebhooks(kube)) return 'a bridge answers for the webhooks';
+  if ((await askWebhooks(kube)).kind === 'answered') return 'a bridge answers for the webhooks';
   const { claimLivesMs = CLAIM_LIVES_MS, everyMs = 500, onWait } = options;
   const before = await findClaims(kube);
   const ages = await Promise.all(before.map((claim) => ageOf(kube, claim)));
@@ -45,22 +46,27 @@ export async function findServingBridge(
   return undefined;
 }
 
-/** Whether somebody reviews what is created: a workflow is refused, for what only a review finds. Nothing is stored. */
-async function answersWebhooks(kube: KubeClient): Promise<boolean> {
+/** Whether reviews are answered. `unknown`: nobody is asked, or the caller may not create. */
+export type WebhookAnswer = { kind: 'answered' } | { kind: 'unreachable'; why: string } | { kind: 'unknown' };
+
+/** Asks for a review of a workflow that is refused, for what only a review finds. Nothing is stored. */
+export async function askWebhooks(kube: KubeClient): Promise<WebhookAnswer> {
   const workflow = {
     apiVersion: API_VERSION,
     kind: 'DRWorkflow',
-    metadata: { name: 'drover-uninstall-looks', namespace: NAMESPACE },
+    metadata: { name: 'drover-looks', namespace: NAMESPACE },
     spec: { actions: [{ name: 'a', type: 'Wait', wait: { duration: '1s' }, dependsOn: ['nobody'] }] },
   };
   try {
     await kube.create(workflow, { dryRun: true, fieldManager: FIELD_MANAGER });
   } catch (error) {
     if (!(error instanceof KubeError)) throw error;
-    // Webhooks that nobody answers, no right to create, and a kind that is gone are no answer.
-    return error.message.includes(`admission webhook "validate.${GROUP}" denied`);
+    if (error.message.includes(`admission webhook "validate.${GROUP}" denied`)) return { kind: 'answered' };
+    const why = whyNotCalled(error);
+    // No right to create, and a kind that is gone, are no answer.
+    return why === undefined ? { kind: 'unknown' } : { kind: 'unreachable', why };
   }
-  return false;
+  return { kind: 'unknown' };
 }
 
 async function findClaims(kube: KubeClient): Promise<Claim[]> {

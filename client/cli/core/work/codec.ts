@@ -1,4 +1,5 @@
 import type { AddressInfo } from 'node:net';
+import { listen } from '../../../../runtime/listen.js';
 import type { CommandContext } from '../context.js';
 import { clientDataConverter } from '../encryption.js';
 import { EXIT } from '../exit-codes.js';
@@ -23,10 +24,7 @@ export async function codec(context: CommandContext, options: CodecOptions): Pro
     origins,
     loopbackOnly: true,
   });
-  await new Promise<void>((resolve, reject) => {
-    server.once('error', reject);
-    server.listen(options.port, '127.0.0.1', resolve);
-  });
+  await listen(server, { host: '127.0.0.1', port: options.port, setting: '--port' });
   const { port } = server.address() as AddressInfo;
   const { terminal } = context;
   terminal.out(`http://127.0.0.1:${port}`);

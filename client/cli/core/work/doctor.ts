@@ -1,6 +1,9 @@
+import { definitionGaps } from '../../../../api/core/definition-gap.js';
 import { API_VERSION } from '../../../../api/core/group.js';
+import { KINDS } from '../../../../api/kinds.js';
 import type { KubeClient } from '../../../../kube/client.js';
 import { KubeError } from '../../../../kube/error.js';
+import { createOpenApi } from '../../../../kube/openapi.js';
 import { doctor, type Finding } from '../../../../local/index.js';
 import { CliError } from '../cli-error.js';
 import { EXIT } from '../exit-codes.js';
@@ -15,6 +18,7 @@ import { printValue } from '../output.js';
 import type { OutputFormat } from '../output-format.js';
 import type { Style } from '../render/style.js';
 import { oneLine } from '../render/text.js';
+import { askWebhooks } from '../serving-bridge.js';
 import { findWebhooks } from '../uninstall.js';
 import { CRD_DIR } from './status.js';
 
@@ -66,6 +70,7 @@ async function clusterFindings(context: CommandContext): Promise<Finding[]> {
     return [
       found,
       ...definitions.flat(),
+      ...(await definitionFindings(kube)),
       ...(await webhookFindings(kube)),
       ...(await predecessorFindings(kube)),
     ];
@@ -90,7 +95,8 @@ async function webhookFindings(kube: KubeClient): Promise<Finding[]> {
     if (error instanceof KubeError && error.code === 403) return undefined;
     throw error;
   });
-  if (webhooks === undefined || webhooks.length > 0) return [];
+  if (webhooks === undefined) return [];
+  if (webhooks.length > 0) return unreachableFindings(kube);
   return [
     {
       subject: 'webhooks',
@@ -100,6 +106,47 @@ async function webhookFindings(kube: KubeClient): Promise<Finding[]> {
       advice: 'start a bridge with webhooks (docs/admission.md); it registers them',
     },
   ];
+}
+
+/** Webhooks that nobody answers keep everything from being created. */
+async function unreachableFindings(kube: KubeClient): Promise<Finding[]> {
+  const answer = await askWebhooks(kube);
+  if (answer.kind !== 'unreachable') return [];
+  return [
+    {
+      subject: 'webhooks',
+      level: 'problem',
+      message: `the API server cannot call them, so nothing of Drover's kinds can be created or changed: ${answer.why}`,
+      advice:
+        'see that a bridge is ready (kubectl -n drover-system get pods); if one is, let the API server through firewalls and NetworkPolicies to the port of the webhooks (9443), or correct --webhook-url',
+    },
+  ];
+}
+
+/** Definitions that are not those of this release. */
+async function definitionFindings(kube: KubeClient): Promise<Finding[]> {
+  const openApi = createOpenApi(kube, (schemas) => definitionGaps(KINDS, schemas));
+  const gaps = (await openApi.of(API_VERSION)) ?? [];
+  return gaps.flatMap(({ kind, state, lacks: [lacking] }): Finding[] => {
+    if (lacking !== undefined)
+      return [
+        {
+          subject: 'definitions',
+          level: 'warning',
+          message: `${kind} is older than this command line: it lacks ${lacking}, for instance`,
+          advice: `what upgrades: kubectl apply --server-side --force-conflicts -f deploy/crds; look first: drover upgrade --check`,
+        },
+      ];
+    if (state !== 'newer') return [];
+    return [
+      {
+        subject: 'definitions',
+        level: 'warning',
+        message: `${kind} is newer than this command line, which does not know all its fields`,
+        advice: 'use the command line of the release that is installed',
+      },
+    ];
+  });
 }
 
 const OWN_WEBHOOKS = 'drover';
