@@ -1,3 +1,4 @@
+import { AsyncLocalStorage } from 'node:async_hooks';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { createQueue } from './queue.js';
 import type { QueueOptions, QueueRank, WorkQueue } from './queue.js';
@@ -48,6 +49,29 @@ function latch() {
 }
 
 describe('queue', () => {
+  it('works apart from whoever adds a key, such as his trace', async () => {
+    const storage = new AsyncLocalStorage<string>();
+    const seen: [string, string | undefined][] = [];
+    const queue = make({
+      concurrency: 1,
+      handle: (key) => {
+        seen.push([key, storage.getStore()]);
+        return Promise.resolve(undefined);
+      },
+    });
+    storage.run('a run', () => {
+      queue.add('a');
+      queue.add('b');
+      queue.addAfter('c', 10);
+    });
+    await vi.advanceTimersByTimeAsync(20);
+    expect(seen).toEqual([
+      ['a', undefined],
+      ['b', undefined],
+      ['c', undefined],
+    ]);
+  });
+
   it('never handles a key twice at once, and once more when it came up meanwhile', async () => {
     const work = latch();
     const queue = make({ handle: work.handle });

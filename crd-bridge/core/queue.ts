@@ -1,3 +1,4 @@
+import { AsyncLocalStorage } from 'node:async_hooks';
 import { backoffMs } from '../../api/core/backoff.js';
 import type { Backoff } from '../../api/core/backoff.js';
 import { createKeyTimers } from './key-timers.js';
@@ -49,6 +50,8 @@ export function createQueue(options: QueueOptions): WorkQueue {
   const attempts = new Map<string, number>();
   const timers = createKeyTimers(add);
   const random = options.random ?? Math.random;
+  // Whoever adds a key wakes the queue, and what it does then is no part of his trace.
+  const apart = AsyncLocalStorage.snapshot();
   let stopped = false;
 
   function pump(): void {
@@ -56,7 +59,7 @@ export function createQueue(options: QueueOptions): WorkQueue {
       for (const key of keys) {
         if (active.size >= (places[rank] ?? options.concurrency)) break;
         keys.delete(key);
-        active.set(key, work(key));
+        active.set(key, apart(work, key));
       }
     }
   }
