@@ -2,14 +2,8 @@
  * The types of the three kinds, and nothing that runs: importing from here never loads the schemas, so
  * workflow code may.
  */
-export type {
-  Condition,
-  KubernetesObject,
-  ObjectMeta,
-  ObjectReference,
-  Parameter,
-  Scalar,
-} from './schema/common.js';
+export type { Condition, KubernetesObject, ObjectMeta, ObjectReference } from '../core/schema.js';
+export type { Parameter, Scalar } from './schema/common.js';
 export type { Action, RollbackAction } from './schema/actions/action.js';
 export type { ActionType } from './actions/table.js';
 export type { ApprovalAction } from './actions/approval.js';

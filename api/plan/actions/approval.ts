@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { duration, time } from '../schema/common.js';
+import { duration, time } from '../../core/schema.js';
 import { parseDuration } from '../../core/duration.js';
 import type { Problem } from '../../core/problem.js';
 import type { StepFields } from '../schema/actions/step-fields.js';

@@ -1,5 +1,6 @@
 import { z } from 'zod';
-import { objectReferenceSchema, operationField, PRESERVE } from '../schema/common.js';
+import { objectReferenceSchema, PRESERVE } from '../../core/schema.js';
+import { operationField } from '../schema/common.js';
 import type { Problem } from '../../core/problem.js';
 import type { StepFields } from '../schema/actions/step-fields.js';
 import { error, show } from '../../core/fields.js';

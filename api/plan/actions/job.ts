@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { objectReferenceSchema, PRESERVE } from '../schema/common.js';
+import { objectReferenceSchema, PRESERVE } from '../../core/schema.js';
 import { isObject } from '../../core/json.js';
 import type { Problem } from '../../core/problem.js';
 import type { Policy } from '../policy.js';

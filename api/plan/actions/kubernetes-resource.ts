@@ -1,5 +1,6 @@
 import { z } from 'zod';
-import { objectReferenceSchema, operationField } from '../schema/common.js';
+import { objectReferenceSchema } from '../../core/schema.js';
+import { operationField } from '../schema/common.js';
 import { isObject } from '../../core/json.js';
 import { objectsIn } from '../../core/manifest.js';
 import { KEEP_THE_REST, namedLists } from '../../core/named-lists.js';

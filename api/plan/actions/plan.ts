@@ -1,5 +1,6 @@
 import { z } from 'zod';
-import { objectReferenceSchema, scalar } from '../schema/common.js';
+import { objectReferenceSchema } from '../../core/schema.js';
+import { scalar } from '../schema/common.js';
 import { parseDuration } from '../../core/duration.js';
 import type { Problem } from '../../core/problem.js';
 import type { StepFields } from '../schema/actions/step-fields.js';

@@ -1,5 +1,6 @@
 import { z } from 'zod';
-import { objectReferenceSchema, operationField, PRESERVE } from '../schema/common.js';
+import { objectReferenceSchema, PRESERVE } from '../../core/schema.js';
+import { operationField } from '../schema/common.js';
 import { feedSchema } from '../schema/actions/feed.js';
 import { isObject } from '../../core/json.js';
 import type { Problem } from '../../core/problem.js';

@@ -3,8 +3,9 @@ import type { ActionDescriptor } from '../actions/descriptor.js';
 import { descriptorOf, typesWhere } from '../actions/table.js';
 import type { ACTIONS, ActionType } from '../actions/table.js';
 import { MODES } from '../order/hooks.js';
-import { cel, conditionsSchema, objectReferenceSchema, parameterSchema, time } from './common.js';
-import type { KubernetesObject } from './common.js';
+import { cel, conditionsSchema, objectReferenceSchema, time } from '../../core/schema.js';
+import { parameterSchema } from './common.js';
+import type { KubernetesObject } from '../../core/schema.js';
 
 export const executionSpecSchema = z
   .object({

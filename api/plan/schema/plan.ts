@@ -1,6 +1,7 @@
 import { z } from 'zod';
-import { conditionsSchema, objectReferenceSchema, parameterSchema, time } from './common.js';
-import type { KubernetesObject } from './common.js';
+import { conditionsSchema, objectReferenceSchema, time } from '../../core/schema.js';
+import { parameterSchema } from './common.js';
+import type { KubernetesObject } from '../../core/schema.js';
 
 export const workflowReferenceSchema = z
   .object({

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import type { KubernetesObject } from './common.js';
+import type { KubernetesObject } from '../../core/schema.js';
 
 /** Classes of objects with which an account could get more than it was given; refused unless a policy allows them. */
 export const ESCALATIONS = ['RBAC', 'Admission', 'APIExtensions', 'Credentials', 'PrivilegedPods'] as const;

@@ -1,6 +1,7 @@
 import { z } from 'zod';
-import { conditionsSchema, parameterSchema, PRESERVE } from './common.js';
-import type { KubernetesObject } from './common.js';
+import { conditionsSchema, PRESERVE } from '../../core/schema.js';
+import { parameterSchema } from './common.js';
+import type { KubernetesObject } from '../../core/schema.js';
 import { actionSchema } from './actions/action.js';
 
 export const executorSchema = z

@@ -2,8 +2,8 @@ import { z } from 'zod';
 import type { ActionDescriptor } from '../../actions/descriptor.js';
 import { ACTION_TYPES, ACTIONS } from '../../actions/table.js';
 import type { ActionType } from '../../actions/table.js';
-import { cel, PRESERVE } from '../common.js';
-import type { CelRule } from '../common.js';
+import { cel, PRESERVE } from '../../../core/schema.js';
+import type { CelRule } from '../../../core/schema.js';
 import { stepFields } from './step-fields.js';
 
 const descriptors = Object.entries<ActionDescriptor>(ACTIONS);

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { duration, PRESERVE } from '../common.js';
+import { duration, PRESERVE } from '../../../core/schema.js';
 
 /** A number of attempts is kept in 32 bits. */
 const MAX_RETRIES = 2 ** 31 - 2;

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { HOOK_TYPES } from '../../order/hooks.js';
-import { duration } from '../common.js';
+import { duration } from '../../../core/schema.js';
 import { retryPolicySchema } from './retry-policy.js';
 import { targetSchema } from './target.js';
 
