@@ -3,7 +3,7 @@ import type { z } from 'zod';
 /** A column of `kubectl get`. */
 export interface PrinterColumn {
   name: string;
-  type: 'string' | 'date';
+  type: 'string' | 'date' | 'integer';
   jsonPath: string;
   description: string;
   /** 1 = only with `-o wide`. */

@@ -28,6 +28,7 @@ const KEPT = [
   'maxLength',
   'minItems',
   'maxItems',
+  'maxProperties',
   'x-kubernetes-list-type',
   'x-kubernetes-list-map-keys',
   'x-kubernetes-validations',
