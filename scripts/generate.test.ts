@@ -74,6 +74,7 @@ describe('generated files', () => {
       'deploy/crds/dr.bkbcs.tencent.com_drpolicies.yaml',
       'docs/reference.md',
       'docs/settings.md',
+      'docs/limits.md',
       'deploy/webhook/configurations.yaml',
       'docs/metrics.md',
       'deploy/observability/prometheus-rule.yaml',

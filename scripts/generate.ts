@@ -1,6 +1,6 @@
 /**
  * Writes everything that is generated: `deploy/crds/*.yaml` and `docs/reference.md` from the schemas, `docs/settings.md`
- * from the options of the programs, the rules about our kinds in `deploy/rbac`, `deploy/webhook/configurations.yaml` from
+ * from the options of the programs, `docs/limits.md` from the bounds in the code, the rules about our kinds in `deploy/rbac`, `deploy/webhook/configurations.yaml` from
  * what the bridge registers, the same for the chart, `docs/metrics.md` from what the programs count, dashboards and the
  * object of alert rules in `deploy/observability`, and the tables of rules and field items with their tests from pages and
  * titles. With `--check` it writes nothing and fails when a file is not up to date.
@@ -14,6 +14,7 @@ import { webhookConfigurations } from '../crd-bridge/webhook/configuration.js';
 import { FIELD_PAGE, fieldPage } from './field-page.js';
 import { chartFiles } from './generate/chart.js';
 import { crd } from './generate/crd.js';
+import { LIMITS_PAGE, limitsPage } from './generate/limits.js';
 import { RBAC_FILES, withKindRules } from './generate/rbac.js';
 import { reference } from './generate/reference.js';
 import { settings } from './generate/settings.js';
@@ -41,6 +42,7 @@ export function generatedFiles(): Map<string, string> {
   }
   files.set('docs/reference.md', reference(KINDS));
   files.set('docs/settings.md', settings());
+  files.set(LIMITS_PAGE, limitsPage());
   // As the bridge keeps them in a usual installation.
   const configurations = webhookConfigurations(
     {

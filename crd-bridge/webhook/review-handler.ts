@@ -38,7 +38,7 @@ export class HttpError extends Error {
 }
 
 /** An update carries the old object too, and the API server admits requests of 3 MiB. */
-const MAX_BODY_BYTES = 16 * 1024 * 1024;
+export const MAX_BODY_BYTES = 16 * 1024 * 1024;
 const CONCURRENCY = 32;
 /** More than that wait in the API servers' clients already. */
 const MAX_WAITING = 512;

@@ -3,7 +3,7 @@ import { createBrotliDecompress, createGunzip, createInflate, createInflateRaw, 
 import type { Dispatcher } from 'undici';
 
 /** Most bytes of a body that are read, and most that it may decompress to; the rest is left on the wire. */
-const MAX_BODY_BYTES = 1024 * 1024;
+export const MAX_BODY_BYTES = 1024 * 1024;
 /** Codings that one answer may be wrapped in; nobody has a reason for more. */
 const MAX_CODINGS = 3;
 

@@ -18,9 +18,10 @@ import { cutText, printable, withoutControls } from '../../core/text.js';
 
 type Failed = Extract<AttemptResult, { kind: 'failed' }>;
 
-const MAX_REDIRECTS = 5;
+/** Redirects that are followed. */
+export const MAX_REDIRECTS = 5;
 /** Characters of a body that are kept (S3.19). */
-const KEPT_CHARACTERS = 1000;
+export const KEPT_CHARACTERS = 1000;
 /** Characters of a body that stand in a message. */
 const QUOTED_CHARACTERS = 120;
 const SHOWN_URL_CHARACTERS = 200;

@@ -18,7 +18,7 @@ export interface Message {
 }
 
 /** Chats take no more than about 30 KB. */
-const TEXT_CHARACTERS = 8000;
+export const TEXT_CHARACTERS = 8000;
 const SUBJECT_CHARACTERS = 200;
 const DEFAULT_SUBJECT = '{{ .operation }} of {{ .planName }}: {{ .executionName }}';
 

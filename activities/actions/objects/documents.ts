@@ -11,7 +11,7 @@ import type { KubeObject } from '../../../kube/object.js';
 import type { ObjectOperation } from '../../core/object-task.js';
 
 /** Most objects of one action: as many as its outputs may list. */
-const MAX_OBJECTS = 256;
+export const MAX_OBJECTS = 256;
 
 /** Objects of a manifest, or what is wrong with it. */
 export type ManifestObjects = { ok: true; objects: KubeObject[] } | ({ ok: false } & Refusal);

@@ -11,7 +11,7 @@ import { checkReadable } from './readable.js';
  * The longest start deadline that a new execution may ask for: seven days. One that lies in Git with a longer one would
  * still start when its hub is rebuilt, long after anybody wanted it.
  */
-const MAX_START_DEADLINE_SECONDS = 604_800;
+export const MAX_START_DEADLINE_SECONDS = 604_800;
 
 /**
  * What {@link validateExecutionSpec} says, and what is asked only of an execution that is about to be created: one that is

@@ -14,7 +14,8 @@ import { refuse } from './refused.js';
 const MAX_MATCHES = 5000;
 /** Most names shown when several objects match where one is asked for. */
 const NAMED_MATCHES = 5;
-const MAX_VALUE_CHARACTERS = 4096;
+/** Most characters of a value that is looked up. */
+export const MAX_VALUE_CHARACTERS = 4096;
 
 /** Who looks. */
 export interface LookupContext {

@@ -230,7 +230,7 @@ function asUnanswered(step: UndoStep): UndoStep {
 const sizeOf = (input: Work['input']): number => Buffer.byteLength(JSON.stringify(input)) + sealBytes(input);
 
 /** Temporal accepts 2 MiB for one input; the rest is for what every run carries beside its stages. */
-const MAX_INPUT_BYTES = 2 * 1024 * 1024 - 64 * 1024;
+export const MAX_INPUT_BYTES = 2 * 1024 * 1024 - 64 * 1024;
 
 /**
  * Whether Temporal accepts the run.
