@@ -1,11 +1,12 @@
 /** What the pages say of files, headings, commands and flags is there. */
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
-import { dirname, join } from 'node:path';
+import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { BRIDGE } from '../crd-bridge/config.js';
 import { variablesOf } from '../runtime/options/option.js';
 import { WORKER } from '../worker/config.js';
 import { anchorsOf } from './rules/citations.js';
+import { fileOfLink, linksOf } from './rules/links.js';
 
 const read = (path: string): string => readFileSync(path, 'utf8');
 const pagesIn = (folder: string): string[] =>
@@ -30,18 +31,13 @@ const DEPLOYED = [
 const OTHER_VARIABLES =
   /^DROVER_(DEBUG|(TEST|BIG|FUZZ)_[A-Z_]+|RECORD|KUBECONFIG_FILE|NODE|RELEASE_KEY|USER|VERSION)$/;
 
-/** Text outside of blocks of code. */
-const prose = (text: string): string => text.replaceAll(/```[^]*?```/g, '');
-
 describe('the pages', () => {
   it('lead to files and headings that exist', () => {
     const broken = PAGES.flatMap((page) =>
-      [...prose(read(page)).matchAll(/\]\(([^)\s]+)\)/g)]
-        .map(([, link = '']) => link)
-        .filter((link) => !/^[a-z]+:/.test(link))
+      linksOf(read(page))
         .filter((link) => {
-          const [path = '', anchor] = link.split('#');
-          const file = path === '' ? page : join(dirname(page), path);
+          const [, anchor] = link.split('#');
+          const file = fileOfLink(page, link);
           if (!existsSync(file)) return true;
           return anchor !== undefined && file.endsWith('.md') && !anchorsOf(read(file)).has(anchor);
         })

@@ -56,7 +56,8 @@ export function anchorsOf(page: string): Set<string> {
   return new Set([...page.matchAll(/^#+ (.+)$/gm)].map(([, heading = '']) => anchorOf(heading)));
 }
 
-const anchorOf = (heading: string): string =>
+/** What a link to a heading has behind its `#`. */
+export const anchorOf = (heading: string): string =>
   heading
     .toLowerCase()
     .replaceAll(/[^\p{L}\p{N} _-]/gu, '')
