@@ -5,6 +5,7 @@ import { ANNOTATIONS } from './group.js';
 it.each([
   ['true', 'cancel'],
   ['terminate', 'terminate'],
+  ['temporal-lost', 'temporalLost'],
   ['yes', undefined],
   ['false', undefined],
   ['', undefined],

@@ -46,6 +46,8 @@ export interface RunView extends RunState {
   cancel?: CancelRequest;
   /** The run is to be ended without being asked, as its code cannot go on; why, as Temporal shows it. Implies a cancel. */
   terminate?: { reason: string };
+  /** A person says that the Temporal of its run will not come back. Implies a cancel, where it is there after all. */
+  isTemporalLost?: true;
   /** What the run has to be told, earlier messages included. */
   deliveries: Delivery[];
   /** Whether a cancel has reached the run already, in whatever way. */

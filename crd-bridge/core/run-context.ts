@@ -55,15 +55,19 @@ export async function mayBeStarting<T extends Cacheable>(
   return now() - memory.startingSince < START_SETTLES_MS;
 }
 
-/** If the run was started in another Temporal, it proves nothing that the connected one does not know it. */
+/**
+ * If the run was started in another Temporal, it proves nothing that the connected one does not know it. Only a person can
+ * tell that the other one will not come back: then the object ends (S5.61).
+ */
 export async function isMismatched<T extends Cacheable>(
   { kind }: RunContext<T>,
   object: T,
-  { run }: RunView,
+  { run, isTemporalLost }: RunView,
   connected: TemporalIdentity,
 ): Promise<boolean> {
   if (!isElsewhere(run, connected)) return false;
-  await kind.mismatch(object, connected);
+  if (isTemporalLost === true) await kind.lost(object);
+  else await kind.mismatch(object, connected);
   return true;
 }
 

@@ -364,6 +364,20 @@ describe('an object with a run', () => {
     expect((await deleted.reconcile()).calls).toEqual(['describe', 'mismatch']);
   });
 
+  it('ends when a person says that its Temporal will not come back, and only where another is connected [S5.61]', async () => {
+    const isTemporalLost = true;
+    const cancel = { via: 'Annotation' as const };
+    const elsewhere = { run: { workflowId: 'id', namespaceId: 'elsewhere' }, cancel, isTemporalLost } as const;
+    expect((await setup(elsewhere).reconcile()).calls).toEqual(['lost']);
+    expect((await setup({ ...elsewhere, deleting: true }).reconcile()).calls).toEqual(['lost']);
+    const anew = setup({ ...recorded, cancel, isTemporalLost });
+    anew.world.where = { clusterId: 'this', namespaceId: 'new' };
+    expect((await anew.reconcile()).calls).toEqual(['signal Annotation', 'describe', 'lost']);
+    const here = setup({ ...recorded, cancel, isTemporalLost });
+    here.world.run = running;
+    expect((await here.reconcile()).calls).toEqual(['signal Annotation', 'describe', 'alive']);
+  });
+
   it('is told of a cancel once, and not when the run knows already', async () => {
     const { world, controller, reconcile } = setup({ ...recorded, cancel: { via: 'Annotation' } });
     world.run = running;

@@ -38,7 +38,7 @@ export function createExecutionKind(deps: DrDeps, starts: ExecutionStarts): RunK
       await setProgressing(deps, execution, {
         status: 'False',
         reason: 'TemporalMismatch',
-        message: `the run "${recorded?.workflowId ?? ''}" is in ${nameOfTemporal(recorded)}, and the bridge is connected to ${nameOfTemporal(connected)}; connect it to the recorded one`,
+        message: `the run "${recorded?.workflowId ?? ''}" is in ${nameOfTemporal(recorded)}, and the bridge is connected to ${nameOfTemporal(connected)}; connect it to the recorded one, or if that will never come back, end the execution: drover cancel ${execution.metadata.name} --temporal-lost`,
       });
     },
     async held(execution, reason, message) {

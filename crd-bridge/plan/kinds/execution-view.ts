@@ -55,6 +55,7 @@ export function viewOf(deps: ViewDeps, execution: CachedExecution): RunView {
     ...(asked === 'terminate' && {
       terminate: { reason: `asked for by ${canceller ?? 'somebody'} on the execution` },
     }),
+    ...(asked === 'temporalLost' && { isTemporalLost: true as const }),
     goesOn:
       holds(plan?.status?.currentExecution, identityOf(execution)) ||
       annotations[ANNOTATIONS.nestedIn] !== undefined,

@@ -6,7 +6,7 @@ import type { RunProgress } from '../../../workflows/plan/contract.js';
 import type { FinishUpdate } from '../../../workflows/plan/contract-updates.js';
 import { cancellerOf } from '../kinds/execution-view.js';
 import { fieldsOf } from '../log-fields.js';
-import { identityOf } from '../start/identity.js';
+import { identityOf, nameOfTemporal } from '../start/identity.js';
 import type { CachedExecution, DrDeps } from '../types.js';
 import { conclude } from './conclude.js';
 import type { ConcludeDeps } from './conclude.js';
@@ -45,17 +45,21 @@ export async function concludeClosed(
   return undefined;
 }
 
-/** Writes the end of a run that Temporal no longer knows. */
+/** Writes the end of a run that Temporal no longer knows, or whose Temporal will not come back, as a person says. */
 export async function concludeLost(
   deps: EndedDeps,
   execution: CachedExecution,
   workflowId: string,
 ): Promise<void> {
+  const isGivenUp = cancelAsked(execution.metadata.annotations) === 'temporalLost';
+  const why = isGivenUp
+    ? `run "${workflowId}" was in ${nameOfTemporal(execution.status?.temporal)}, which will not come back, as ${cancellerOf(deps, execution) ?? 'somebody'} said`
+    : `Temporal knows no workflow "${workflowId}" any more, though it was started`;
   await conclude(deps, execution, {
     ...lastUpdate(deps, execution),
     phase: 'Failed',
     reason: 'RunLost',
-    message: `Temporal knows no workflow "${workflowId}" any more, though it was started; check what its actions have done, then revert this execution or create a new one`,
+    message: `${why}; check what its actions have done, then revert this execution or create a new one`,
   });
 }
 

@@ -19,6 +19,12 @@ export function addCancel(program: Command, perform: Perform): void {
         'the way out of a run that cannot go on: end it without asking it, settle what its actions had begun, and wait for that',
       ).conflicts(['force', 'reason']),
     )
+    .addOption(
+      new Option(
+        '--temporal-lost',
+        'end an execution whose run is in a Temporal that will not come back (TemporalMismatch); otherwise as without it',
+      ).conflicts(['force', 'reason', 'terminate']),
+    )
     .addOption(yesOption())
     .addOption(outputOption())
     .action((execution: string, options: CancelOptions, self: Command) =>
@@ -29,6 +35,7 @@ export function addCancel(program: Command, perform: Perform): void {
   addExamples(command, [
     ['cancel shop-switchover-x7k2p --reason "wrong site"', 'stop a run and say why'],
     ['cancel shop-switchover-x7k2p --terminate', 'end a run whose code no worker can carry on'],
+    ['cancel shop-switchover-x7k2p --temporal-lost', "end a run whose Temporal's data is gone"],
     [
       'kubectl annotate drpx shop-switchover-x7k2p dr.bkbcs.tencent.com/cancel=true',
       'the same without this command',

@@ -1,5 +1,5 @@
 import { userInfo } from 'node:os';
-import { CANCEL_VALUES } from '../../../../api/core/cancel.js';
+import { CANCEL_VALUES, type CancelAsked } from '../../../../api/core/cancel.js';
 import { ANNOTATIONS, FIELD_MANAGER } from '../../../../api/core/group.js';
 import { isTerminalExecution } from '../../../../api/core/phase.js';
 import type { DRPlanExecution } from '../../../../api/plan/types.js';
@@ -22,6 +22,7 @@ export interface CancelOptions {
   reason?: string;
   force?: boolean;
   terminate?: boolean;
+  temporalLost?: boolean;
   yes?: boolean;
   output?: OutputFormat;
 }
@@ -59,6 +60,7 @@ export async function cancel(context: CommandContext, text: string, options: Can
         ...(isTermination ? WHAT_TERMINATION_DOES : []),
       ],
       ...(isTermination && { warnings: warningsOfTermination(execution) }),
+      ...(options.temporalLost === true && { warnings: WARNINGS_OF_LOSS }),
     },
     options.yes === true,
   );
@@ -70,7 +72,7 @@ export async function cancel(context: CommandContext, text: string, options: Can
     key,
     {
       metadata: {
-        annotations: { [ANNOTATIONS.cancel]: CANCEL_VALUES[isTermination ? 'terminate' : 'cancel'] },
+        annotations: { [ANNOTATIONS.cancel]: CANCEL_VALUES[askedBy(options)] },
       },
     },
     { kind: 'merge', fieldManager: FIELD_MANAGER },
@@ -82,6 +84,15 @@ export async function cancel(context: CommandContext, text: string, options: Can
     await printValue(context.terminal, withoutManagedFields(annotated), options.output);
   return EXIT.ok;
 }
+
+const askedBy = ({ terminate = false, temporalLost = false }: CancelOptions): CancelAsked =>
+  terminate ? 'terminate' : temporalLost ? 'temporalLost' : 'cancel';
+
+/** Nothing of a run is settled that nobody can reach. */
+const WARNINGS_OF_LOSS = [
+  'if the recorded Temporal is there after all, its run goes on by itself: make sure that it is gone for good',
+  'what its actions had begun is not stopped: look at it before the plan runs again',
+];
 
 /** As the bridge does it, in order. */
 const WHAT_TERMINATION_DOES = [
