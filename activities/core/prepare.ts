@@ -11,6 +11,7 @@ import type { ActionBody } from '../../api/plan/snapshot/run.js';
 import { resolveBody } from '../../api/plan/snapshot/snapshot.js';
 import type { KubeClient } from '../../kube/client.js';
 import { KubeError } from '../../kube/error.js';
+import { undoneUid } from '../../workflows/plan/contract.js';
 import type { ActionTask } from '../../workflows/plan/contract-tasks.js';
 import type { Attempt, AttemptResult, Handler, Memo } from './handler.js';
 import { actAs, confirmed, identityName } from './identity.js';
@@ -113,7 +114,7 @@ export async function prepare(
     scope,
     manager,
     key: idempotencyKey({
-      uid: task.direction === 'undo' ? (run.target?.uid ?? run.uid) : run.uid,
+      uid: task.direction === 'undo' ? undoneUid(run) : run.uid,
       at: task.at,
       direction: task.direction,
       round: inherited.round,

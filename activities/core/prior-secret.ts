@@ -1,7 +1,7 @@
 /** How the state of objects is written into a Secret: packed, and with the worker's seal (S3.18). */
 import { createHash } from 'node:crypto';
 import { gunzipSync, gzipSync } from 'node:zlib';
-import { API_VERSION, LABELS } from '../../api/core/group.js';
+import { API_VERSION, LABELS, PRIOR_STATE_TYPE } from '../../api/core/group.js';
 import { positionLabel } from '../../api/plan/naming.js';
 import type { ActionAddress } from '../../api/plan/snapshot/run.js';
 import type { Sealer, SealState } from '../../api/core/seal.js';
@@ -37,7 +37,6 @@ export const MAX_PRIOR_BYTES = 900 * 1024;
 const MAX_PLAIN_BYTES = 64 * 1024;
 /** Bounds what a tampered Secret can inflate to. */
 const MAX_INFLATED_BYTES = 64 * 1024 * 1024;
-const SECRET_TYPE = 'dr.bkbcs.tencent.com/prior-state';
 
 const sealOf = (part: Part): string => `${part}.seal`;
 const inBase64 = (text: string): string => Buffer.from(text).toString('base64');
@@ -53,7 +52,7 @@ const sealed = ({ execution, at }: PriorOwner, digest: string): unknown => ({
 export const priorSecret = (owner: PriorOwner, name: string, data: Record<string, string>): PriorSecret => ({
   apiVersion: 'v1',
   kind: 'Secret',
-  type: SECRET_TYPE,
+  type: PRIOR_STATE_TYPE,
   metadata: {
     name,
     namespace: owner.namespace,
@@ -63,8 +62,12 @@ export const priorSecret = (owner: PriorOwner, name: string, data: Record<string
   data,
 });
 
-/** Whether a Secret says that it belongs to an execution. Whoever may make Secrets can say so. */
+/**
+ * Whether a Secret says that it belongs to an execution. Whoever may make Secrets can say so. One that was restored from
+ * a backup is owned by the copy of its execution, and still carries the uid of the original in its label.
+ */
 export const isOwnedBy = ({ metadata }: PriorSecret, { execution }: PriorOwner): boolean =>
+  metadata.labels?.[LABELS.execution] === execution.uid ||
   metadata.ownerReferences?.some((reference) => reference.uid === execution.uid) === true;
 
 /** A part in the form that it is kept in, and how many bytes of a Secret it takes. */

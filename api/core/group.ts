@@ -94,6 +94,9 @@ export const ANNOTATIONS = {
 /** The uid stamp that admission gives to an object that arrives with marks only an earlier execution can have. */
 export const COPY_STAMP = 'copy';
 
+/** Type of the Secrets that keep the state of objects before and after an action. */
+export const PRIOR_STATE_TYPE = `${GROUP}/prior-state`;
+
 /** Finalizers. */
 export const FINALIZERS = {
   /** Ours, on executions: the record stays until its run is over, or while a revert needs it (S5.39). */

@@ -1,6 +1,7 @@
 import { Command, Option } from 'commander';
 import { DEFAULT_DATA_DIR, type ClusterEnvironment } from './core/cluster.js';
 import { addAnswer } from './plan/commands/answer.js';
+import { addBackup } from './plan/commands/backup.js';
 import { addCancel } from './plan/commands/cancel.js';
 import { addCheck } from './plan/commands/check.js';
 import { addCodec } from './core/commands/codec.js';
@@ -14,6 +15,7 @@ import { addKubectl } from './core/commands/kubectl.js';
 import { addLogs } from './plan/commands/logs.js';
 import { addPreflight } from './plan/commands/preflight.js';
 import { addResolve } from './plan/commands/resolve.js';
+import { addRestore } from './plan/commands/restore.js';
 import { addRevert } from './plan/commands/revert.js';
 import { addRun } from './plan/commands/run.js';
 import type { Perform } from './core/commands/shared.js';
@@ -88,7 +90,7 @@ export function buildProgram(parts: ProgramParts): Command {
   program.commandsGroup('Looking:');
   for (const add of [addGet, addDescribe, addLogs, addCodec, addCheck, addKubectl]) add(program, perform);
   program.commandsGroup('The cluster:');
-  for (const add of [addUpgrade, addUninstall]) add(program, perform);
+  for (const add of [addUpgrade, addBackup, addRestore, addUninstall]) add(program, perform);
   program.commandsGroup('Terraform:');
   addEngines(program, perform);
   program.commandsGroup('Files:');

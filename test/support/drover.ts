@@ -10,8 +10,11 @@ export interface Ended {
 }
 
 /** Runs a command to its end. */
-export function drover(...args: string[]): Promise<Ended> {
-  const child = spawn(process.execPath, ['bin/drover.js', ...args, '--data-dir', servers.dataDir], {
+export const drover = (...args: string[]): Promise<Ended> => droverIn(servers.dataDir, ...args);
+
+/** Runs a command for another data dir. */
+export function droverIn(dataDir: string, ...args: string[]): Promise<Ended> {
+  const child = spawn(process.execPath, ['bin/drover.js', ...args, '--data-dir', dataDir], {
     stdio: ['ignore', 'pipe', 'pipe'],
     env: { ...process.env, NO_COLOR: '1', KUBECONFIG: '/nowhere' },
   });

@@ -77,6 +77,8 @@ export interface RunIdentity {
   target?: {
     name: string;
     uid: string;
+    /** Of a restored copy: uid of the execution that it is a copy of, which effects and what is kept are marked with. */
+    origin?: string;
     mode?: string;
     /** Key that it was sealed under; absent of one that a release without seals has begun. */
     sealKey?: string;
@@ -98,6 +100,13 @@ export interface RunIdentity {
   /** The bridge's seal of all of the above (docs/security.md#seals). */
   seal?: string;
 }
+
+/**
+ * The uid that marks what an undo of this run undoes: that of the target, or of the execution that the target is a
+ * restored copy of (S5.60); inside a run that rolls back, its own.
+ */
+export const undoneUid = ({ uid, target }: Pick<RunIdentity, 'uid' | 'target'>): string =>
+  target?.origin ?? target?.uid ?? uid;
 
 /** How often the progress of a run is mirrored, and in which form. */
 export interface RunMirrorOptions extends MirrorOptions {

@@ -3,6 +3,7 @@ import { LABELS } from '../../../api/core/group.js';
 import { positionLabel } from '../../../api/plan/naming.js';
 import type { ObjectReference } from '../../../api/plan/types.js';
 import { isRetryable, KubeError } from '../../../kube/error.js';
+import { undoneUid } from '../../../workflows/plan/contract.js';
 import type { Attempt } from '../../core/handler.js';
 import { isLive, podsOf } from './job-state.js';
 import type { Job, Pod } from './job-state.js';
@@ -39,7 +40,7 @@ export async function formerJob(
 function marksOf(attempt: Attempt, direction: Direction): { labelSelector: string; key: string } {
   const { run: identity, at } = attempt.task;
   // For an undo the marks are those of the run that made the Job.
-  const uid = direction === attempt.task.direction ? identity.uid : (identity.target?.uid ?? identity.uid);
+  const uid = direction === attempt.task.direction ? identity.uid : undoneUid(identity);
   return {
     labelSelector: `${LABELS.execution}=${uid},${LABELS.action}=${positionLabel(at)}`,
     key: attempt.key.replace(/\/(forward|undo)\/(\d+)$/, `/${direction}/$2`),

@@ -1,6 +1,7 @@
 /** What the steps in the life of an action on Kubernetes objects share: its effect, undo and settle. */
 import type { Refusal } from '../../../api/core/refusal.js';
 import type { ActionOutputs, ObjectReference } from '../../../api/plan/types.js';
+import { undoneUid } from '../../../workflows/plan/contract.js';
 import type { Attempt, AttemptResult } from '../../core/handler.js';
 import type { PriorOwner } from '../../core/prior-secret.js';
 import type { EffectBounds } from './object-effect.js';
@@ -44,6 +45,10 @@ export function forwardOwner({ task }: Attempt): PriorOwner {
 
 /** Whose prior state an undo reads. */
 export function undoneOwner({ task }: Attempt): PriorOwner {
-  const { namespace, name, uid, target } = task.run;
-  return { namespace, execution: target ?? { name, uid }, at: task.at };
+  const { namespace, name, target } = task.run;
+  return {
+    namespace,
+    execution: { name: target?.name ?? name, uid: undoneUid(task.run) },
+    at: task.at,
+  };
 }

@@ -2,6 +2,7 @@ import { hasEffects } from '../../../api/plan/undo/effects.js';
 import { idempotencyKey, nestedExecutionName } from '../../../api/plan/naming.js';
 import { isTerminalExecution } from '../../../api/core/phase.js';
 import type { DRPlanExecution, DRPlanExecutionSpec } from '../../../api/plan/types.js';
+import { undoneUid } from '../../../workflows/plan/contract.js';
 import type { NestedState, NestedTask } from '../../../workflows/plan/contract-bridge.js';
 import { findCondition } from '../../core/conditions.js';
 import type { CachedExecution } from '../types.js';
@@ -41,11 +42,11 @@ async function undoRound(objects: NestedObjects, look: NestedTask, round: number
   const { task, stop = false } = look;
   const force = stop && look.force === true;
   const { run, at, forward } = task;
-  const origin = run.target ?? { name: run.name, uid: run.uid };
-  const key = idempotencyKey({ uid: origin.uid, at, direction: 'forward', round });
-  const name = nestedExecutionName({ executionName: origin.name, actionName: task.name, key });
+  const undone = run.target ?? { name: run.name, uid: run.uid };
+  const key = idempotencyKey({ uid: undoneUid(run), at, direction: 'forward', round });
+  const name = nestedExecutionName({ executionName: undone.name, actionName: task.name, key });
   const found = await objects.find(run, name);
-  const nested = found !== undefined && isOurs(found, { ...run, uid: origin.uid }, key) ? found : undefined;
+  const nested = found !== undefined && isOurs(found, { ...run, uid: undone.uid }, key) ? found : undefined;
   if (nested === undefined) {
     // Earlier rounds that have failed may never have made an execution.
     const recorded = forward?.outputs?.planExecutionRef?.name === name;

@@ -41,6 +41,11 @@ export interface Authority {
     account: { namespace: string; name: string },
     plan: string,
   ): Promise<Refusal | undefined>;
+  /**
+   * Whether the subject may write the status of executions of the namespace, whatever the mode: who may can say of a run
+   * what they like. False where it cannot be found out.
+   */
+  mayWriteStatus(subject: Subject, of: { namespace: string }): Promise<boolean>;
   /** Why the subject may not have a plan use the workflow; undefined when they may read it. */
   readWorkflow(
     subject: Subject,
@@ -56,7 +61,14 @@ const TIMEOUT_MS = 2000;
 export function createAuthority(kube: KubeClient, mode: AuthorizationMode): Authority {
   async function may(
     { user, uid, groups = [], extra }: Subject,
-    attributes: { group: string; resource: string; verb: string; namespace: string; name: string },
+    attributes: {
+      group: string;
+      resource: string;
+      subresource?: string;
+      verb: string;
+      namespace: string;
+      name?: string;
+    },
   ): Promise<boolean> {
     // An empty user with groups would be judged by its groups alone.
     if (user.trim() === '') return false;
@@ -108,6 +120,11 @@ export function createAuthority(kube: KubeClient, mode: AuthorizationMode): Auth
         reason: 'NotAuthorized',
         message: `user ${JSON.stringify(subject.user)} may not use service account "${namespace}/${name}", which plan "${plan}" acts as; an administrator can grant the verb "use" on serviceaccounts/${name} in that namespace`,
       };
+    },
+    async mayWriteStatus(subject, { namespace }) {
+      const { group } = PLAN_RESOURCE;
+      const status = { group, resource: PLURALS.DRPlanExecution, subresource: 'status', verb: 'patch', namespace };
+      return may(subject, status).catch(() => false);
     },
     async readWorkflow(subject, { namespace, name }, plan) {
       if (mode === 'Off') return undefined;

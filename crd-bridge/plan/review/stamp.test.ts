@@ -133,6 +133,42 @@ it('believes the stamp of what gets its name later [F20]', async () => {
   });
 });
 
+const UID = '11111111-0000-4000-8000-000000000000';
+
+it('leaves the stamp of a copy as it is, and all its marks where a restore may write status too [S5.60]', async () => {
+  const marks = { [ANNOTATIONS.stamp]: UID, [requestedBy]: 'bob', [key]: 'k', [nestedIn]: '{}' };
+  expect((await review('CREATE', { annotations: marks })).annotations).toEqual({
+    [ANNOTATIONS.stamp]: UID,
+    [requestedBy]: 'alice',
+  });
+  const asked: unknown[] = [];
+  const allowing = {
+    raw: ({ body }: { body: { spec: { resourceAttributes: unknown } } }) => {
+      asked.push(body.spec.resourceAttributes);
+      return Promise.resolve({ status: { allowed: true } });
+    },
+  } as unknown as KubeClient;
+  const object = { metadata: { name: 'e', annotations: marks }, spec: { planRef: 'p' } };
+  const request: ReviewRequest = {
+    uid: 'u',
+    kind: 'DRPlanExecution',
+    operation: 'CREATE',
+    user: 'admin',
+    namespace: 'ns',
+    object,
+  };
+  const restoring = { ...deps, authority: createAuthority(allowing, 'Off') };
+  expect(await stamp(restoring, request)).toEqual({ allowed: true, warnings: [] });
+  expect(asked).toEqual([
+    expect.objectContaining({
+      resource: 'drplanexecutions',
+      subresource: 'status',
+      verb: 'patch',
+      namespace: 'ns',
+    }),
+  ]);
+});
+
 it.each<[string, Partial<Metadata>]>([
   ['our finalizer', { finalizers: [FINALIZERS.execution] }],
   ['a uid stamp', { annotations: { [ANNOTATIONS.stamp]: 'an earlier uid' } }],

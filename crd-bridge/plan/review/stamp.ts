@@ -4,7 +4,7 @@ import { labelValue } from '../../../api/plan/naming.js';
 import type { DRPlanExecution } from '../../../api/plan/types.js';
 import { writeAdmissionStamp } from '../start/admission-stamp.js';
 import type { Requester } from '../start/admission-stamp.js';
-import { checkRestored } from '../start/checks.js';
+import { checkRestored, UID } from '../start/checks.js';
 import type { DrDeps } from '../types.js';
 import { actingOf } from './acting.js';
 import { stampAnswer } from './answers.js';
@@ -36,6 +36,9 @@ export async function stamp(deps: StampDeps, request: ReviewRequest): Promise<Re
   const isCreate = request.operation === 'CREATE';
   const isCancelNew = annotations?.[ANNOTATIONS.cancel] !== before?.[ANNOTATIONS.cancel];
   const canceller = annotations?.[ANNOTATIONS.cancel] === undefined ? undefined : user;
+  // A backup is restored with all its marks by who may write status anyway: it is a record, and never starts (S5.60).
+  if (isCreate && isRecord(object) && (await deps.authority.mayWriteStatus(subjectOf(request), request)))
+    return { allowed: true, warnings: [] };
   const answered = stampAnswer(request, object);
   if ('refused' in answered) return answered.refused;
 
@@ -108,9 +111,16 @@ function admission(
     annotations?.[ANNOTATIONS.admission] !== undefined ||
     finalizers?.includes(FINALIZERS.execution) === true ||
     checkRestored(object as unknown as DRPlanExecution) !== undefined;
-  if (isMarked) return { copy: COPY_STAMP };
+  if (isMarked) {
+    const origin = isRecord(object) ? annotations?.[ANNOTATIONS.stamp] : undefined;
+    return { copy: origin ?? COPY_STAMP };
+  }
   return { stamp: writeAdmissionStamp(dr.sealer, object, { namespace, requester, now: new Date() }) };
 }
+
+/** Whether an object that arrives says of which execution it is a copy; its own uid it cannot know yet. */
+const isRecord = ({ metadata }: ReviewedObject): boolean =>
+  UID.test(metadata.annotations?.[ANNOTATIONS.stamp] ?? '');
 
 /** Finalizer and label of an execution that is let in: its start has nothing to write on it. */
 function ownership(object: ReviewedObject): JsonPatch {

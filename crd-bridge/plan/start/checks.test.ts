@@ -1,7 +1,14 @@
 import { describe, expect, it } from 'vitest';
 import { ANNOTATIONS } from '../../../api/core/group.js';
 import type { DRPlanExecution } from '../../../api/plan/types.js';
-import { checkAbandoned, checkDeadline, checkNameReused, checkRestored, startDeadline } from './checks.js';
+import {
+  checkAbandoned,
+  checkDeadline,
+  checkNameReused,
+  checkRestored,
+  originOf,
+  startDeadline,
+} from './checks.js';
 
 const created = '2026-01-01T00:00:00Z';
 const execution = (over: {
@@ -43,6 +50,35 @@ describe('a restored copy', () => {
     ['a label of a backup product', { labels: { 'k10.kasten.io/appName': 'a' } }, true],
   ])('with %s [S5.11]', (_, metadata, refused) => {
     expect(checkRestored(execution({ metadata }))?.reason).toBe(refused ? 'RestoredCopy' : undefined);
+  });
+});
+
+describe('the original of a restored copy', () => {
+  const UID = '11111111-0000-4000-8000-000000000000';
+  const stamped = (stamp: string) => ({ annotations: { [ANNOTATIONS.stamp]: stamp } });
+  const ran = (digits: string, phase = 'Succeeded') => ({
+    phase,
+    temporal: { workflowId: `dr/c0ffee00/ns/e/${digits}` },
+  });
+
+  it.each([
+    ['is the one of its stamp, where the recorded run bears that out', stamped(UID), ran('11111111'), UID],
+    ['is unknown where the run was another one: anybody may write a stamp', stamped(UID), ran('22222222'), undefined],
+    ['is unknown without a run', stamped(UID), undefined, undefined],
+    ['is unknown where the stamp is no uid', stamped('11111111'), ran('11111111'), undefined],
+    ['is unknown without a stamp', {}, ran('11111111'), undefined],
+    ['is itself with its own stamp', { ...stamped(UID), uid: UID }, ran('11111111'), undefined],
+  ])('%s [S5.60]', (_, metadata, status, origin) => {
+    expect(originOf(execution({ metadata, status }))).toBe(origin);
+  });
+
+  it('may have gone on, and the refusal says so [S5.60]', () => {
+    const live = execution({ metadata: stamped(UID), status: ran('11111111', 'Running') });
+    expect(checkRestored(live)?.message).toContain(
+      'when it was backed up, it ran as "dr/c0ffee00/ns/e/11111111", and what that run has done since is not known here',
+    );
+    const ended = execution({ metadata: stamped(UID), status: ran('11111111') });
+    expect(checkRestored(ended)?.message).not.toContain('backed up');
   });
 });
 

@@ -3,6 +3,7 @@
  * and its plan's history alone.
  */
 import { ANNOTATIONS, COPY_STAMP } from '../../../api/core/group.js';
+import { isTerminalExecution } from '../../../api/core/phase.js';
 import type { Refusal } from '../../../api/core/refusal.js';
 import type { DRPlanExecution, DRPlanStatus } from '../../../api/plan/types.js';
 
@@ -60,7 +61,8 @@ export function isGitOps(metadata: Pick<DRPlanExecution['metadata'], 'labels' | 
 }
 
 /** A copy of an execution that another cluster, or this one in the past, has run already. */
-export function checkRestored({ metadata }: DRPlanExecution): Refusal | undefined {
+export function checkRestored({ metadata, status }: DRPlanExecution): Refusal | undefined {
+  const restored = (why: string): Refusal => restoredCopy(why, status);
   const stamp = metadata.annotations?.[ANNOTATIONS.stamp];
   const key = Object.keys({ ...metadata.labels, ...metadata.annotations }).find(
     (name) => RESTORE_KEYS.includes(name) || RESTORE_PREFIXES.some((prefix) => name.startsWith(prefix)),
@@ -73,10 +75,37 @@ export function checkRestored({ metadata }: DRPlanExecution): Refusal | undefine
     : restored(`it carries the stamp of execution ${stamp}, and its own uid is ${metadata.uid}`);
 }
 
-const restored = (why: string): Refusal => ({
-  reason: 'RestoredCopy',
-  message: `not started: this is a copy of an execution, ${why}; to run the plan on purpose, create a new execution without these labels and annotations`,
-});
+/** Characters of a uid that the id of a run ends in. */
+const RUN_ID_DIGITS = 8;
+
+/**
+ * The uid of the execution that this one is a copy of, restored with its status: what that one has done, and what was kept
+ * for its undo, carries that uid (S5.60). It stands in the stamp, and counts only where the recorded run is of that uid:
+ * annotations may be anybody's, the status is not.
+ */
+export function originOf({ metadata, status }: DRPlanExecution): string | undefined {
+  const stamp = metadata.annotations?.[ANNOTATIONS.stamp];
+  if (stamp === undefined || stamp === metadata.uid || !UID.test(stamp)) return undefined;
+  return status?.temporal?.workflowId.endsWith(`/${stamp.slice(0, RUN_ID_DIGITS)}`) === true
+    ? stamp
+    : undefined;
+}
+
+/** A uid as the API server makes them. */
+export const UID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
+
+function restoredCopy(why: string, status: DRPlanExecution['status']): Refusal {
+  // Of a copy with a status: the original ran when it was backed up, and may have gone on.
+  const run = isTerminalExecution(status?.phase) ? undefined : status?.temporal?.workflowId;
+  const more =
+    run === undefined
+      ? ''
+      : `; when it was backed up, it ran as "${run}", and what that run has done since is not known here: see to it in its Temporal before this is reverted`;
+  return {
+    reason: 'RestoredCopy',
+    message: `not started: this is a copy of an execution, ${why}${more}; to run the plan on purpose, create a new execution without these labels and annotations`,
+  };
+}
 
 /** An execution that another controller has begun: it carries none of our stamps, but a phase already. */
 export function checkAbandoned(execution: DRPlanExecution): Refusal | undefined {

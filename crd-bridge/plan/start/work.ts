@@ -12,6 +12,7 @@ import { shareViews } from '../../../api/plan/undo/shared-views.js';
 import type { DRPlan, DRPlanExecution, DRWorkflow, StageStatus } from '../../../api/plan/types.js';
 import { planUndo } from '../../../api/plan/undo/undo.js';
 import type { RunIdentity, RunInput, SnapshotRef } from '../../../workflows/plan/contract.js';
+import { originOf } from './checks.js';
 import { nothingToUndo } from './plan-checks.js';
 import { refusalOf, refuse, Refused, throwIf } from './refused.js';
 import { checkNewest, checkStays, checkTarget } from './revert-target.js';
@@ -166,6 +167,7 @@ export function workOf(snapshot: Snapshot, target: DRPlanExecution | undefined):
   }
   const { undone = [], phase, temporal } = target.status ?? {};
   const sealKey = temporal?.sealKey;
+  const origin = originOf(target);
   const stageStatuses = expandStages(target);
   const undo = planUndo({ stages, statuses: stageStatuses, undone }).map((stage) =>
     withSteps(stage, withLostOutputs),
@@ -196,6 +198,7 @@ export function workOf(snapshot: Snapshot, target: DRPlanExecution | undefined):
     target: {
       name: target.metadata.name,
       uid: target.metadata.uid ?? '',
+      ...(origin !== undefined && { origin }),
       ...(snapshot.mode !== undefined && { mode: snapshot.mode }),
       ...(sealKey !== undefined && { sealKey }),
     },

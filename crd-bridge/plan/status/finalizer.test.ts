@@ -61,6 +61,17 @@ describe('the target of a revert that begins as its own run ends [F11]', () => {
   );
 });
 
+it('leaves a restored copy the stamp of its original when its revert is over [S5.60]', async () => {
+  const { deps, now } = setup();
+  now().metadata.annotations = { [ANNOTATIONS.stamp]: 'the original' };
+  expect(await holdTarget(deps, revert, now())).toBeUndefined();
+  await letGo(deps, now(), { after: 'r' });
+  expect(now().metadata).toMatchObject({
+    annotations: { [ANNOTATIONS.stamp]: 'the original' },
+    finalizers: [],
+  });
+});
+
 describe('the sweep for finalizers that were left', () => {
   const at = (seconds: number): string => new Date(Date.now() + seconds * 1000).toISOString();
   it.each([

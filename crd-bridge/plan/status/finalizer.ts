@@ -51,7 +51,8 @@ function released({ metadata, spec }: CachedExecution, isForeign: boolean): Meta
   const { [ANNOTATIONS.heldFor]: _, ...annotations } = metadata.annotations ?? {};
   return {
     labels: { ...metadata.labels, [LABELS.plan]: labelValue(spec.planRef) },
-    annotations: { ...annotations, [ANNOTATIONS.stamp]: metadata.uid ?? '' },
+    // A copy keeps the stamp of its original: what that has done carries its uid (S5.60).
+    annotations: { ...annotations, [ANNOTATIONS.stamp]: annotations[ANNOTATIONS.stamp] ?? metadata.uid ?? '' },
     ...(kept.length !== finalizers.length && { finalizers: kept }),
   };
 }

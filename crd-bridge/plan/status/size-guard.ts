@@ -12,6 +12,7 @@ import type {
   StageStatus,
   WorkflowExecutionStatus,
 } from '../../../api/plan/types.js';
+import { originOf } from '../start/checks.js';
 
 /** Above this a status is made smaller (S6.8). etcd takes 1.5 MiB, metadata included. */
 export const MAX_STATUS_BYTES = 800 * 1024;
@@ -63,8 +64,10 @@ export function smallestStatus(status: DRPlanExecutionStatus): DRPlanExecutionSt
  * Puts back what was left out of the status of an execution and can be derived. Outputs that are left out altogether
  * stay missing: see {@link hasLostOutputs}.
  */
-export function expandStages({ metadata, status }: DRPlanExecution): StageStatus[] {
-  const { name: executionName, uid = '' } = metadata;
+export function expandStages(execution: DRPlanExecution): StageStatus[] {
+  const { metadata, status } = execution;
+  const { name: executionName } = metadata;
+  const uid = originOf(execution) ?? metadata.uid ?? '';
   return mapActions(status?.stageStatuses ?? [], (action, at) => {
     if (action.outputs === undefined) return action;
     const { priorRef, created } = action.outputs;

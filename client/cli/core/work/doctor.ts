@@ -19,6 +19,9 @@ import type { OutputFormat } from '../output-format.js';
 import type { Style } from '../render/style.js';
 import { oneLine } from '../render/text.js';
 import { askWebhooks } from '../serving-bridge.js';
+import { readClusterUid } from '../../../../kube/cluster-id.js';
+import { endOtherRuns, findOtherRuns } from '../other-runs.js';
+import { openTemporalOf, temporalTarget } from '../temporal.js';
 import { findWebhooks } from '../uninstall.js';
 import { CRD_DIR } from './status.js';
 
@@ -29,6 +32,7 @@ export async function examine(context: CommandContext, format: OutputFormat | un
   const chosen =
     options.kubeconfig !== undefined || options.useCurrentCluster === true || options.context !== undefined;
   if (chosen) findings.push(...(await clusterFindings(context)));
+  findings.push(...(await otherRunsFindings(context)));
   if (format !== undefined) await printValue(terminal, findings, format);
   else
     for (const line of findings.flatMap((finding) => findingLines(finding, terminal.outStyle)))
@@ -88,6 +92,33 @@ async function clusterFindings(context: CommandContext): Promise<Finding[]> {
     ];
   }
 }
+
+/** Runs of a cluster that was lost stay open for ever; those of one that shares the Temporal namespace are as they should be. */
+async function otherRunsFindings(context: CommandContext): Promise<Finding[]> {
+  // Without a cluster or a Temporal, other findings say so.
+  const cluster = await context.openCluster().catch(() => undefined);
+  const target = cluster && temporalTarget(context, cluster, undefined);
+  if (target === undefined) return [];
+  try {
+    const access = await openTemporalOf(context, cluster, { recordedNamespace: undefined, whose: 'this cluster' });
+    try {
+      const others = await findOtherRuns(access.runs, await readClusterUid(cluster.kube));
+      return others.map(({ cluster: id, workflowIds }) => ({
+        subject: 'runs of other clusters',
+        level: 'ok',
+        message: `${workflowIds.length} open in Temporal, of cluster ${id}: ${workflowIds.slice(0, MAX_NAMED_RUNS).join(', ')}${workflowIds.length > MAX_NAMED_RUNS ? ', …' : ''}`,
+        advice: `nobody here carries them on; if that cluster is gone for good: ${endOtherRuns(id, target.namespace)}`,
+      }));
+    } finally {
+      await access.close();
+    }
+  } catch (error) {
+    const message = error instanceof Error ? error.message : String(error);
+    return [{ subject: 'runs of other clusters', level: 'warning', message: `not known: ${message}` }];
+  }
+}
+
+const MAX_NAMED_RUNS = 5;
 
 /** An installation may do without webhooks, so their absence is only a warning. */
 async function webhookFindings(kube: KubeClient): Promise<Finding[]> {

@@ -3,6 +3,7 @@ import type { DRPlanExecution } from '../../../../api/plan/types.js';
 import { CliError } from '../../core/cli-error.js';
 import { confirmIntent } from '../../core/confirm.js';
 import type { CommandContext } from '../../core/context.js';
+import { restoredFrom } from '../backup/restored-from.js';
 import { executionName } from '../execution-name.js';
 import type { OutputFormat } from '../../core/output-format.js';
 import { age } from '../../core/render/time.js';
@@ -30,6 +31,7 @@ export async function revert(context: CommandContext, text: string, options: Rev
   const { planRef } = target.spec;
   const name = options.name ?? executionName(planRef, 'Revert');
   const { phase, completionTime } = target.status ?? {};
+  const restored = await restoredFrom(kube, target);
   await confirmIntent(
     context.terminal,
     {
@@ -40,8 +42,10 @@ export async function revert(context: CommandContext, text: string, options: Rev
         ['plan', planRef],
         ['operation', 'Revert'],
         ['undoes', `${targetName}, ${phase} ${age(completionTime, context.now())} ago`],
+        ...(restored === undefined ? [] : [['restored from', `cluster ${restored.cluster}`] as const]),
         ['execution', name],
       ],
+      warnings: restored?.missing === undefined ? [] : [restored.missing],
     },
     options.yes === true,
   );
