@@ -7,6 +7,7 @@ import { createMirrorEndpoint } from './mirror-endpoint.js';
 import { sinceScheduled } from './mirror-lag.js';
 import type { Row } from './row.js';
 import type { Services } from './services.js';
+import { SIGN_OF_LIFE_MS, signsOfLife } from './signs-of-life.js';
 
 /** What the worker is made of. */
 export interface BridgeWorkerOptions extends Pick<Services, 'cluster' | 'config' | 'metrics'> {
@@ -47,7 +48,9 @@ export function createBridgeWorker(
     maxConcurrentActivityTaskExecutions: config['mirror-concurrency'],
     shutdownGraceTime: '10s',
     shutdownForceTime: '20s',
-    interceptors: { activity: interceptors },
+    maxHeartbeatThrottleInterval: SIGN_OF_LIFE_MS,
+    defaultHeartbeatThrottleInterval: SIGN_OF_LIFE_MS,
+    interceptors: { activity: [...interceptors, signsOfLife] },
   });
 }
 

@@ -16,6 +16,9 @@ export function bridgeActivities<Activities>(
   return proxyActivities<Activities>({
     taskQueue: taskQueues(cluster).bridge,
     startToCloseTimeout: '30s',
+    // Of a bridge that has died while it worked: another one goes on. Bridges of earlier releases give no sign of life, and
+    // what takes one longer than this is done again.
+    heartbeatTimeout: '8s',
     cancellationType: ActivityCancellationType.WAIT_CANCELLATION_COMPLETED,
     retry: { initialInterval: '200ms', backoffCoefficient: 2, maximumInterval: '5s' },
     summary: cutSummary(summary),
