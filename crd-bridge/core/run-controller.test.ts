@@ -367,7 +367,11 @@ describe('an object with a run', () => {
   it('ends when a person says that its Temporal will not come back, and only where another is connected [S5.61]', async () => {
     const isTemporalLost = true;
     const cancel = { via: 'Annotation' as const };
-    const elsewhere = { run: { workflowId: 'id', namespaceId: 'elsewhere' }, cancel, isTemporalLost } as const;
+    const elsewhere = {
+      run: { workflowId: 'id', namespaceId: 'elsewhere' },
+      cancel,
+      isTemporalLost,
+    } as const;
     expect((await setup(elsewhere).reconcile()).calls).toEqual(['lost']);
     expect((await setup({ ...elsewhere, deleting: true }).reconcile()).calls).toEqual(['lost']);
     const anew = setup({ ...recorded, cancel, isTemporalLost });

@@ -13,10 +13,7 @@ export interface OtherRuns {
 const ID = /^dr\/([^/]+)\/[^/]+\/[^/]+\/[0-9a-f]{8}$/;
 
 /** Looks for them; by cluster, in order. */
-export async function findOtherRuns(
-  runs: Pick<Runs, 'listOpen'>,
-  ownUid: string,
-): Promise<OtherRuns[]> {
+export async function findOtherRuns(runs: Pick<Runs, 'listOpen'>, ownUid: string): Promise<OtherRuns[]> {
   const own = clusterId(ownUid);
   const found = new Map<string, string[]>();
   for await (const { workflowId } of runs.listOpen({

@@ -123,7 +123,13 @@ export function createAuthority(kube: KubeClient, mode: AuthorizationMode): Auth
     },
     async mayWriteStatus(subject, { namespace }) {
       const { group } = PLAN_RESOURCE;
-      const status = { group, resource: PLURALS.DRPlanExecution, subresource: 'status', verb: 'patch', namespace };
+      const status = {
+        group,
+        resource: PLURALS.DRPlanExecution,
+        subresource: 'status',
+        verb: 'patch',
+        namespace,
+      };
       return may(subject, status).catch(() => false);
     },
     async readWorkflow(subject, { namespace, name }, plan) {

@@ -63,7 +63,12 @@ describe('the original of a restored copy', () => {
 
   it.each([
     ['is the one of its stamp, where the recorded run bears that out', stamped(UID), ran('11111111'), UID],
-    ['is unknown where the run was another one: anybody may write a stamp', stamped(UID), ran('22222222'), undefined],
+    [
+      'is unknown where the run was another one: anybody may write a stamp',
+      stamped(UID),
+      ran('22222222'),
+      undefined,
+    ],
     ['is unknown without a run', stamped(UID), undefined, undefined],
     ['is unknown where the stamp is no uid', stamped('11111111'), ran('11111111'), undefined],
     ['is unknown without a stamp', {}, ran('11111111'), undefined],

@@ -52,7 +52,10 @@ function released({ metadata, spec }: CachedExecution, isForeign: boolean): Meta
   return {
     labels: { ...metadata.labels, [LABELS.plan]: labelValue(spec.planRef) },
     // A copy keeps the stamp of its original: what that has done carries its uid (S5.60).
-    annotations: { ...annotations, [ANNOTATIONS.stamp]: annotations[ANNOTATIONS.stamp] ?? metadata.uid ?? '' },
+    annotations: {
+      ...annotations,
+      [ANNOTATIONS.stamp]: annotations[ANNOTATIONS.stamp] ?? metadata.uid ?? '',
+    },
     ...(kept.length !== finalizers.length && { finalizers: kept }),
   };
 }

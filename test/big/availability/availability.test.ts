@@ -124,7 +124,8 @@ function tableOf(
     SHAPES.map((shape) => {
       const met = runs.filter(
         (run) =>
-          run.shape === shape && kills.some((kill) => kill.role === role && run.from <= kill.at && kill.at <= run.to),
+          run.shape === shape &&
+          kills.some((kill) => kill.role === role && run.from <= kill.at && kill.at <= run.to),
       );
       const waits = met.map((run) => waited(run, usual));
       const of = kills.filter((kill) => kill.role === role).length;

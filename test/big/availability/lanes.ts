@@ -78,7 +78,12 @@ export async function prepareLane(
 /** Runs the plan again and again until it is told to stop. */
 export async function drive(
   stack: Stack,
-  { shape, plan, isOver, onEnd }: { shape: Shape; plan: string; isOver: () => boolean; onEnd: (run: Timed) => void },
+  {
+    shape,
+    plan,
+    isOver,
+    onEnd,
+  }: { shape: Shape; plan: string; isOver: () => boolean; onEnd: (run: Timed) => void },
 ): Promise<void> {
   while (!isOver()) {
     const execution = await stack.execute(plan, { rerun: 'Allowed' }, unique(shape));
@@ -108,7 +113,11 @@ const CALLS: Record<Shape, string[]> = {
 };
 
 /** That a run has done each thing once, and all of them. */
-export async function checkOnce(stack: Stack, recorder: Recorder, { shape, execution }: Timed): Promise<void> {
+export async function checkOnce(
+  stack: Stack,
+  recorder: Recorder,
+  { shape, execution }: Timed,
+): Promise<void> {
   const { name, uid = '' } = execution.metadata;
   expect(execution.status, name).toMatchObject({ phase: 'Succeeded' });
   for (const call of CALLS[shape]) expect(recorder.effects(`/${name}/${call}`), `${name}/${call}`).toBe(1);

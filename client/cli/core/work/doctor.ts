@@ -97,10 +97,14 @@ async function clusterFindings(context: CommandContext): Promise<Finding[]> {
 async function otherRunsFindings(context: CommandContext): Promise<Finding[]> {
   // Without a cluster or a Temporal, other findings say so.
   const cluster = await context.openCluster().catch(() => undefined);
-  const target = cluster && temporalTarget(context, cluster, undefined);
+  if (cluster === undefined) return [];
+  const target = temporalTarget(context, cluster, undefined);
   if (target === undefined) return [];
   try {
-    const access = await openTemporalOf(context, cluster, { recordedNamespace: undefined, whose: 'this cluster' });
+    const access = await openTemporalOf(context, cluster, {
+      recordedNamespace: undefined,
+      whose: 'this cluster',
+    });
     try {
       const others = await findOtherRuns(access.runs, await readClusterUid(cluster.kube));
       return others.map(({ cluster: id, workflowIds }) => ({

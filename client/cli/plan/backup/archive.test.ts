@@ -21,7 +21,10 @@ const ABOUT: About = {
   live: [],
 };
 const objectsOf = (sort: string, count: number) =>
-  Array.from({ length: count }, (_, at) => ({ metadata: { name: `${sort}-${at}` }, text: 'ä\n'.repeat(at * 40) }));
+  Array.from({ length: count }, (_, at) => ({
+    metadata: { name: `${sort}-${at}` },
+    text: 'ä\n'.repeat(at * 40),
+  }));
 
 let folder: string;
 let file: string;

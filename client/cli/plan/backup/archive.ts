@@ -31,6 +31,7 @@ export class BrokenArchive extends Error {
 
 /** Bounds what a made-up file makes this program hold. */
 const MAX_MANIFEST_BYTES = 256 * 1024 * 1024;
+const BLOCK = 512;
 const CHUNK = 256 * 1024;
 
 /** An entry as it stands in the file. */
@@ -94,14 +95,16 @@ async function survey(
       whole.update(chunk);
       bytes += bytesRead;
       onProgress(bytes);
-      if (!tar.write(chunk)) await new Promise<void>((resolve) => tar.once('drain', resolve));
+      if (!tar.write(chunk)) await new Promise<void>((resolve) => tar.once('drain', () => resolve()));
     }
-    tar.end();
+    tar.end(null);
   })();
   feeding.catch((error: unknown) => tar.destroy(error instanceof Error ? error : undefined));
 
   const entries: Found[] = [];
   let text: Buffer | undefined;
+  // Where the header of the next entry is: names are short, so each has one block of it.
+  let at = 0;
   try {
     for await (const entry of tar) {
       const { name, size, type } = entry.header;
@@ -116,7 +119,8 @@ async function survey(
         if (name === MANIFEST) kept.push(chunk);
       }
       if (name === MANIFEST) text = Buffer.concat(kept);
-      else entries.push({ name, at: entry.offset, bytes: size, sha256: hash.digest('hex') });
+      else entries.push({ name, at: at + BLOCK, bytes: size, sha256: hash.digest('hex') });
+      at += BLOCK + Math.ceil(size / BLOCK) * BLOCK;
     }
   } catch (error) {
     if (error instanceof BrokenArchive) throw error;
@@ -138,7 +142,8 @@ function match(found: readonly Found[], { entries }: Manifest): Map<string, numb
   const byName = new Map(found.map((entry) => [entry.name, entry]));
   const named = new Set(entries.map(({ name }) => name));
   const more = found.find(({ name }) => !named.has(name));
-  if (more !== undefined) throw new BrokenArchive(`it holds "${more.name}", which its ${MANIFEST} does not name`);
+  if (more !== undefined)
+    throw new BrokenArchive(`it holds "${more.name}", which its ${MANIFEST} does not name`);
   if (byName.size !== found.length) throw new BrokenArchive('it holds an entry twice');
   for (const { name, bytes, sha256 } of entries) {
     const entry = byName.get(name);

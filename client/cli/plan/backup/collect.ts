@@ -53,8 +53,11 @@ async function* pagesOf(
 ): AsyncGenerator<Chunk> {
   const pages: AsyncGenerator<KubeList<KubeObject>> = listPages(kube, type, selection);
   for await (const { items } of pages) {
-    if (items.length === 0) continue;
-    yield { sort, objects: items.map((item) => withoutManagedFields({ ...type, ...item })) };
+    // What is being deleted is to be gone.
+    const objects = items
+      .filter(({ metadata }) => metadata.deletionTimestamp === undefined)
+      .map((item) => withoutManagedFields({ ...type, ...item }));
+    if (objects.length > 0) yield { sort, objects };
   }
 }
 

@@ -17,7 +17,8 @@ import type { RunsSeen } from './collect.js';
 import { restoreObjects } from './restore-objects.js';
 import type { Restored } from './restore-objects.js';
 
-const uid = (digit: number, world = 'a'): string => `${String(digit).repeat(8)}-000${world}-4000-8000-000000000000`;
+const uid = (digit: number, world = 'a'): string =>
+  `${String(digit).repeat(8)}-000${world}-4000-8000-000000000000`;
 const meta = (name: string, digit: number, more: object = {}) => ({
   name,
   namespace: 'shop',
@@ -33,7 +34,11 @@ const owner = (digit: number) => ({
 });
 const ran = (digit: number, phase: string) => ({
   phase,
-  temporal: { workflowId: `dr/c0ffee00/shop/x/${uid(digit).slice(0, 8)}`, namespaceId: 'n', namespace: 'default' },
+  temporal: {
+    workflowId: `dr/c0ffee00/shop/x/${uid(digit).slice(0, 8)}`,
+    namespaceId: 'n',
+    namespace: 'default',
+  },
 });
 const dr = (kind: string, metadata: object, more: object = {}): KubeObject =>
   ({ apiVersion: API_VERSION, kind, metadata, spec: {}, ...more }) as unknown as KubeObject;
@@ -41,6 +46,7 @@ const dr = (kind: string, metadata: object, more: object = {}): KubeObject =>
 /** A cluster with a nested run, in which the inner execution comes first, as the API lists by name. */
 const BEFORE: KubeObject[] = [
   dr('DRPolicy', { name: 'all', uid: uid(9) }),
+  dr('DRPolicy', { name: 'going', uid: uid(0), deletionTimestamp: '2026-11-30T11:00:00Z' }),
   dr('DRWorkflow', meta('move', 1)),
   dr('DRPlan', meta('move', 2), {
     status: {
@@ -70,12 +76,21 @@ const BEFORE: KubeObject[] = [
   },
 ];
 
-const keyText = ({ kind, namespace = '', name }: { kind?: string; namespace?: string; name: string }): string =>
-  `${kind ?? ''} ${namespace}/${name}`;
+const keyText = ({
+  kind,
+  namespace = '',
+  name,
+}: {
+  kind?: string;
+  namespace?: string;
+  name: string;
+}): string => `${kind ?? ''} ${namespace}/${name}`;
 
 /** An API server that keeps objects and writes down what it is asked. */
 function cluster(objects: KubeObject[]) {
-  const stored = new Map(objects.map((object) => [keyText({ ...object.metadata, kind: object.kind ?? '' }), object]));
+  const stored = new Map(
+    objects.map((object) => [keyText({ ...object.metadata, kind: object.kind ?? '' }), object]),
+  );
   const asked: string[] = [];
   let made = 0;
   const kube = {
@@ -87,9 +102,13 @@ function cluster(objects: KubeObject[]) {
     get: (key: ObjectKey) => Promise.resolve(stored.get(keyText(key))),
     create: (object: KubeObject) => {
       const key = keyText({ ...object.metadata, kind: object.kind ?? '' });
-      if (stored.has(key)) return Promise.reject(new KubeError('there', { code: 409, reason: 'AlreadyExists' }));
+      if (stored.has(key))
+        return Promise.reject(new KubeError('there', { code: 409, reason: 'AlreadyExists' }));
       made += 1;
-      const whole = { ...object, metadata: { ...object.metadata, uid: uid(made, 'b'), resourceVersion: '1' } };
+      const whole = {
+        ...object,
+        metadata: { ...object.metadata, uid: uid(made, 'b'), resourceVersion: '1' },
+      };
       stored.set(key, whole);
       asked.push(`create ${key}`);
       return Promise.resolve(whole);
@@ -134,7 +153,10 @@ async function take(): Promise<{ asked: string[]; seen: RunsSeen; file: string }
   return { asked, seen, file };
 }
 
-async function restoreInto(archive: Archive, { kube }: Pick<ReturnType<typeof cluster>, 'kube'>): Promise<Restored[]> {
+async function restoreInto(
+  archive: Archive,
+  { kube }: Pick<ReturnType<typeof cluster>, 'kube'>,
+): Promise<Restored[]> {
   const kinds = [...KINDS].sort((a, b) => a.scope.localeCompare(b.scope));
   return restoreObjects({ kube, archive, kinds, now: () => new Date(0), onProgress: () => undefined });
 }

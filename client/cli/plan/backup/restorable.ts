@@ -8,7 +8,7 @@ import type { KubeMeta, KubeObject } from '../../../../kube/object.js';
 export type Uids = ReadonlyMap<string, string>;
 
 /** What a person has written of an object, without what its server has. */
-export function recreatable(object: KubeObject, owners: KubeMeta['ownerReferences'] = undefined): KubeObject {
+export function recreatable(object: KubeObject, owners?: KubeMeta['ownerReferences']): KubeObject {
   const { status: _, ...body } = object;
   const { name, namespace, labels, annotations } = object.metadata;
   return {

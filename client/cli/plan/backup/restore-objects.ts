@@ -165,7 +165,8 @@ async function noteCopy(
   const there = found as unknown as DRPlanExecution | undefined;
   // Another execution of that name, made since, has nothing to do with this one; but it is not asked for again.
   const isSame =
-    there !== undefined && (there.metadata.uid === uid || stampOf(there) === stampOf(execution) || isCopy(there, execution));
+    there !== undefined &&
+    (there.metadata.uid === uid || stampOf(there) === stampOf(execution) || isCopy(there, execution));
   uids.set(uid, isSame ? (there.metadata.uid ?? uid) : uid);
   if (isSame && there.metadata.uid !== uid && statusOf(execution) !== undefined && lacksStatus(there.status))
     bare.add(uid);

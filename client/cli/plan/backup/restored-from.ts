@@ -42,7 +42,10 @@ function priorSecretsOf(status: DRPlanExecution['status']): string[] {
     workflowExecutions.flatMap(({ actionStatuses = [] }) => actionStatuses),
   );
   return actions
-    .flatMap(({ outputs, clusterStatuses = [] }) => [outputs?.priorRef, ...clusterStatuses.map(({ priorRef }) => priorRef)])
+    .flatMap(({ outputs, clusterStatuses = [] }) => [
+      outputs?.priorRef,
+      ...clusterStatuses.map(({ priorRef }) => priorRef),
+    ])
     .flatMap((ref) => (ref === undefined || /^(-|$)/.test(ref.name) ? [] : [ref.name]));
 }
 

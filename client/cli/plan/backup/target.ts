@@ -90,7 +90,8 @@ async function namesOf(
     );
     for await (const { items } of pages) for (const { metadata } of items) names.add(placeOf(metadata));
   } catch (error) {
-    if (error instanceof KubeError && (error.reason === 'KindNotFound' || error.code === 404)) return undefined;
+    if (error instanceof KubeError && (error.reason === 'KindNotFound' || error.code === 404))
+      return undefined;
     throw error;
   }
   return names;

@@ -27,6 +27,9 @@ export function addBackup(program: Command, perform: Perform): void {
     );
   addExamples(command, [
     ['backup drover.tar --with-secrets --use-current-cluster', 'all that a restore needs of this cluster'],
-    ['backup - --with-secrets --use-current-cluster > drover.tar', 'through a pipe, such as to a program that encrypts'],
+    [
+      'backup - --with-secrets --use-current-cluster > drover.tar',
+      'through a pipe, such as to a program that encrypts',
+    ],
   ]);
 }

@@ -24,7 +24,13 @@ export function addRestore(program: Command, perform: Perform): void {
     );
   addExamples(command, [
     ['restore drover.tar --dry-run --use-current-cluster', 'what is in the archive, and what would be made'],
-    ['restore drover.tar --create-namespaces --use-current-cluster', 'after the loss of a management cluster'],
-    ['restore drover.tar --merge --use-current-cluster', 'go on after an interruption, or bring back what was deleted'],
+    [
+      'restore drover.tar --create-namespaces --use-current-cluster',
+      'after the loss of a management cluster',
+    ],
+    [
+      'restore drover.tar --merge --use-current-cluster',
+      'go on after an interruption, or bring back what was deleted',
+    ],
   ]);
 }

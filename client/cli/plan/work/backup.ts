@@ -33,7 +33,8 @@ const STDOUT = '-';
 export async function backup(context: CommandContext, file: string, options: BackupOptions): Promise<number> {
   const withSecrets = secretsOf(options);
   const cluster = await context.openCluster();
-  const write = (to: Writable): Promise<Written> => writeAll(context, cluster, to, { ...options, withSecrets });
+  const write = (to: Writable): Promise<Written> =>
+    writeAll(context, cluster, to, { ...options, withSecrets });
   const written = file === STDOUT ? await write(process.stdout) : await intoFile(file, write);
   report(context, file, written);
   return EXIT.ok;
@@ -82,7 +83,9 @@ async function writeAll(
   const { withSecrets } = options;
   const { kube, embedded } = cluster;
   const takenAt = new Date(context.now());
-  const namespace = await ownNamespace(options.systemNamespace ?? (environment.env['DROVER_NAMESPACE'] || undefined));
+  const namespace = await ownNamespace(
+    options.systemNamespace ?? (environment.env['DROVER_NAMESPACE'] || undefined),
+  );
   const uid = await readClusterUid(kube);
   const definitions = await readDefinitions(kube, KINDS);
   if (definitions.length === 0) throw notInstalled(cluster);
@@ -138,15 +141,20 @@ async function addRing(
 }
 
 const notInstalled = ({ context, kube }: Cluster): CliError =>
-  new CliError(`context ${context} (${kube.server}) has none of Drover's definitions: there is nothing to back up`, {
-    hints: ['is it the right cluster?'],
-  });
+  new CliError(
+    `context ${context} (${kube.server}) has none of Drover's definitions: there is nothing to back up`,
+    {
+      hints: ['is it the right cluster?'],
+    },
+  );
 
 function told(error: unknown): unknown {
   if (!(error instanceof KubeError)) return error;
   if (error.code === 403) {
     return new CliError(`not everything may be read: ${error.message}; no archive was written`, {
-      hints: ['take the backup as somebody who may list the kinds of Drover, ControllerRevisions and Secrets in all namespaces'],
+      hints: [
+        'take the backup as somebody who may list the kinds of Drover, ControllerRevisions and Secrets in all namespaces',
+      ],
       cause: error,
     });
   }
@@ -168,16 +176,31 @@ function report({ terminal }: CommandContext, file: string, { manifest, bytes, s
   }
   const objects = [...counts].map(([sort, count]) => `${count} ${sort}`).join(', ');
   note(`${file === STDOUT ? 'standard output' : file}: ${bytes} bytes, SHA-256 ${sha256}`);
-  note(`  from cluster ${manifest.cluster.id} at ${manifest.takenAt}: ${objects === '' ? 'no objects' : objects}`);
+  note(
+    `  from cluster ${manifest.cluster.id} at ${manifest.takenAt}: ${objects === '' ? 'no objects' : objects}`,
+  );
   const { address, namespace } = manifest.temporal;
-  const where = namespace === null ? 'a Temporal' : `Temporal namespace "${namespace}"${address === null ? '' : ` at ${address}`}`;
+  const where =
+    namespace === null
+      ? 'a Temporal'
+      : `Temporal namespace "${namespace}"${address === null ? '' : ` at ${address}`}`;
   note(
     `  not in it: the database of ${where}, which holds the runs themselves; back it up at the same time (docs/backup.md)`,
   );
   if (manifest.live.length > 0)
-    note(style.warn(`  ${manifest.live.length} executions had not ended: their copies never go on after a restore`));
+    note(
+      style.warn(
+        `  ${manifest.live.length} executions had not ended: their copies never go on after a restore`,
+      ),
+    );
   if (manifest.secrets === 'included') return;
   note(style.warn('  WARNING: WITHOUT SECRETS. After a restore from this archive alone:'));
-  note(style.warn('    live runs stand still, NotSealed: the keys of seals are not in it (Secret drover-seal)'));
-  note(style.warn('    reverts that put objects back fail, PriorStateMissing: what these were before is not in it'));
+  note(
+    style.warn('    live runs stand still, NotSealed: the keys of seals are not in it (Secret drover-seal)'),
+  );
+  note(
+    style.warn(
+      '    reverts that put objects back fail, PriorStateMissing: what these were before is not in it',
+    ),
+  );
 }

@@ -75,7 +75,8 @@ export async function restore(
     for (const line of comparisonLines(archive, found)) terminal.out(line);
     refuseWhatIsThere(all, options);
     refuseMissingNamespaces(all, options);
-    for (const warning of await warningsOf(all)) terminal.note(terminal.noteStyle.warn(`warning: ${warning}`));
+    for (const warning of await warningsOf(all))
+      terminal.note(terminal.noteStyle.warn(`warning: ${warning}`));
     if (options.dryRun === true) {
       terminal.note('nothing was restored: --dry-run');
       return EXIT.ok;
@@ -171,10 +172,7 @@ function refuseWhatIsThere({ found: { rows }, cluster }: Restore, { merge = fals
   );
 }
 
-function refuseMissingNamespaces(
-  { missing }: Restore,
-  { createNamespaces = false }: RestoreOptions,
-): void {
+function refuseMissingNamespaces({ missing }: Restore, { createNamespaces = false }: RestoreOptions): void {
   if (createNamespaces || missing.length === 0) return;
   throw new CliError(
     `the cluster lacks ${missing.length === 1 ? 'namespace' : 'namespaces'} ${missing.join(', ')}; nothing was restored`,
@@ -251,7 +249,13 @@ async function carryOut(all: Restore, options: RestoreOptions): Promise<void> {
   const ring = await restoreRing(all);
   if (ring !== undefined) terminal.note(ring);
   const kinds = restorableKinds();
-  const done = await restoreObjects({ kube, archive, kinds, now: () => new Date(context.now()), onProgress: progress });
+  const done = await restoreObjects({
+    kube,
+    archive,
+    kinds,
+    now: () => new Date(context.now()),
+    onProgress: progress,
+  });
   for (const line of done.map(describeRestored)) terminal.note(line);
   const claim = await restoreClaim(all, namespace);
   if (claim !== undefined) terminal.note(claim);
@@ -277,7 +281,10 @@ async function restoreRing({ cluster, archive, namespace }: Restore): Promise<st
 }
 
 /** The claim to a cluster's id is worth something for that cluster alone. */
-async function restoreClaim({ cluster, archive, found }: Restore, namespace: string): Promise<string | undefined> {
+async function restoreClaim(
+  { cluster, archive, found }: Restore,
+  namespace: string,
+): Promise<string | undefined> {
   if (found.cluster.uid !== archive.manifest.cluster.uid) return undefined;
   for await (const claim of archive.objects<KubeObject>(ENTRIES.claim)) {
     try {
@@ -304,7 +311,9 @@ async function tellRuns({ context, cluster, archive, found }: Restore): Promise<
   const { terminal } = context;
   const { live, temporal } = archive.manifest;
   for (const { execution, phase, workflowId } of live)
-    terminal.out(`was ${phase} at the backup: ${execution}${workflowId === null ? '' : `, run ${workflowId}`}`);
+    terminal.out(
+      `was ${phase} at the backup: ${execution}${workflowId === null ? '' : `, run ${workflowId}`}`,
+    );
   const target = temporalTarget(context, cluster, temporal.namespace ?? undefined);
   if (target === undefined) {
     terminal.note(
