@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { ANNOTATIONS, API_VERSION, LABELS, PRIOR_STATE_TYPE } from '../../../../api/core/group.js';
-import { KINDS } from '../../../../api/kinds.js';
+import { DR_KINDS } from '../../../../api/plan/kinds.js';
 import type { KubeClient, ListOptions } from '../../../../kube/client.js';
 import { KubeError } from '../../../../kube/error.js';
 import type { KubeObject, ObjectKey } from '../../../../kube/object.js';
@@ -136,7 +136,11 @@ async function take(): Promise<{ asked: string[]; seen: RunsSeen; file: string }
   const file = join(folder, 'backup.tar');
   const writer = createArchiveWriter(createWriteStream(file), { time: new Date(0) });
   const seen: RunsSeen = { live: [], namespaceIds: new Set(), namespace: undefined };
-  for await (const chunk of collect(kube, { kinds: KINDS, namespace: 'drover-system', withSecrets: true })) {
+  for await (const chunk of collect(kube, {
+    kinds: DR_KINDS,
+    namespace: 'drover-system',
+    withSecrets: true,
+  })) {
     noteRuns(seen, chunk);
     await writer.add(chunk.sort, chunk.objects);
   }
@@ -157,7 +161,7 @@ async function restoreInto(
   archive: Archive,
   { kube }: Pick<ReturnType<typeof cluster>, 'kube'>,
 ): Promise<Restored[]> {
-  const kinds = [...KINDS].sort((a, b) => a.scope.localeCompare(b.scope));
+  const kinds = [...DR_KINDS].sort((a, b) => a.scope.localeCompare(b.scope));
   return restoreObjects({ kube, archive, kinds, now: () => new Date(0), onProgress: () => undefined });
 }
 
