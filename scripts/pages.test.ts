@@ -6,7 +6,7 @@ import { BRIDGE } from '../crd-bridge/config.js';
 import { variablesOf } from '../runtime/options/option.js';
 import { WORKER } from '../worker/config.js';
 import { anchorsOf } from './rules/citations.js';
-import { fileOfLink, linksOf } from './rules/links.js';
+import { fileOfLink, linksOf, prose } from './rules/links.js';
 
 const read = (path: string): string => readFileSync(path, 'utf8');
 const pagesIn = (folder: string): string[] =>
@@ -55,6 +55,27 @@ describe('the pages', () => {
         .map((name) => `${page}: npm run ${name}`),
     );
     expect(missing).toEqual([]);
+  });
+
+  it('name what is in the file that they say, for those who change the code', () => {
+    const page = 'docs/contributing.md';
+    const named = [...prose(read(page)).matchAll(/`(\w+)`\s+(?:in|of)\s+`([\w./-]+\.[jt]s)`/g)];
+    const wrong = named.filter(
+      ([, name = '', path = '']) => !existsSync(path) || !new RegExp(`\\b${name}\\b`).test(read(path)),
+    );
+    expect(named.length).toBeGreaterThan(5);
+    expect(wrong.map(([text]) => text)).toEqual([]);
+  });
+
+  it('lead those who change the code to files that exist', () => {
+    const rooms = readdirSync('.', { withFileTypes: true })
+      .filter((entry) => entry.isDirectory())
+      .map(({ name }) => name);
+    const paths = [...prose(read('docs/contributing.md')).matchAll(/`([\w.-]+\/[\w./-]*)`/g)]
+      .map(([, path = '']) => path)
+      .filter((path) => rooms.includes(path.split('/')[0] ?? ''));
+    expect(paths.length).toBeGreaterThan(30);
+    expect(paths.filter((path) => !existsSync(path))).toEqual([]);
   });
 
   it('name variables of Drover that exist', () => {

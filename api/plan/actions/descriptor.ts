@@ -51,7 +51,8 @@ export interface ActionDescriptor<Block = unknown> {
   readonly title: string;
   /**
    * What a preflight does: `writes` tries by server-side dry run what the handler would write, as the account that will
-   * act; `look` asks the handler, which looks without doing anything; `nothing`: the type changes nothing in a cluster.
+   * act; `look` asks the handler, which looks without doing anything; `nothing`: it changes nothing in a cluster, and there
+   * is nothing to look at before it runs.
    */
   readonly preflight: 'writes' | 'look' | 'nothing';
   /** Default: a handler carries it out, and undoes it. */
