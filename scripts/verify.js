@@ -57,8 +57,11 @@ const SMOKE = [
   'test/security/encryption.test.ts',
 ];
 
+/** What to do about a file that is not formatted. */
+const FORMAT = 'run "npm run format"';
+
 const STEPS = [
-  { name: 'format', command: ['oxfmt', '--check'], limit: MINUTE },
+  { name: 'format', command: ['oxfmt', '--check'], limit: MINUTE, mend: FORMAT },
   {
     name: 'types',
     command: ['tsc', '-p', 'tsconfig.json', '--noEmit'],
@@ -137,6 +140,7 @@ function stepsForChanges(commit) {
     name: 'format',
     command: ['oxfmt', '--check', '--no-error-on-unmatched-pattern', ...files],
     limit: MINUTE,
+    mend: FORMAT,
   };
   const unit = {
     ...stepOf('unit'),
@@ -226,7 +230,12 @@ const told = ({ file, test, why }) => `${relative(process.cwd(), file)} > ${test
 /** One step and, where it may have one, the second try of its failed files; resolves to what is to be counted and told. */
 async function verify(step, { live, strict }) {
   const ok = await run(step, live);
-  if (step.tests !== true) return { passed: ok ? 1 : 0, failed: ok ? 0 : 1, lines: [] };
+  if (step.tests !== true)
+    return {
+      passed: ok ? 1 : 0,
+      failed: ok ? 0 : 1,
+      lines: ok || step.mend === undefined ? [] : [`${step.name}: ${step.mend}`],
+    };
   const first = outcome(step.name);
   // A runner that fails although every test passed (an unhandled error, say) is a failure.
   if (!ok && first.failed === 0) first.failed = 1;
