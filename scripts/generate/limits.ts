@@ -45,15 +45,14 @@ const number = (value: number): string => value.toLocaleString('en');
 const bytes = (value: number): string =>
   value >= 1024 ** 2 ? `${(value / 1024 ** 2).toFixed(2).replace(/\.?0+$/, '')} MiB` : `${value / 1024} KiB`;
 
-/** The longest unit that gives a whole number. */
+/** In the longest unit that gives a whole number; else in seconds. */
 function time(ms: number): string {
   const units = [
     ['days', 86_400_000],
     ['hours', 3_600_000],
     ['minutes', 60_000],
-    ['s', 1000],
   ] as const;
-  const [name, size] = units.find(([, each]) => ms % each === 0) ?? ['ms', 1];
+  const [name, size] = units.find(([, each]) => ms % each === 0) ?? ['s', 1000];
   return `${ms / size} ${name}`;
 }
 
@@ -131,7 +130,7 @@ const PROGRAMS: readonly Row[] = [
   ],
   [
     'waits for objects in one worker',
-    `${WORKER.options['max-waits'].absentText}, \`--max-waits\``,
+    `${number(Number(WORKER.options['max-waits'].absentText))}, \`--max-waits\``,
     'the rest waits: `WorkersBusy`',
   ],
   [
@@ -166,8 +165,9 @@ const TEXT = `Input that is strange rather than large has [bounds of its own](ad
 
 - **An HTTP call happens at least once**, and exactly once only at an endpoint that honours \`Idempotency-Key\`. E-mail may arrive twice.
   [Guarantees](guarantees.md) has the whole list, [with what is not promised](guarantees.md#what-is-not-promised).
-- **A revert is no restore.** It undoes what the run did, and only where nobody has changed it since. An HTTP action and a Job have no
-  inverse but the \`rollback\` that you write. Data is nobody's business here: Drover makes no backup and compares no replicas.
+- **A revert is no restore.** It undoes what the run did, and only where nobody has changed it since. An HTTP action has no
+  inverse but the \`rollback\` that you write, and deleting a Job does not undo what it did. Drover makes no backup of data and compares no
+  replicas.
 - **Nothing queues.** An execution of a plan that is in use, or one that comes too late, fails. Whoever asked has to ask again.
 - **No clock starts a plan.** There are no schedules; the annotation \`trigger\` of the original starts nothing, and an Event says so.
 - **Nobody watches sites.** Drover does not notice that a site is gone, and decides nothing: a person or a pipeline creates the execution.

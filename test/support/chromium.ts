@@ -9,6 +9,8 @@ import { existsSync } from 'node:fs';
 
 const NAMES = ['chromium', 'chromium-browser', 'google-chrome', 'google-chrome-stable'];
 const LIMIT_MS = 120_000;
+/** Whom the browser itself asks, whatever it is told. */
+const OWN = /^(https?:\/\/)?(accounts|clients\d)\.google\.com[:/]|^(https?:\/\/)?update\.googleapis\.com[:/]/;
 
 export interface Chromium {
   /** The document as it is once its scripts have run, and every address that the page asked the network for. */
@@ -42,7 +44,7 @@ export function openChromium(): Chromium {
           `--proxy-bypass-list=${bypass}`,
         ];
         const dom = await run(program, [...args, url]);
-        return { dom, asked: witness.asked };
+        return { dom, asked: witness.asked.filter((address) => !OWN.test(address)) };
       } finally {
         witness.close();
       }

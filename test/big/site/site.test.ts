@@ -85,10 +85,10 @@ it('the browser would have told of a request', async () => {
   const page = join(root, 'asks.html');
   await writeFile(
     page,
-    '<img src="http://elsewhere.invalid/pixel.png"><script src="http://127.0.0.1:9/x.js"></script>',
+    '<img src="http://elsewhere.invalid/pixel.png"><script src="http://127.0.0.1:18999/x.js"></script>',
   );
   const { asked } = await chromium.open(pathToFileURL(page).href);
-  expect(asked.sort()).toEqual(['http://127.0.0.1:9/x.js', 'http://elsewhere.invalid/pixel.png']);
+  expect(asked.sort()).toEqual(['http://127.0.0.1:18999/x.js', 'http://elsewhere.invalid/pixel.png']);
 });
 
 it('a link that leads nowhere fails the build, and so does a folder that is no site', async () => {
