@@ -5,6 +5,7 @@
  * It stands for the global load balancer or DNS service of a real installation and keeps their one useful promise: a
  * request that is sent again with the same key has its effect once and gets the first answer.
  */
+import { realpathSync } from 'node:fs';
 import { createServer } from 'node:http';
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -178,7 +179,8 @@ function parseJson(text: string): unknown {
   }
 }
 
-if (process.argv[1] !== undefined && import.meta.url === pathToFileURL(process.argv[1]).href) {
+// By its real place: it may be started through a link.
+if (process.argv[1] !== undefined && import.meta.url === pathToFileURL(realpathSync(process.argv[1])).href) {
   const { values } = parseArgs({
     options: { port: { type: 'string', default: '8088' }, drain: { type: 'string', default: '1500ms' } },
   });

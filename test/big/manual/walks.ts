@@ -287,7 +287,7 @@ drover watch shop-install -n shop-modes
       ...UP,
       with: {
         'kubectl get drpx -n shop -w':
-          'kubectl get drpx -n shop\nkubectl wait --for=condition=Succeeded drpx/shop-switchover-1 -n shop --timeout 120s',
+          'kubectl get drpx -n shop\nnpx drover watch shop-switchover-1 -n shop || { npx drover describe shop-switchover-1 -n shop; exit 1; }',
       },
     },
     { begins: 'kubectl create -f examples/switchover/40-revert.yaml' },
