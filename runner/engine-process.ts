@@ -4,7 +4,7 @@ import type { ChildProcess } from 'node:child_process';
 import { open, type FileHandle } from 'node:fs/promises';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { EngineEnd } from '../api/terraform/operation-result.js';
-import { PRIVATE_FILE } from './folder.js';
+import { PRIVATE_FILE } from '../runtime/durable-files.js';
 import type { Interruption } from './interruption.js';
 
 /** One run of the engine. */

@@ -10,7 +10,7 @@ import {
 import type { StateFacts } from '../api/terraform/state.js';
 import type { Context, ReadyEngine, RunStep } from './context.js';
 import { runEngine } from './engine-process.js';
-import { writeDurably } from './folder.js';
+import { writeDurably } from '../runtime/durable-files.js';
 import { Refused, orRefused } from './refused.js';
 
 /** From these versions on `init` writes JSON too. */

@@ -2,7 +2,8 @@
 import { readFile, writeFile } from 'node:fs/promises';
 import type { Variable } from '../api/terraform/operation-terms.js';
 import type { RunnerOrder } from '../api/terraform/runner-order.js';
-import { PRIVATE_FILE, makePrivate, type FolderPaths } from './folder.js';
+import { type FolderPaths } from './folder.js';
+import { PRIVATE_FILE, makePrivate } from '../runtime/durable-files.js';
 
 /** Of the runner's own variables, those that an engine gets where they are set. */
 const TAKEN_OVER = ['LANG', 'SSL_CERT_FILE', 'SSL_CERT_DIR'] as const;

@@ -2,7 +2,8 @@
 import { randomBytes } from 'node:crypto';
 import type { EngineIdentity } from '../api/terraform/engine.js';
 import type { Context } from './context.js';
-import { readText, writeOnce } from './folder.js';
+import { readText } from './folder.js';
+import { writeOnce } from '../runtime/durable-files.js';
 import { Refused } from './refused.js';
 import { untilAnswered } from './retry.js';
 import { ServerRefused } from './server-client.js';

@@ -1,15 +1,10 @@
 /** The folder of an operation: all that is known of it on its host, written so that a crash leaves nothing half (T7.2). */
-import { randomUUID } from 'node:crypto';
-import { access, link, mkdir, open, readFile, rename, rm } from 'node:fs/promises';
-import { dirname, join } from 'node:path';
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
 import { parseJson } from '../api/core/json.js';
 import type { InterruptCause, OperationResult } from '../api/terraform/operation-result.js';
 import type { RunnerIdentity } from '../api/terraform/operation-terms.js';
 import { FOLDER_FILES, type RunnerOrder } from '../api/terraform/runner-order.js';
-
-/** Of files and folders: nobody else reads them. */
-export const PRIVATE_FILE = 0o600;
-const PRIVATE_FOLDER = 0o700;
 
 /** Paths in an operation's folder. */
 export type FolderPaths = Record<
@@ -48,62 +43,6 @@ export function folderPaths(root: string): FolderPaths {
     variablesJson: join(root, 'variables.json'),
   };
 }
-
-/** Makes a folder for its owner alone. */
-export async function makePrivate(folder: string): Promise<void> {
-  await mkdir(folder, { recursive: true, mode: PRIVATE_FOLDER });
-}
-
-/** Writes a file so that it is there whole or not at all, also after the machine has lost its power. */
-export async function writeDurably(path: string, content: string): Promise<void> {
-  const draft = `${path}.${randomUUID()}`;
-  await writeSynced(draft, content);
-  await rename(draft, path);
-  await syncFolder(dirname(path));
-}
-
-/** Like {@link writeDurably}, but only where nothing is yet. @returns whether it was written */
-export async function writeOnce(path: string, content: string): Promise<boolean> {
-  const draft = `${path}.${randomUUID()}`;
-  await writeSynced(draft, content);
-  try {
-    await link(draft, path);
-    await syncFolder(dirname(path));
-    return true;
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'EEXIST') return false;
-    throw error;
-  } finally {
-    await rm(draft, { force: true });
-  }
-}
-
-async function writeSynced(path: string, content: string): Promise<void> {
-  const file = await open(path, 'wx', PRIVATE_FILE);
-  try {
-    await file.writeFile(content);
-    await file.sync();
-  } finally {
-    await file.close();
-  }
-}
-
-/** Makes sure that a name that was just given is on the disk. */
-export async function syncFolder(path: string): Promise<void> {
-  const folder = await open(path, 'r');
-  try {
-    await folder.sync();
-  } finally {
-    await folder.close();
-  }
-}
-
-/** Whether there is anything of this name. */
-export const exists = (path: string): Promise<boolean> =>
-  access(path).then(
-    () => true,
-    () => false,
-  );
 
 /** What is known of an operation from its folder alone. */
 export interface FolderContent {

@@ -6,7 +6,7 @@ import { endSession } from '../runtime/session.js';
 import { processStart } from '../runtime/process-identity.js';
 import type { Context, ReadyEngine } from './context.js';
 import { stepsOf } from './engine-setup.js';
-import { writeDurably } from './folder.js';
+import { writeDurably } from '../runtime/durable-files.js';
 import { lastWhole, readStateInstances, type StateFile } from './state-file.js';
 import { mirrorState } from './state-mirror.js';
 

@@ -11,7 +11,7 @@ import { createPlanReader } from '../api/terraform/plan-json.js';
 import { fileDigest } from '../runtime/engines.js';
 import type { Context, ReadyEngine } from './context.js';
 import { stepsOf } from './engine-setup.js';
-import { exists } from './folder.js';
+import { exists } from '../runtime/durable-files.js';
 import { Refused, orRefused } from './refused.js';
 import { untilAnswered } from './retry.js';
 import { LOCK_FILE } from './work-folder.js';

@@ -20,7 +20,7 @@ import { deliver } from './deliver.js';
 import { checkStateVersion, findEngine, initialize } from './engine-setup.js';
 import { engineEnvironment, makeEngineHome } from './environment.js';
 import { begin, refuseInterrupted } from './fence.js';
-import { exists, writeDurably } from './folder.js';
+import { exists, writeDurably } from '../runtime/durable-files.js';
 import { fetchArtefact, fetchState, fetchVariables } from './inputs.js';
 import { makeApply, STATE_FILE, type MadeApply, type StateBefore } from './make-apply.js';
 import { makePlan, type MadePlan } from './make-plan.js';

@@ -15,14 +15,8 @@ import { RUNNER_TIMES, type RunnerOrder, type RunnerTimes } from '../api/terrafo
 import { secretTexts } from '../api/terraform/variables.js';
 import { endSession } from '../runtime/session.js';
 import { deliver, insist, type Ending } from './deliver.js';
-import {
-  folderPaths,
-  readOrder,
-  readText,
-  writeOnce,
-  type FolderContent,
-  type FolderPaths,
-} from './folder.js';
+import { folderPaths, readOrder, readText, type FolderContent, type FolderPaths } from './folder.js';
+import { writeOnce } from '../runtime/durable-files.js';
 import { createInterruption, type Interruption } from './interruption.js';
 import { lookAtRunner } from './look.js';
 import { statePaths } from './make-apply.js';

@@ -22,7 +22,7 @@ import type {
 import type { OperationResult } from '../api/terraform/operation-result.js';
 import type { ArtefactName, Digest } from '../api/terraform/operation-terms.js';
 import type { RunnerOrder } from '../api/terraform/runner-order.js';
-import { PRIVATE_FILE } from './folder.js';
+import { PRIVATE_FILE } from '../runtime/durable-files.js';
 
 /** The server has answered, and refuses. Asking again gives the same answer. */
 export class ServerRefused extends Error {

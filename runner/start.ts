@@ -3,7 +3,8 @@ import { open } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { RunnerOrder } from '../api/terraform/runner-order.js';
 import { packageRoot } from '../runtime/package-root.js';
-import { PRIVATE_FILE, folderPaths, makePrivate, writeOnce } from './folder.js';
+import { folderPaths } from './folder.js';
+import { PRIVATE_FILE, makePrivate, writeOnce } from '../runtime/durable-files.js';
 
 /** Variables of the worker that a runner gets, besides those that it passes on to engines. */
 const NEEDED = ['PATH', 'DROVER_ENGINES', 'LANG', 'SSL_CERT_FILE', 'SSL_CERT_DIR', 'NODE_EXTRA_CA_CERTS'];

@@ -7,7 +7,8 @@ import type { Variable } from '../api/terraform/operation-terms.js';
 import { variableFile } from '../api/terraform/variables.js';
 import { unpackArchive } from './archive-files.js';
 import type { Context } from './context.js';
-import { PRIVATE_FILE, folderPaths, makePrivate, readText } from './folder.js';
+import { folderPaths, readText } from './folder.js';
+import { PRIVATE_FILE, makePrivate } from '../runtime/durable-files.js';
 import { fetchArtefact } from './inputs.js';
 import { Refused, orRefused } from './refused.js';
 
