@@ -29,6 +29,9 @@ export const ROOMS = {
   runtime: [],
   // One process around an engine: the pure rules of its system, and nothing that could reach a cluster or Temporal.
   runner: ['api/terraform', 'api/core/json.ts', 'api/core/redact.ts', 'api/core/refusal.ts', 'runtime'],
+  // What is kept of states and operations, without knowing what it means: the server's alone.
+  store: ['runtime'],
+  server: ['api', 'kube', 'runtime', 'store'],
   local: ['api/core', 'kube', 'runtime'],
   // An oracle that shares what it checks would have the same faults: of all this it uses the Kubernetes client alone.
   'local/clusternet': [

@@ -4,7 +4,7 @@ import { defineConfig } from 'vitest/config';
 export default defineConfig({
   test: {
     include: [
-      '{api,runtime,runner,workflows,activities,worker,client,crd-bridge,kube,local,scripts,examples,bench}/**/*.test.ts',
+      '{api,runtime,runner,store,server,workflows,activities,worker,client,crd-bridge,kube,local,scripts,examples,bench}/**/*.test.ts',
       'test/fuzz/**/*.test.ts',
     ],
     exclude: ['**/node_modules/**', 'dist/**'],
