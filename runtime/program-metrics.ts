@@ -1,4 +1,4 @@
-/** What bridge and worker both tell of themselves. Label `program` says which of them it is. */
+/** What all programs tell of themselves. Label `program` says which of them it is. */
 import { totalmem } from 'node:os';
 import { Counter, Gauge, Registry, collectDefaultMetrics } from 'prom-client';
 import { createHistogram, ExemplarRegistry } from './histogram.js';
@@ -9,7 +9,7 @@ import type { Ring } from './ring.js';
 import type { SdkMetrics } from './sdk-metrics.js';
 
 /** A program of Drover. */
-export type ProgramName = 'bridge' | 'worker';
+export type ProgramName = 'bridge' | 'worker' | 'server';
 
 /** An exchange with the API server, as it is counted. */
 interface ApiExchange {
@@ -94,7 +94,8 @@ export function createProgramMetrics(options: {
   return {
     registry,
     onExchange: countExchanges(registry, program),
-    watchSealRing: sealRingGauges(gauge, own),
+    // The server holds no keys of seals.
+    watchSealRing: program === 'server' ? () => undefined : sealRingGauges(gauge, own),
     async page() {
       const [ours, theirs] = await Promise.all([registry.metrics(), sdk?.text()]);
       const text = exemplar === undefined ? ours + (theirs ?? '') : joinOpenMetrics(ours, theirs ?? '');

@@ -4,6 +4,8 @@ import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { BRIDGE } from '../crd-bridge/config.js';
 import { variablesOf } from '../runtime/options/option.js';
+import type { OptionTable } from '../runtime/options/option.js';
+import { SERVER } from '../server/config.js';
 import { WORKER } from '../worker/config.js';
 import { anchorsOf } from './rules/citations.js';
 import { fileOfLink, linksOf, prose } from './rules/links.js';
@@ -29,7 +31,7 @@ const DEPLOYED = [
 ];
 /** Of the command line, of tests, and of docker-compose.yml itself. */
 const OTHER_VARIABLES =
-  /^DROVER_(DEBUG|(TEST|BIG|FUZZ)_[A-Z_]+|RECORD|KUBECONFIG_FILE|NODE|RELEASE_KEY|USER|VERSION)$/;
+  /^DROVER_(DEBUG|ENGINES|(TEST|BIG|FUZZ)_[A-Z_]+|RECORD|KUBECONFIG_FILE|NODE|RELEASE_KEY|USER|VERSION)$/;
 
 describe('the pages', () => {
   it('lead to files and headings that exist', () => {
@@ -79,7 +81,7 @@ describe('the pages', () => {
   });
 
   it('name variables of Drover that exist', () => {
-    const known = [BRIDGE.options, WORKER.options].flatMap((options) =>
+    const known = [BRIDGE, WORKER, SERVER].flatMap(({ options }: { options: OptionTable }) =>
       Object.entries(options).flatMap(([name, option]) => variablesOf(name, option)),
     );
     const unknown = [...PAGES, ...DEPLOYED].flatMap((page) =>

@@ -1,10 +1,8 @@
 /** How far an apply is, and what is not known of it afterwards (T4.4, T8.9). */
+import { MAX_DIAGNOSTICS } from './bounds.js';
 import type { Diagnostic, InDoubt, ResourceMove } from './operation-result.js';
 import type { StateInstance } from './state.js';
 import { readStreamLine } from './stream.js';
-
-/** First errors and warnings that are kept. */
-const MAX_DIAGNOSTICS = 20;
 
 /** What a state knows, by the keys of resources. */
 export interface KnownInstances {

@@ -19,7 +19,7 @@ export function operationId(
 
 const OPERATION_ID = /^([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})-(?:plan-([1-9]\d{0,5})|apply)$/;
 
-/** What an id says; undefined for a text that is none. @public */
+/** What an id says; undefined for a text that is none. */
 export function parseOperationId(id: string): { run: string; kind: OperationKind; n?: number } | undefined {
   const [, run, n] = OPERATION_ID.exec(id) ?? [];
   if (run === undefined) return undefined;
@@ -55,7 +55,7 @@ export const ARTEFACTS = [
 /** One of {@link ARTEFACTS}. */
 export type ArtefactName = (typeof ARTEFACTS)[number];
 
-/** Artefacts that a plan writes. The server refuses others, and any from an apply. @public */
+/** Artefacts that a plan writes. The server refuses others, and any from an apply. */
 export const WRITTEN_ARTEFACTS = ['planFile', 'planJson', 'planLockFile'] as const satisfies ArtefactName[];
 
 /** One variable of a snapshot, its value filled in. The artefact `variables` is a JSON list of them. */

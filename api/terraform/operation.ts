@@ -15,7 +15,7 @@
  * | `PUT result`           | runner, worker         | {@link OperationResult} -> {@link RecordAnswer}                |
  * | `POST revoke`          | worker, bridge         | {@link RevokeRequest} -> {@link RecordAnswer}                  |
  * | `POST control`         | bridge                 | {@link ControlRequest} -> {@link RecordAnswer}                 |
- * | `GET log`              | whoever may read logs  | -> text of one stream, from `offset` on                        |
+ * | `GET log/<stream>`     | whoever may read logs  | -> text of the stream, from `offset` on                        |
  *
  * Every request carries a bearer token: that of the operation, that of a worker or pool whose workspace it is, that of the
  * bridge, or the projected token of the Job's pod. Every one may be sent again: it has the same answer. Bodies and answers

@@ -12,6 +12,7 @@ export const PROGRAMS = {
   'crd-bridge': 'crd-bridge/main.js',
   worker: 'worker/main.js',
   runner: 'runner/main.js',
+  'drover-server': 'server/main.js',
   drover: 'client/cli/main.js',
   clusternet: 'local/clusternet/main.js',
 } as const;

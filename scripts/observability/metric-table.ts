@@ -4,6 +4,7 @@ import { createMetrics } from '../../crd-bridge/core/metrics.js';
 import { createPlanMetrics } from '../../crd-bridge/plan/metrics/plan-metrics.js';
 import { createProgramMetrics } from '../../runtime/program-metrics.js';
 import type { ProgramName } from '../../runtime/program-metrics.js';
+import { createServerMetrics } from '../../server/metrics.js';
 import { PROCESS_METRICS, SDK_METRICS } from './foreign-metrics.js';
 import type { MetricRow } from './metric-row.js';
 
@@ -27,11 +28,24 @@ interface Registered {
 
 /** Reads the table from the code that makes the metrics. */
 export function metricTable(): MetricTable {
-  const shared = rowsOf(registryOf('bridge'), ['bridge', 'worker']);
-  const registry = new Registry();
-  createMetrics(registry);
-  createPlanMetrics(registry);
-  return { own: [...shared, ...rowsOf(registry, ['bridge'])], sdk: SDK_METRICS, process: PROCESS_METRICS };
+  const all = new Set(
+    registryOf('server')
+      .getMetricsAsArray()
+      .map(({ name }) => name),
+  );
+  const shared = rowsOf(registryOf('bridge'), ['bridge', 'worker']).map((row) =>
+    all.has(row.name) ? { ...row, programs: [...row.programs, 'server' as const] } : row,
+  );
+  const bridge = new Registry();
+  createMetrics(bridge);
+  createPlanMetrics(bridge);
+  const server = new Registry();
+  createServerMetrics(server);
+  return {
+    own: [...shared, ...rowsOf(bridge, ['bridge']), ...rowsOf(server, ['server'])],
+    sdk: SDK_METRICS,
+    process: PROCESS_METRICS,
+  };
 }
 
 const registryOf = (program: ProgramName): Registry =>

@@ -52,7 +52,7 @@ async function settle(apply: Piece): Promise<void> {
 }
 
 async function checkNothingLost(apply: Piece): Promise<string> {
-  const { record } = apply.known();
+  const record = await apply.record();
   const created = await rig.happened('created');
   expect(created).toEqual([...new Set(created)]);
   if (record.state === 'revoked') {
@@ -61,14 +61,14 @@ async function checkNothingLost(apply: Piece): Promise<string> {
   }
   const result = await apply.result();
   const verdict = verdictOf(result);
-  const inState = rig.stateResources().map(({ name }) => name);
+  const inState = (await rig.stateResources()).map(({ name }) => name);
   const inDoubt = result.inDoubt.map(({ address }) => address.replace('terraform_data.', ''));
   // Whatever was begun is in the final state, or it is said that nobody knows.
   for (const name of created) expect([...inState, ...inDoubt]).toContain(name);
   for (const name of inState) expect(created).toContain(name);
   if (verdict.phase === 'applied') expect(inState).toHaveLength(RESOURCES);
   if ('hasNoEffect' in verdict) expect(created).toEqual([]);
-  expect(apply.log()).toBe(await readFile(apply.paths.out, 'utf8').catch(() => ''));
+  expect(await apply.log()).toBe(await readFile(apply.paths.out, 'utf8').catch(() => ''));
   return verdict.phase === 'applied'
     ? 'applied'
     : `${verdict.phase} ${'reason' in verdict ? verdict.reason : ''}`;
@@ -139,7 +139,7 @@ it('a plan that dies at any request is lost or revoked, and leaves no engine [T7
     await gone(pid);
     rig.heal();
     await settle(plan);
-    expect(['revoked', 'lost', 'ended']).toContain(plan.known().record.state);
+    expect(['revoked', 'lost', 'ended']).toContain((await plan.record()).state);
   }
 });
 
@@ -153,12 +153,12 @@ it('a state of 60 MB is mirrored and becomes final, and the runner stays small [
   const result = await until('the end', async () => {
     const status = await readFile(`/proc/${pid}/status`, 'utf8').catch(() => '');
     largest = Math.max(largest, Number(/VmHWM:\s+(\d+)/.exec(status)?.[1] ?? 0));
-    const { record } = apply.known();
+    const record = await apply.record();
     return record.state === 'ended' ? record.result : undefined;
   });
   expect(verdictOf(result)).toEqual({ phase: 'applied' });
-  expect(rig.server.state!.facts.bytes).toBeGreaterThan(60_000_000);
-  tell(`runner: ${Math.round(largest / 1024)} MB at most, ${apply.known().temp.length} contents stored`);
+  expect((await rig.state())!.bytes.length).toBeGreaterThan(60_000_000);
+  tell(`runner: ${Math.round(largest / 1024)} MB at most, ${apply.seen().states.length} contents stored`);
   expect(largest).toBeGreaterThan(0);
 });
 
@@ -169,5 +169,5 @@ it('a line of 9 MB is cut and says so [T1.6]', async () => {
   });
   await plan.start();
   expect(verdictOf(await plan.result())).toEqual({ phase: 'planned', hasChanges: true });
-  expect(plan.log()).toMatch(/… \(cut: the line has 9\d{6} bytes\)\n/);
+  expect(await plan.log()).toMatch(/… \(cut: the line has 9\d{6} bytes\)\n/);
 });

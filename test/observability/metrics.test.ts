@@ -1,24 +1,32 @@
 /**
  * What the running programs export: all that dashboards, alerts and the manual name. Every night promtool reads it too.
  */
-import { readFile } from 'node:fs/promises';
+import { mkdtemp, readFile, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
 import { ALERTS, DASHBOARDS } from '../../scripts/observability/files.js';
 import { metricsIn } from '../../scripts/observability/metrics-in.js';
 import { metricTable } from '../../scripts/observability/metric-table.js';
 import { seriesOf } from '../../scripts/observability/metric-row.js';
+import type { ProgramName } from '../../runtime/program-metrics.js';
+import { makeKeys } from '../terraform/support/own-server.js';
+import { startServerProcess, type ServerProcess } from '../terraform/support/server-process.js';
 import { startRecorder } from '../support/recorder.js';
 import type { Recorder } from '../support/recorder.js';
 import { servers } from '../support/servers.js';
 import { http, openStack, poll } from '../support/stack.js';
 import type { Stack } from '../support/stack.js';
 
+/** Programs of the stack; the server is this file's own. */
 type Program = 'bridge' | 'worker';
 
 let stack: Stack;
 let recorder: Recorder;
-const pages: Record<Program, string> = { bridge: '', worker: '' };
+let server: ServerProcess;
+let folder: string;
+const pages: Record<ProgramName, string> = { bridge: '', worker: '', server: '' };
 
 const scrape = async (program: Program): Promise<string> =>
   (await fetch(servers.endpoints.metrics[program] ?? '')).text();
@@ -32,6 +40,12 @@ const valueOf = (page: string, series: string): number =>
 
 beforeAll(async () => {
   [stack, recorder] = await Promise.all([openStack('metrics'), startRecorder()]);
+  folder = await mkdtemp(join(tmpdir(), 'drover-metrics-'));
+  server = await startServerProcess({
+    DROVER_STORE_DIR: join(folder, 'store'),
+    DROVER_STORE_KEYS: await makeKeys(folder),
+    DROVER_HEALTH_PORT: '0',
+  });
   const before = await scrape('bridge');
   await Promise.all([
     stack.simplePlan('good', [http('a', `${recorder.url}/good`)]),
@@ -45,9 +59,12 @@ beforeAll(async () => {
     (page) => valueOf(page, failed) > valueOf(before, failed),
   );
   pages.worker = await scrape('worker');
+  pages.server = await (await fetch(`http://127.0.0.1:${server.ports[0]}/metrics`)).text();
 });
 afterAll(async () => {
   await recorder.close();
+  await server.stop();
+  await rm(folder, { recursive: true, force: true });
   await stack.close();
 });
 
@@ -73,7 +90,11 @@ describe('what the programs export [S5.54]', () => {
     );
     expect(missing).toEqual([]);
     const known = new Set(own.map(({ name }) => name));
-    const untold = [...`${pages.bridge}\n${pages.worker}`.matchAll(/^# TYPE (drover_\S+)/gm)]
+    const untold = [
+      ...Object.values(pages)
+        .join('\n')
+        .matchAll(/^# TYPE (drover_\S+)/gm),
+    ]
       .map(([, name = '']) => name)
       .filter((name) => !known.has(name));
     expect(untold).toEqual([]);
@@ -87,7 +108,7 @@ describe('what the programs export [S5.54]', () => {
         rows.flatMap(({ panels }) => panels.flatMap(({ queries }) => queries.map(({ expr }) => expr))),
       ),
     ];
-    const there = new Set([...namesOn(pages.bridge), ...namesOn(pages.worker)]);
+    const there = new Set(Object.values(pages).flatMap((page) => [...namesOn(page)]));
     const rare = new Set(metricTable().sdk.flatMap((row) => (row.isRare === true ? seriesOf(row) : [])));
     const read = new Set(expressions.flatMap((expr) => metricsIn(expr).map(({ series }) => series)));
     expect(read.size).toBeGreaterThan(40);

@@ -15,6 +15,7 @@ import {
   type PlanCache,
   type Rig,
 } from './support/rig.js';
+import { takeSlot } from './support/runs.js';
 
 let rig: Rig;
 const plans: PlanCache = new Map();
@@ -27,7 +28,7 @@ afterEach(() => rig.close());
 async function inTheMiddle(apply: Piece): Promise<void> {
   await until('the slow resource', async () => (await rig.happened('created')).includes('slow'));
   await until('a state with the first one', () => {
-    const last = apply.known().temp.at(-1);
+    const last = apply.seen().states.at(-1);
     return last?.bytes.includes('"name": "first"');
   });
 }
@@ -40,29 +41,29 @@ async function applying(seconds = 30): Promise<Piece> {
 }
 
 /** Resources of the final state, with their status. */
-const inState = (): string[] =>
-  rig
-    .stateResources()
-    .flatMap(({ name, instances }) => instances.map(({ status }) => `${name} ${status ?? 'whole'}`));
+const inState = async (): Promise<string[]> =>
+  (await rig.stateResources()).flatMap(({ name, instances }) =>
+    instances.map(({ status }) => `${name} ${status ?? 'whole'}`),
+  );
 
 it('an apply ends applied, its state final, its resources told as they moved [T8.7] [T8.3] [T4.4]', async () => {
   const apply = await rig.planned({ files: firstAndSlow(0) });
   await apply.start();
   const result = await apply.result();
   expect(verdictOf(result)).toEqual({ phase: 'applied' });
-  expect(inState()).toEqual(['first whole', 'slow whole']);
-  expect(result.state).toMatchObject({ kind: 'whole', digest: rig.server.state!.digest });
+  expect(await inState()).toEqual(['first whole', 'slow whole']);
+  expect(result.state).toMatchObject({ kind: 'whole', digest: (await rig.state())!.digest });
   expect(result.moves.map(({ address, action, status }) => `${action} ${address} ${status}`)).toEqual([
     'create terraform_data.first completed',
     'create terraform_data.slow completed',
   ]);
   expect(result.moves.every(({ id }) => id !== undefined)).toBe(true);
-  const { syncs, record } = apply.known();
+  const { syncs } = apply.seen();
   expect(syncs.flatMap(({ moves }) => moves).length).toBeGreaterThanOrEqual(2);
-  expect(record.state).toBe('ended');
+  expect((await apply.record()).state).toBe('ended');
   expect(await exists(apply.paths.result)).toBe(true);
   // Nothing was told twice: the log is what the engine wrote, once.
-  expect(apply.log()).toBe(await readFile(apply.paths.out, 'utf8'));
+  expect(await apply.log()).toBe(await readFile(apply.paths.out, 'utf8'));
 });
 
 it('the second apply of one state, and an empty plan, change nothing [T8.7]', async () => {
@@ -80,17 +81,15 @@ it('the second apply of one state, and an empty plan, change nothing [T8.7]', as
 
 it('each whole content is stored while the engine works [T8.4]', async () => {
   const apply = await applying(1);
-  const { temp } = apply.known();
-  expect(temp.map(({ facts }) => facts.serial)).toEqual(
-    [...temp.map(({ facts }) => facts.serial)].sort((a, b) => a - b),
-  );
+  const serials = apply.seen().states.map(({ serial }) => serial);
+  expect(serials).toEqual([...serials].sort((a, b) => a - b));
   expect(verdictOf(await apply.result())).toEqual({ phase: 'applied' });
 });
 
 describe('the interrupt matrix [T7.7] [T8.7]', () => {
   it('an interrupt by request is one SIGINT: state saved, slow one tainted, cancelled', async () => {
     const apply = await applying();
-    apply.known().control.interrupt = { by: 'request', reason: 'somebody asked' };
+    await apply.control({ kind: 'interrupt', order: { by: 'request', reason: 'somebody asked' } });
     const result = await apply.result();
     expect(result.end).toEqual({ kind: 'engine', end: { kind: 'exited', code: 1 } });
     expect(verdictOf(result)).toMatchObject({
@@ -98,7 +97,7 @@ describe('the interrupt matrix [T7.7] [T8.7]', () => {
       message: 'somebody asked',
       isPartial: true,
     });
-    expect(inState()).toEqual(['first whole', 'slow tainted']);
+    expect(await inState()).toEqual(['first whole', 'slow tainted']);
     expect(result.inDoubt).toEqual([]);
   });
 
@@ -107,7 +106,7 @@ describe('the interrupt matrix [T7.7] [T8.7]', () => {
     kill(await runnerOf(apply), 'SIGTERM');
     const result = await apply.result();
     expect(verdictOf(result)).toMatchObject({ phase: 'failed', reason: 'Interrupted', isPartial: true });
-    expect(inState()).toEqual(['first whole', 'slow tainted']);
+    expect(await inState()).toEqual(['first whole', 'slow tainted']);
   });
 
   it('further signals are swallowed: a second SIGINT would lose state', async () => {
@@ -123,9 +122,9 @@ describe('the interrupt matrix [T7.7] [T8.7]', () => {
       interrupted: { by: 'outside' },
       end: { kind: 'engine', end: { kind: 'exited', code: 1 } },
     });
-    expect(apply.log().match(/Interrupt received/g)).toHaveLength(1);
-    expect(apply.log()).not.toContain('Two interrupts received');
-    expect(inState()).toEqual(['first whole', 'slow tainted']);
+    expect((await apply.log()).match(/Interrupt received/g)).toHaveLength(1);
+    expect(await apply.log()).not.toContain('Two interrupts received');
+    expect(await inState()).toEqual(['first whole', 'slow tainted']);
   });
 
   it('applyTimeout interrupts and waits, and kills nothing', async () => {
@@ -153,7 +152,8 @@ describe('the interrupt matrix [T7.7] [T8.7]', () => {
     await apply.start();
     await inTheMiddle(apply);
     kill(await apply.engine(), 'SIGSTOP');
-    apply.known().control = { interrupt: { by: 'request', reason: 'asked' }, kill: { reason: 'asked too' } };
+    await apply.control({ kind: 'interrupt', order: { by: 'request', reason: 'asked' } });
+    await apply.control({ kind: 'kill', reason: 'asked too' });
     await until('the interrupt', () => exists(apply.paths.interrupted));
     const interrupted = Date.now();
     const result = await apply.result();
@@ -174,7 +174,7 @@ describe('the interrupt matrix [T7.7] [T8.7]', () => {
       end: { kind: 'signalled', signal: 'SIGKILL', byUs: false },
     });
     expect(verdictOf(result)).toMatchObject({ phase: 'apply_unknown', reason: 'EngineKilled' });
-    expect(inState()).toEqual(['first whole']);
+    expect(await inState()).toEqual(['first whole']);
     expect(result.inDoubt).toEqual([{ address: 'terraform_data.slow', action: 'create', why: 'noEnd' }]);
     expect(result.leftProcesses).toBeGreaterThan(0);
     await gone(runner);
@@ -193,7 +193,7 @@ describe('the interrupt matrix [T7.7] [T8.7]', () => {
       isPartial: true,
       message: expect.stringContaining('local-exec provisioner error'),
     });
-    expect(inState()).toEqual(['bad tainted', 'first whole']);
+    expect(await inState()).toEqual(['bad tainted', 'first whole']);
     expect(result.moves.at(-1)).toMatchObject({ address: 'terraform_data.bad', status: 'failed' });
   });
 
@@ -238,9 +238,13 @@ describe('before the fence nothing is done [T8.1]', () => {
     expect(await rig.happened('created')).toEqual([]);
   });
 
-  it.each(['NoPermit', 'OtherTurn'] as const)('a server that says %s is obeyed [T8.2]', async (reason) => {
-    const apply = await rig.planned({ files });
-    rig.server.refuseBegin = reason;
+  it.each(['NoPermit', 'NotHolder', 'OtherTurn'] as const)('%s: nothing is begun [T8.2]', async (reason) => {
+    const apply = await rig.planned({ files, isPermitted: reason !== 'NoPermit' });
+    if (reason !== 'NoPermit') {
+      const { turn } = await rig.server.store.slots.slot(rig.workspace);
+      await rig.server.store.slots.release(rig.workspace, { run: apply.run, turn, to: { kind: 'free' } });
+    }
+    if (reason === 'OtherTurn') await takeSlot(rig.server, apply.run);
     await apply.start();
     expect(verdictOf(await apply.result())).toMatchObject({ phase: 'failed', reason, hasNoEffect: true });
     expect(await rig.happened('created')).toEqual([]);
@@ -249,17 +253,17 @@ describe('before the fence nothing is done [T8.1]', () => {
 
   it('a server that does not answer in time is one that did not say yes [T8.2]', async () => {
     const apply = await rig.planned({ files, times: { begin: 600 } });
-    rig.server.meddle = ({ what }) => Promise.resolve(what === 'POST begin' ? 503 : undefined);
+    rig.proxy.meddle = ({ what }) => Promise.resolve(what === 'POST begin' ? 503 : undefined);
     await apply.start();
     expect(verdictOf(await apply.result())).toMatchObject({ reason: 'NotStarted', hasNoEffect: true });
-    expect(rig.server.asked.filter((what) => what === 'POST begin').length).toBeGreaterThan(1);
+    expect(rig.proxy.asked.filter((what) => what === 'POST begin').length).toBeGreaterThan(1);
     expect(await rig.happened('created')).toEqual([]);
   });
 
   it('an answer that is lost is asked for again with the same nonce [T8.2]', async () => {
     const apply = await rig.planned({ files });
     let lost = 0;
-    rig.server.meddleAfter = ({ what }) =>
+    rig.proxy.meddleAfter = ({ what }) =>
       Promise.resolve(what === 'POST begin' && lost++ < 2 ? 'cut' : undefined);
     await apply.start();
     expect(verdictOf(await apply.result())).toEqual({ phase: 'applied' });
@@ -273,13 +277,13 @@ describe('before the fence nothing is done [T8.1]', () => {
     const here = await rig.apply(plan);
     await here.start();
     expect(verdictOf(await here.result())).toEqual({ phase: 'applied' });
-    expect(here.known().syncs.map(({ step }) => step)).not.toContain('init');
-    expect(here.log()).not.toContain('init_output');
+    expect(here.seen().syncs.map(({ step }) => step)).not.toContain('init');
+    expect(await here.log()).not.toContain('init_output');
     const away = await rig.planned({ files: noting('second') });
     await rm(join(rig.scratch, 'ops'), { recursive: true });
     await away.start();
     expect(verdictOf(await away.result())).toEqual({ phase: 'applied' });
-    expect(away.log()).toContain('init_output');
+    expect(await away.log()).toContain('init_output');
   });
 });
 
@@ -289,7 +293,7 @@ it('numbers that JavaScript cannot hold stay what they are in the state [T8.5]',
   });
   await apply.start();
   await apply.result();
-  expect(rig.server.state!.bytes.toString('utf8')).toContain('9007199254740993');
+  expect((await rig.state())!.bytes.toString('utf8')).toContain('9007199254740993');
   const again = await rig.plan({ files: 'resource "terraform_data" "x" {\n  input = 9007199254740993\n}\n' });
   await again.start();
   expect(verdictOf(await again.result())).toEqual({ phase: 'planned', hasChanges: false });

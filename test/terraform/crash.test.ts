@@ -11,7 +11,7 @@ beforeEach(async () => {
 });
 afterEach(() => rig.close());
 
-const inState = (): string[] => rig.stateResources().map(({ name }) => name);
+const inState = async (): Promise<string[]> => (await rig.stateResources()).map(({ name }) => name);
 
 describe('the runner of an apply is killed [T16.2] [T7.4]', () => {
   it.each(['GET state', 'POST begin'])('at %s: it had not begun, and is revoked', async (request) => {
@@ -22,7 +22,7 @@ describe('the runner of an apply is killed [T16.2] [T7.4]', () => {
     await gone(pid);
     rig.heal();
     expect(await apply.salvage()).toEqual({ kind: 'revoked' });
-    expect(apply.known().record.state).toBe('revoked');
+    expect((await apply.record()).state).toBe('revoked');
     expect(await rig.happened('created')).toEqual([]);
   });
 
@@ -58,9 +58,9 @@ describe('the runner of an apply is killed [T16.2] [T7.4]', () => {
     const result = await apply.result();
     expect(verdictOf(result)).toMatchObject({ phase: 'apply_unknown', reason: 'RunnerLost' });
     expect(await rig.happened('done')).toEqual(['first', 'slow']);
-    expect(inState()).toEqual(['first', 'slow']);
+    expect(await inState()).toEqual(['first', 'slow']);
     expect(result.inDoubt).toEqual([]);
-    expect(apply.log()).toBe(await readFile(apply.paths.out, 'utf8'));
+    expect(await apply.log()).toBe(await readFile(apply.paths.out, 'utf8'));
   });
 
   it('and its engine is killed too: the first one is saved, the slow one named as in doubt [T8.9]', async () => {
@@ -74,7 +74,7 @@ describe('the runner of an apply is killed [T16.2] [T7.4]', () => {
     await apply.salvage();
     const result = await apply.result();
     expect(verdictOf(result)).toMatchObject({ phase: 'apply_unknown', reason: 'RunnerLost' });
-    expect(inState()).toEqual(['first']);
+    expect(await inState()).toEqual(['first']);
     expect(result.inDoubt).toEqual([{ address: 'terraform_data.slow', action: 'create', why: 'noEnd' }]);
   });
 
@@ -85,10 +85,10 @@ describe('the runner of an apply is killed [T16.2] [T7.4]', () => {
     await apply.engine();
     kill(pid, 'SIGKILL');
     await gone(pid);
-    apply.known().control.interrupt = { by: 'request', reason: 'asked' };
+    await apply.control({ kind: 'interrupt', order: { by: 'request', reason: 'asked' } });
     await apply.salvage();
-    expect(apply.log().match(/Interrupt received/g)).toHaveLength(1);
-    expect(inState()).toEqual(['first', 'slow']);
+    expect((await apply.log()).match(/Interrupt received/g)).toHaveLength(1);
+    expect(await inState()).toEqual(['first', 'slow']);
   });
 
   it.each(['POST state', 'PUT result'])('at %s: the result in the folder counts', async (request) => {
@@ -102,7 +102,7 @@ describe('the runner of an apply is killed [T16.2] [T7.4]', () => {
     expect(await apply.salvage()).toMatchObject({ kind: 'over', record: { state: 'ended' } });
     expect(await apply.salvage()).toMatchObject({ kind: 'over', record: { state: 'ended' } });
     expect(verdictOf(await apply.result())).toEqual({ phase: 'applied' });
-    expect(inState()).toEqual(['first']);
+    expect(await inState()).toEqual(['first']);
     expect(await rig.happened('created')).toEqual(['first']);
   });
 });
@@ -128,7 +128,7 @@ it('of several runners one works, and the others end [T7.3] [T7.4]', async () =>
   const late = await apply.start();
   await gone(late);
   expect(await rig.happened('created')).toEqual(['first']);
-  expect(apply.known().syncs.every(({ runner }) => runner.pid === result.runner.pid)).toBe(true);
+  expect(apply.seen().syncs.every(({ runner }) => runner.pid === result.runner.pid)).toBe(true);
   expect(await apply.salvage()).toMatchObject({ kind: 'over' });
 });
 
@@ -146,39 +146,39 @@ it('without a server the engine goes on, and all is brought when that is back [T
   const apply = await rig.planned({ files: firstAndSlow(1) });
   await apply.start();
   await until('the engine', async () => (await rig.happened('created')).length > 0);
-  rig.server.meddle = () => Promise.resolve('cut');
+  rig.proxy.meddle = () => Promise.resolve('cut');
   await until('the end of the engine', async () => (await rig.happened('done')).includes('slow'));
   await until('the result in the folder', () => exists(apply.paths.result));
-  expect(rig.server.state).toBeUndefined();
+  expect(await rig.state()).toBeUndefined();
   rig.heal();
   expect(verdictOf(await apply.result())).toEqual({ phase: 'applied' });
-  expect(inState()).toEqual(['first', 'slow']);
-  expect(apply.log()).toBe(await readFile(apply.paths.out, 'utf8'));
+  expect(await inState()).toEqual(['first', 'slow']);
+  expect(await apply.log()).toBe(await readFile(apply.paths.out, 'utf8'));
 });
 
 it('a server that is away for too long ends the runner, and leaves the folder as it is [T7.3]', async () => {
   const apply = await rig.planned({ files: noting('first'), times: { serverAway: 500 } });
-  rig.server.meddle = ({ what }) =>
+  rig.proxy.meddle = ({ what }) =>
     Promise.resolve(what === 'POST state' || what === 'PUT result' ? 503 : undefined);
   const pid = await apply.start();
   await gone(pid);
-  expect(apply.known().record.state).toBe('started');
+  expect((await apply.record()).state).toBe('started');
   rig.heal();
   await apply.salvage();
   expect(verdictOf(await apply.result())).toEqual({ phase: 'applied' });
-  expect(inState()).toEqual(['first']);
+  expect(await inState()).toEqual(['first']);
 });
 
 it('requests that are cut or refused for a while change nothing', async () => {
   let count = 0;
-  rig.server.meddle = () => {
+  rig.proxy.meddle = () => {
     count += 1;
     return Promise.resolve(count % 3 === 0 ? 'cut' : count % 4 === 0 ? 500 : undefined);
   };
   const apply = await rig.planned({ files: firstAndSlow(1) });
   await apply.start();
   expect(verdictOf(await apply.result())).toEqual({ phase: 'applied' });
-  expect(inState()).toEqual(['first', 'slow']);
+  expect(await inState()).toEqual(['first', 'slow']);
   expect(await rig.happened('created')).toEqual(['first', 'slow']);
-  expect(apply.log()).toBe(await readFile(apply.paths.out, 'utf8'));
+  expect(await apply.log()).toBe(await readFile(apply.paths.out, 'utf8'));
 });

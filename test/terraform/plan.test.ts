@@ -3,8 +3,10 @@ import { readFile, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { OPERATION_STEPS } from '../../api/terraform/operation-terms.js';
+import type { OperationResult } from '../../api/terraform/operation-result.js';
 import { noting } from './support/configurations.js';
-import { createRig, filesIn, until, verdictOf, type PieceOptions, type Rig } from './support/rig.js';
+import { good } from './support/own-server.js';
+import { createRig, filesIn, gone, until, verdictOf, type PieceOptions, type Rig } from './support/rig.js';
 
 let rig: Rig;
 beforeEach(async () => {
@@ -37,11 +39,12 @@ it('a plan is made, stored and read back, and says what changes [T6.1] [T6.2] [T
     'terraform_data.odd["a b"]',
     'terraform_data.odd["c/d:e \\"f\\""]',
   ]);
-  const { run } = plan.order.operation;
-  expect(rig.server.artefacts.get(`${run}/planJson`)?.toString('utf8')).toContain('"format_version":"1.');
-  expect(rig.server.artefacts.get(`${run}/planFile`)?.subarray(0, 2).toString()).toBe('PK');
-  expect(plan.log()).toContain('"type":"change_summary"');
-  const steps = plan.known().syncs.map(({ step }) => OPERATION_STEPS.indexOf(step));
+  const stored = async (name: string): Promise<Buffer> =>
+    (await rig.server.worker('GET', `/runs/v1/${plan.run}/artefact/${name}`)).bytes;
+  expect((await stored('planJson')).toString('utf8')).toContain('"format_version":"1.');
+  expect((await stored('planFile')).subarray(0, 2).toString()).toBe('PK');
+  expect(await plan.log()).toContain('"type":"change_summary"');
+  const steps = plan.seen().syncs.map(({ step }) => OPERATION_STEPS.indexOf(step));
   expect(steps).toEqual([...steps].sort((a, b) => a - b));
   expect(steps.at(-1)).toBe(OPERATION_STEPS.indexOf('saving_plan'));
 });
@@ -159,7 +162,6 @@ it('a plan that is not made says why [T5.2] [T5.3] [T2.4]', async () => {
 });
 
 it('a state of a newer engine is not planned on [T5.3]', async () => {
-  const { storedState } = await import('./support/protocol-server.js');
   const newer = {
     version: 4,
     terraform_version: '99.0.0',
@@ -168,7 +170,7 @@ it('a state of a newer engine is not planned on [T5.3]', async () => {
     outputs: {},
     resources: [],
   };
-  rig.server.state = storedState(Buffer.from(JSON.stringify(newer)));
+  await rig.setState(Buffer.from(JSON.stringify(newer)));
   const { verdict } = await planned({ files: 'output "o" { value = 1 }\n' });
   expect(verdict).toMatchObject({ reason: 'EngineTooOld', message: expect.stringContaining('99.0.0') });
 });
@@ -197,8 +199,8 @@ it('a plan that is cancelled ends at once, and what it left is discarded [T7.7]'
     order: { engine: await hanging('plan', 'trap "exit 1" INT; sleep 30 & wait') },
   });
   await plan.start();
-  await until('the plan', () => plan.known().record.state === 'started');
-  plan.known().control.interrupt = { by: 'request', reason: 'somebody asked' };
+  await until('the plan', async () => (await plan.record()).state === 'started');
+  await plan.control({ kind: 'interrupt', order: { by: 'request', reason: 'somebody asked' } });
   const result = await plan.result();
   expect(verdictOf(result)).toMatchObject({ phase: 'cancelled', message: 'somebody asked' });
   expect(result.end).toEqual({ kind: 'engine', end: { kind: 'exited', code: 1 } });
@@ -206,15 +208,17 @@ it('a plan that is cancelled ends at once, and what it left is discarded [T7.7]'
 
 it('what is told to stop before it has begun never begins [T7.1]', async () => {
   const plan = await rig.plan({ files: 'output "o" { value = 1 }\n' });
-  plan.known().record = { state: 'revoked', at: '', reason: 'cancelled by somebody' };
-  await plan.start();
-  const result = await plan.result();
-  expect(result.end).toEqual({
+  const reason = 'cancelled by somebody';
+  await good(rig.server.worker('POST', `/ops/v1/${plan.id}/revoke`, { kind: 'revoke', reason }));
+  await gone(await plan.start());
+  const { end } = JSON.parse(await readFile(plan.paths.result, 'utf8')) as OperationResult;
+  expect(end).toEqual({
     kind: 'refused',
-    reason: 'Revoked',
-    message: expect.stringContaining('cancelled by somebody'),
+    reason: expect.stringMatching(/^(Revoked|Cancelled)$/),
+    message: expect.stringContaining(reason),
   });
-  expect(plan.log()).not.toContain('change_summary');
+  expect(await plan.record()).toMatchObject({ state: 'revoked', reason });
+  expect(await plan.log()).not.toContain('change_summary');
 });
 
 /** An engine that does not come to an end with one of its commands; what it does otherwise is the real one's. */
@@ -260,9 +264,11 @@ describe('what the engine sees is built [T5.4]', () => {
     await apply.start();
     const result = await apply.result();
     expect(verdictOf(result)).toEqual({ phase: 'applied' });
-    const sent = JSON.stringify(
-      [...rig.server.operations.values()].map(({ syncs, record }) => [syncs, record]),
-    );
+    const sent = JSON.stringify([
+      apply.seen().syncs,
+      await apply.record(),
+      await rig.server.store.operations.ofRun(apply.run),
+    ]);
     expect(sent).toContain('[redacted]');
     expect(sent).not.toContain('canary');
     expect(sent).not.toContain(Buffer.from(secret).toString('base64').slice(0, 16));

@@ -227,5 +227,28 @@ export const CAPACITY: Dashboard = {
         },
       ],
     },
+    {
+      title: 'States of Terraform runs',
+      panels: [
+        {
+          title: 'Requests to the server',
+          description: 'What runners, workers and engines ask, and the status of the answers.',
+          unit: 'reqps',
+          queries: [rates('drover_server_requests_total', ['operation', 'code'])],
+        },
+        {
+          title: 'One request to the server',
+          description: 'Time to the end of the answer. Who waits for an operation waits for up to a minute.',
+          unit: 's',
+          queries: quantiles('drover_server_request_seconds', { by: ['operation'], of: [0.99] }),
+        },
+        {
+          title: 'Store of states',
+          description: 'Whether the server reaches its store: 1 or 0.',
+          unit: 'short',
+          queries: [{ expr: 'min(drover_server_store_available)', legend: 'store' }],
+        },
+      ],
+    },
   ],
 };

@@ -11,25 +11,28 @@ import {
   type ApplyVerdict,
   type PlanVerdict,
 } from '../../../api/terraform/verdict.js';
-import type { Operation } from '../../../api/terraform/operation.js';
-import { operationId, type Variable } from '../../../api/terraform/operation-terms.js';
+import type {
+  ControlRequest,
+  Operation,
+  OperationRecord,
+  PreparedOperation,
+} from '../../../api/terraform/operation.js';
+import type { Variable } from '../../../api/terraform/operation-terms.js';
 import type { OperationResult } from '../../../api/terraform/operation-result.js';
 import type { RunnerOrder, RunnerTimes } from '../../../api/terraform/runner-order.js';
 import { createLog } from '../../../runtime/log.js';
 import { findEngines } from '../../../runtime/engines.js';
 import { processStart } from '../../../runtime/process-identity.js';
 import { processesOfSession } from '../../../runtime/session.js';
-import { exists, folderPaths, type FolderPaths } from '../../../runner/folder.js';
+import { folderPaths, type FolderPaths } from '../../../runner/folder.js';
+import { exists } from '../../../runtime/durable-files.js';
 import { salvage, type SalvageEnd } from '../../../runner/salvage.js';
 import { createServerClient } from '../../../runner/server-client.js';
 import { startRunner, writeOrder } from '../../../runner/start.js';
-import {
-  digestOf,
-  startProtocolServer,
-  type KnownOperation,
-  type Meddler,
-  type ProtocolServer,
-} from './protocol-server.js';
+import { keepState } from '../../../server/state-reading.js';
+import { startMeddlingProxy, type Meddler, type MeddlingProxy, type Seen } from './meddling-proxy.js';
+import { digestOf, good, startOwnServer, type OwnServer } from './own-server.js';
+import { HOST, bringPlan, makeRun, prepareApply, preparePlan, takePlan, type BakedPlan } from './runs.js';
 
 /** Waits as long as a busy machine may take. */
 const PATIENCE_MS = 60_000;
@@ -52,7 +55,12 @@ export interface Piece {
   id: string;
   order: RunnerOrder;
   paths: FolderPaths;
-  known: () => KnownOperation;
+  run: string;
+  record: () => Promise<OperationRecord>;
+  /** What the server was asked of it. */
+  seen: () => Seen;
+  /** By the bridge. */
+  control: (order: ControlRequest) => Promise<void>;
   /** Makes its folder, as a worker does before it starts a runner. */
   prepare: () => Promise<void>;
   /** Starts a runner. @returns its pid */
@@ -65,12 +73,15 @@ export interface Piece {
   engine: () => Promise<number>;
   /** The same, or undefined where it does not run yet. */
   enginePid: () => Promise<number | undefined>;
-  log: () => string;
+  log: () => Promise<string>;
 }
 
 /** A workspace with its server. */
 export interface Rig {
-  server: ProtocolServer;
+  /** What runners speak to. */
+  proxy: MeddlingProxy;
+  server: OwnServer;
+  workspace: string;
   /** For files that configurations write. */
   scratch: string;
   plan: (options?: PieceOptions) => Promise<Piece>;
@@ -88,19 +99,22 @@ export interface Rig {
   heal: () => void;
   /** Lines of a file in `scratch`: what happened how often. */
   happened: (file: string) => Promise<string[]>;
-  stateResources: () => {
-    type: string;
-    name: string;
-    instances: { status?: string; index_key?: unknown }[];
-  }[];
+  /** The newest final state. */
+  state: () => Promise<{ bytes: Buffer; digest: string } | undefined>;
+  /** Puts a state there, as a person would. */
+  setState: (bytes: Buffer) => Promise<void>;
+  stateResources: () => Promise<
+    {
+      type: string;
+      name: string;
+      instances: { status?: string; index_key?: unknown }[];
+    }[]
+  >;
   close: () => Promise<void>;
 }
 
 /** Plans that were made once, to be applied in several tests: by their configuration, from no state. */
-export type PlanCache = Map<
-  string,
-  Promise<{ artefacts: [name: string, bytes: Buffer][]; operation: Operation }>
->;
+export type PlanCache = Map<string, Promise<BakedPlan>>;
 
 export interface PieceOptions {
   /** The configuration: text of `main.tf`, or files by name. */
@@ -110,6 +124,8 @@ export interface PieceOptions {
   order?: Partial<RunnerOrder>;
   times?: Partial<RunnerTimes>;
   env?: NodeJS.ProcessEnv;
+  /** Of an apply: default true. */
+  isPermitted?: boolean;
 }
 
 /** Quicker than usual, so that no test waits. */
@@ -140,37 +156,37 @@ async function archiveOf(files: Record<string, string>): Promise<Buffer> {
 export async function createRig(cache: PlanCache = new Map()): Promise<Rig> {
   const engine = await terraformHere();
   const root = await mkdtemp(join(tmpdir(), 'drover-runner-'));
-  const server = await startProtocolServer();
+  const server = await startOwnServer({ folder: join(root, 'server') });
+  const proxy = await startMeddlingProxy(server.url);
+  const workspace = randomUUID();
   const started: number[] = [];
   const options = new Map<string, PieceOptions>();
+  /** Only one run at a time is given the slot. */
+  let inTurn: Promise<unknown> = Promise.resolve();
 
-  function piece(operation: Operation, given: PieceOptions): Piece {
-    const folder = join(root, 'ops', operation.id);
+  function piece({ operation: prepared, token }: Required<PreparedOperation>, given: PieceOptions): Piece {
+    const operation = { ...prepared, ...given.operation, id: prepared.id };
+    const { id, run } = operation;
+    const folder = join(root, 'ops', id);
     const paths = folderPaths(folder);
     const order: RunnerOrder = {
       operation,
-      server: { url: server.url },
-      token: { kind: 'text', text: `token-of-${operation.id}` },
-      hostId: 'host-1',
+      server: { url: proxy.url },
+      token: { kind: 'text', text: token },
+      hostId: HOST,
       engine,
       passEnvironment: [],
       times: { ...TIMES, ...given.times },
       ...given.order,
     };
-    server.operations.set(operation.id, {
-      operation,
-      record: { state: 'prepared', at: new Date().toISOString() },
-      control: {},
-      log: { out: Buffer.alloc(0), err: Buffer.alloc(0) },
-      syncs: [],
-      temp: [],
-    });
-    const known = (): KnownOperation => server.operations.get(operation.id)!;
+    const record = async (): Promise<OperationRecord> =>
+      (await server.store.operations.operation(id)).operation.record as OperationRecord;
     return {
-      id: operation.id,
-      order,
-      paths,
-      known,
+      ...{ id, run, order, paths, record },
+      seen: () => proxy.seen(id),
+      async control(body) {
+        await good(server.bridge('POST', `/ops/v1/${id}/control`, body));
+      },
       prepare: () => writeOrder(folder, order),
       async start() {
         await writeOrder(folder, order);
@@ -179,10 +195,10 @@ export async function createRig(cache: PlanCache = new Map()): Promise<Rig> {
         return pid;
       },
       result: () =>
-        until(`the result of ${operation.id}`, () => {
-          const { record } = known();
-          if (record.state === 'ended') return record.result;
-          return record.state === 'lost' ? record.found : undefined;
+        until(`the result of ${id}`, async () => {
+          const now = await record();
+          if (now.state === 'ended') return now.result;
+          return now.state === 'lost' ? now.found : undefined;
         }),
       async salvage() {
         const client = await createServerClient(order);
@@ -194,7 +210,7 @@ export async function createRig(cache: PlanCache = new Map()): Promise<Rig> {
       },
       engine: () => until('the engine', () => enginePid(paths)),
       enginePid: () => enginePid(paths),
-      log: () => known().log.out.toString('utf8'),
+      log: async () => (await server.worker('GET', `/ops/v1/${id}/log/out`)).bytes.toString('utf8'),
     };
   }
 
@@ -204,64 +220,42 @@ export async function createRig(cache: PlanCache = new Map()): Promise<Rig> {
       (each): Variable => ({ variableType: 'terraform', valueFormat: 'string', sensitive: false, ...each }),
     );
 
-  function bake(files: string, make: () => Promise<Piece>) {
-    const baked = make().then(async (plan) => {
-      const { operation } = (await rig.apply(plan)).order;
-      const artefacts = [...server.artefacts]
-        .filter(([key]) => key.startsWith(operation.run))
-        .map(([key, bytes]): [string, Buffer] => [key.slice(operation.run.length + 1), bytes]);
-      return { artefacts, operation };
-    });
-    cache.set(files, baked);
-    return baked;
+  const inputsOf = async (given: PieceOptions): Promise<{ archive: Buffer; variables: Buffer }> => {
+    const files = typeof given.files === 'string' ? { 'main.tf': given.files } : (given.files ?? {});
+    return { archive: await archiveOf(files), variables: Buffer.from(JSON.stringify(variablesOf(given))) };
+  };
+
+  /** A run of the workspace; the slot is its own, and was that of the run before. */
+  function runOf(given: PieceOptions): Promise<string> {
+    const { plan, engine: wanted, workdir, timeoutMs } = given.operation ?? {};
+    const made = inTurn.then(async () =>
+      makeRun(server, workspace, {
+        ...(await inputsOf(given)),
+        pin: {
+          ...(plan !== undefined && { targets: plan.targets, replace: plan.replace }),
+          ...(plan?.mode === 'destroy' && { isDestroy: true }),
+          ...(plan?.mode === 'refreshOnly' && { type: 'drift_check' }),
+          ...(wanted !== undefined && { engine: wanted }),
+          ...(workdir !== undefined && { workdir }),
+          ...(timeoutMs !== undefined && { planTimeoutMs: timeoutMs, applyTimeoutMs: timeoutMs }),
+        },
+      }),
+    );
+    inTurn = made.catch(() => undefined);
+    return made;
   }
 
   const rig: Rig = {
-    server,
+    ...{ proxy, server, workspace },
     scratch: root,
     async plan(given = {}) {
-      const run = randomUUID();
-      const files = typeof given.files === 'string' ? { 'main.tf': given.files } : (given.files ?? {});
-      const archive = await archiveOf(files);
-      const variables = variablesOf(given);
-      const variablesFile = Buffer.from(JSON.stringify(variables));
-      server.artefacts.set(`${run}/archive`, archive).set(`${run}/variables`, variablesFile);
-      const operation: Operation = {
-        id: operationId(run, { kind: 'plan', n: 1 }),
-        run,
-        workspace: randomUUID(),
-        kind: 'plan',
-        engine: { name: 'terraform', version: 'latest' },
-        workdir: '',
-        inputs: { archive: digestOf(archive), variables: digestOf(variablesFile) },
-        lineage: server.state?.facts.lineage ?? '',
-        serial: server.state?.facts.serial ?? 0,
-        plan: { mode: 'normal', targets: [], replace: [] },
-        timeoutMs: 60_000,
-        ...given.operation,
-      };
-      const made = piece(operation, given);
+      const made = piece(await preparePlan(server, await runOf(given)), given);
       options.set(made.id, given);
       return made;
     },
     async apply(plan, given = options.get(plan.id) ?? {}) {
-      const { operation } = plan.order;
-      const { written, engine: made } = await plan.result();
-      return piece(
-        {
-          ...operation,
-          id: operationId(operation.run, { kind: 'apply' }),
-          kind: 'apply',
-          engine: { ...operation.engine, digest: made!.digest },
-          inputs: {
-            ...operation.inputs,
-            planFile: written!.planFile!,
-            ...(written?.planLockFile !== undefined && { planLockFile: written.planLockFile }),
-          },
-          ...given.operation,
-        },
-        given,
-      );
+      await plan.result();
+      return piece(await prepareApply(server, plan.run, given), given);
     },
     async planned(given) {
       const make = async () => {
@@ -269,18 +263,17 @@ export async function createRig(cache: PlanCache = new Map()): Promise<Rig> {
         await plan.start();
         const result = await plan.result();
         if (result.plan === undefined) throw new Error(`no plan: ${JSON.stringify(result)}`);
-        return plan;
+        return { plan, result };
       };
-      if (server.state !== undefined) return rig.apply(await make(), given);
-      const made = await (cache.get(given.files) ?? bake(given.files, make));
+      if ((await rig.state()) !== undefined) return rig.apply((await make()).plan, given);
+      const baked =
+        cache.get(given.files) ?? make().then(({ plan, result }) => takePlan(server, plan.run, result));
+      cache.set(given.files, baked);
+      const plan = await baked;
       // A run of its own with the same plan, as on another host.
-      const run = randomUUID();
-      for (const [name, bytes] of made.artefacts) server.artefacts.set(`${run}/${name}`, bytes);
-      const variables = Buffer.from(JSON.stringify(variablesOf(given)));
-      server.artefacts.set(`${run}/variables`, variables);
-      const inputs = { ...made.operation.inputs, variables: digestOf(variables) };
-      const id = operationId(run, { kind: 'apply' });
-      return piece({ ...structuredClone(made.operation), id, run, inputs, ...given.operation }, given);
+      const run = await runOf(given);
+      await bringPlan(server, run, plan);
+      return piece(await prepareApply(server, run, given), given);
     },
     killAt: (struck, request, when) =>
       new Promise((resolve) => {
@@ -291,28 +284,43 @@ export async function createRig(cache: PlanCache = new Map()): Promise<Rig> {
           resolve();
           return 'hang';
         };
-        if (when === 'before') server.meddle = meddle;
-        else server.meddleAfter = meddle;
+        if (when === 'before') proxy.meddle = meddle;
+        else proxy.meddleAfter = meddle;
       }),
     heal() {
-      server.meddle = () => Promise.resolve(undefined);
-      server.meddleAfter = () => Promise.resolve(undefined);
+      proxy.meddle = () => Promise.resolve(undefined);
+      proxy.meddleAfter = () => Promise.resolve(undefined);
     },
     happened: async (file) =>
       (await readFile(join(root, file), 'utf8').catch(() => '')).split('\n').filter((line) => line !== ''),
-    stateResources: () =>
-      server.state === undefined
-        ? []
-        : (
-            JSON.parse(server.state.bytes.toString('utf8')) as {
-              resources: ReturnType<Rig['stateResources']>;
-            }
-          ).resources,
+    async state() {
+      const { status, bytes } = await server.worker('GET', `/state/v1/${workspace}`);
+      return status === 200 ? { bytes, digest: digestOf(bytes) } : undefined;
+    },
+    async setState(bytes) {
+      const { slots, versions, contents } = server.store;
+      const source = async function* (): AsyncIterable<Uint8Array> {
+        yield await Promise.resolve(bytes);
+      };
+      await slots.lock(workspace, { id: 'lock', info: '{}', user: 'somebody', mayMend: false });
+      const state = await keepState(contents, workspace, source());
+      await versions.addByPerson(workspace, { lock: 'lock', user: 'somebody' }, state);
+      await slots.unlock(workspace, 'lock');
+    },
+    async stateResources() {
+      const state = await rig.state();
+      if (state === undefined) return [];
+      const { resources } = JSON.parse(state.bytes.toString('utf8')) as {
+        resources: Awaited<ReturnType<Rig['stateResources']>>;
+      };
+      return resources;
+    },
     async close() {
       for (const pid of started) {
         for (const each of [pid, ...(await processesOfSession(pid))]) kill(each, 'SIGKILL');
         await until('the end of a runner', async () => (await processStart(pid)) === undefined);
       }
+      await proxy.close();
       await server.close();
       await rm(root, { recursive: true, force: true });
     },
