@@ -23,7 +23,7 @@ export function citingFiles(root: string): Page[] {
 }
 
 /**
- * What files cite that is not there, as `<file>: <citation>`: a rule `S3.4` or `SEC5`; in code also a page such as
+ * What files cite that is not there, as `<file>: <citation>`: a rule `S3.4`, `T9.2` or `SEC5`; in code also a page such as
  * `docs/security.md#seals`. A section sign is a citation of something that is not in the repository.
  *
  * @param ids of all rules
@@ -33,7 +33,7 @@ export function brokenCitations(files: readonly Page[], ids: ReadonlySet<string>
     files.filter(({ path }) => path.endsWith('.md')).map(({ path, text }) => [path, anchorsOf(text)]),
   );
   return files.flatMap(({ path, text }) => {
-    const rules = [...text.matchAll(/\b(?:S\d+\.\d+|SEC\d+)\b/g)]
+    const rules = [...text.matchAll(/\b(?:[ST]\d+\.\d+|SEC\d+)\b/g)]
       .map(([id]) => id)
       .filter((id) => !ids.has(id));
     const isPage = path.endsWith('.md');

@@ -27,6 +27,7 @@ describe('this repository', () => {
     const count = (pattern: RegExp): number => ids.filter((one) => pattern.test(one)).length;
     expect(count(/^S\d/)).toBeGreaterThanOrEqual(188);
     expect(count(/^SEC\d/)).toBeGreaterThanOrEqual(17);
+    expect(count(/^T\d/)).toBeGreaterThanOrEqual(39);
     expect([count(/^P\d/), count(/^E\d/), count(/^D\d/)]).toEqual([16, 30, 12]);
   });
 });

@@ -4,10 +4,13 @@ import { childrenOf, isNode, parse } from '../syntax.js';
 import type { SyntaxNode } from '../syntax.js';
 import { repositoryFiles } from './files.js';
 
-/** Titles of all tests below a folder, as `<file> > <describe> > <title>`, read without running anything. */
+/**
+ * Titles of all tests below a folder, as `<file> > <describe> > <title>`, read without running anything. A `.suite.ts` has
+ * tests that several files run.
+ */
 export function testTitles(root: string): Set<string> {
   const titles = new Set<string>();
-  for (const name of repositoryFiles(root).filter((file) => file.endsWith('.test.ts'))) {
+  for (const name of repositoryFiles(root).filter((file) => /\.(test|suite)\.ts$/.test(file))) {
     visit(parse(readFileSync(join(root, name), 'utf8')), [name], titles);
   }
   return titles;
