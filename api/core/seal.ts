@@ -20,6 +20,7 @@ import { canonicalJson } from './json.js';
  * - `cluster`: a cluster that an action was found to be carried out in
  * - `answer`: an answer to an approval
  * - `cancel`: who asked for a cancel
+ * - `settlement`: that what an ended stage has left is to be settled
  * - `prior`, `after`: an object before and after an action, as it is kept for a revert
  * - `name`: makes a name that nobody can guess
  * - `admission`: who created an object, and when
@@ -35,6 +36,7 @@ export const SEAL_PURPOSES = [
   'cluster',
   'answer',
   'cancel',
+  'settlement',
   'prior',
   'after',
   'name',

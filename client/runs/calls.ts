@@ -5,10 +5,10 @@ import { WorkflowExecutionAlreadyStartedError } from '@temporalio/common';
 
 /** What a start came to. */
 export type StartResult =
-  /** It runs, started now or by an earlier call. */
-  | { kind: 'running'; runId: string }
-  /** A workflow of that id has run and ended. */
-  | { kind: 'closed' };
+  /** It was started by this call. */
+  | { kind: 'started'; runId: string }
+  /** A workflow of that id runs or has ended: an earlier call's, or anybody's. */
+  | { kind: 'exists' };
 
 /** How a request to a workflow ended. */
 export type SignalResult = 'accepted' | 'notRunning';
@@ -36,12 +36,12 @@ export async function startOnce(
       client.workflow.start(type, {
         ...options,
         workflowIdReusePolicy: 'REJECT_DUPLICATE',
-        workflowIdConflictPolicy: 'USE_EXISTING',
+        workflowIdConflictPolicy: 'FAIL',
       }),
     );
-    return { kind: 'running', runId: handle.firstExecutionRunId };
+    return { kind: 'started', runId: handle.firstExecutionRunId };
   } catch (error) {
-    if (error instanceof WorkflowExecutionAlreadyStartedError) return { kind: 'closed' };
+    if (error instanceof WorkflowExecutionAlreadyStartedError) return { kind: 'exists' };
     throw error;
   }
 }

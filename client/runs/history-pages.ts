@@ -20,19 +20,21 @@ const RESOURCE_EXHAUSTED = 8;
 /** Which history, and from which end. */
 export interface HistoryRequest {
   workflowId: string;
+  /** Of one run of the id; absent = the newest. */
+  runId?: string | undefined;
   /** From the newest event to the oldest. */
   newestFirst?: boolean;
 }
 
 /**
- * The events of the newest run of a workflow, a page at a time. What is asked for next goes by the size of what came; a
+ * The events of a run of a workflow, a page at a time. What is asked for next goes by the size of what came; a
  * page that is larger than a client takes is asked for again in parts.
  *
  * @throws WorkflowNotFoundError
  */
 export async function* historyPages(
   client: Client,
-  { workflowId, newestFirst = false }: HistoryRequest,
+  { workflowId, runId, newestFirst = false }: HistoryRequest,
 ): AsyncGenerator<HistoryEvent[]> {
   const { workflowService } = client.connection;
   let maximumPageSize = FIRST_PAGE;
@@ -40,7 +42,7 @@ export async function* historyPages(
   for (;;) {
     const request = {
       namespace: client.options.namespace,
-      execution: { workflowId },
+      execution: { workflowId, ...(runId !== undefined && { runId }) },
       maximumPageSize,
       ...(nextPageToken !== undefined && { nextPageToken }),
     };

@@ -5,6 +5,8 @@ import { orNone } from './calls.js';
 import type { Call } from './calls.js';
 import { failingTask, oldest, waitingTask } from './pending-tasks.js';
 import type { FailingTask, WaitingTask } from './pending-tasks.js';
+import { originOf } from './origin.js';
+import type { RunRef } from './origin.js';
 import { buildOf } from './run-build.js';
 import type { RunBuild } from './run-build.js';
 
@@ -27,6 +29,10 @@ export interface RunDescription {
   workflowId: string;
   /** The newest run of the id: another one than was started when somebody reset it. */
   runId: string;
+  /** The run that its chain began with: a reset does not change it. */
+  firstRunId: string;
+  /** The run that has started it as its child. */
+  parent?: RunRef;
   state: 'Running' | 'Completed' | 'Failed' | 'Cancelled' | 'Terminated' | 'TimedOut';
   startTime: Date;
   closeTime?: Date;
@@ -47,20 +53,21 @@ const MAX_STAGES_LOOKED_AT = 5;
  *
  * @param options.withStages also looks whether tasks of running stages wait for a worker or fail; one call for each of at
  * most five stages
+ * @param options.runId of one run of the id; absent = the newest
  */
 export function describeRun(
   client: Client,
   call: Call,
   workflowId: string,
-  options?: { withStages?: boolean },
+  options?: { withStages?: boolean; runId?: string },
 ): Promise<RunDescription | undefined> {
-  const look = (id: string): Promise<WorkflowExecutionDescription> =>
-    call(() => client.workflow.getHandle(id).describe());
+  const look = (id: string, runId?: string): Promise<WorkflowExecutionDescription> =>
+    call(() => client.workflow.getHandle(id, runId).describe());
   return orNone(async () => {
-    const found = await look(workflowId);
+    const found = await look(workflowId, options?.runId);
     const running = options?.withStages === true ? (found.raw.pendingChildren ?? []) : [];
     const stages = running.slice(0, MAX_STAGES_LOOKED_AT).map(({ workflowId: id }) => id ?? '');
-    const seen = [found, ...(await Promise.all(stages.map(look)))];
+    const seen = [found, ...(await Promise.all(stages.map((id) => look(id))))];
     const waits = seen.map(({ raw }) => waitingTask(raw)).filter((task) => task !== undefined);
     const failures = await Promise.all(
       seen.map(({ workflowId: id, raw }) => call(() => failingTask(client, id, raw))),
@@ -78,6 +85,7 @@ function toDescription(
   return {
     workflowId: found.workflowId,
     runId: found.runId,
+    ...originOf(found.raw, found.runId),
     state: toState(found.status.name),
     startTime: found.startTime,
     ...(found.closeTime !== undefined && { closeTime: found.closeTime }),

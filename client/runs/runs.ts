@@ -7,7 +7,9 @@ import type { Client } from '@temporalio/client';
 import { defineSearchAttributeKey } from '@temporalio/common';
 import { describeRun, toMemo } from './run-description.js';
 import type { RunDescription, RunMemo } from './run-description.js';
-import { readInputEncoding, readRunInput } from './run-input.js';
+import { createOrigins } from './origin.js';
+import type { Origins, RunRef } from './origin.js';
+import { readInput, readInputEncoding } from './run-input.js';
 import { createSettlements } from './settlements.js';
 import type { Settlements } from './settlements.js';
 import { callsOf, isServiceError, orNone, startOnce, unlessGone } from './calls.js';
@@ -15,6 +17,7 @@ import type { SignalResult, StartResult } from './calls.js';
 import { findPollers } from './pollers.js';
 import type { Pollers } from './pollers.js';
 import { createStageStories } from './stage-stories.js';
+import type { StageRef } from './stage-history.js';
 import type { StageActions } from './stage-stories.js';
 import { readTemporalIdentity } from './temporal-identity.js';
 import type { TemporalIdentity } from './temporal-identity.js';
@@ -59,8 +62,19 @@ export interface Runs {
    *
    * @param options.withStages also looks whether tasks of running stages wait for a worker or fail; one call for each
    * of at most five stages
+   * @param options.runId of one run of the id; absent = the newest
    */
-  describe(workflowId: string, options?: { withStages?: boolean }): Promise<RunDescription | undefined>;
+  describe(
+    workflowId: string,
+    options?: { withStages?: boolean; runId?: string },
+  ): Promise<RunDescription | undefined>;
+  /**
+   * Describes a workflow that a run has started, such as a stage. Somebody else's workflow under its id is not taken for it:
+   * then the newest that the history of the run shows. Undefined where the run has started none.
+   *
+   * @param run without a run id: the run that is open under the workflow id
+   */
+  describeChild(run: StageRef, workflowId: string): Promise<RunDescription | undefined>;
   /** Sends signal `cancel`: the run stops, settles what runs and ends Cancelled. */
   signalCancel(workflowId: string, request: CancelRequest): Promise<SignalResult>;
   /** Asks Temporal to cancel: the same end by the platform's own way. */
@@ -86,35 +100,36 @@ export interface Runs {
    * Asks the run itself how far it is; needs a worker, for a closed run too. Undefined when none answers in time.
    *
    * @param options.timeoutMs default 5 s
+   * @param options.runId of one run of the id; absent = the newest
    */
-  progress(workflowId: string, options?: { timeoutMs?: number }): Promise<RunProgress | undefined>;
+  progress(
+    workflowId: string,
+    options?: { timeoutMs?: number; runId?: string },
+  ): Promise<RunProgress | undefined>;
   /** Waits for the end of a run. Rejects when it was terminated, timed out or failed by a bug. */
   result(workflowId: string, runId?: string): Promise<RunResult>;
   /** Result of a stage, or of its rollback, that has completed. */
-  stageResult(workflowId: string): Promise<StageResult>;
+  stageResult(stage: StageRef): Promise<StageResult>;
   /**
    * Actions that a stage, or its rollback, has begun, and how those that have ended did, by its history: all that is left of
    * one that was ended from outside before it could report. Empty where Temporal knows no such workflow.
    */
-  told(workflowId: string): Promise<StageActions>;
+  told(stage: StageRef): Promise<StageActions>;
   /**
    * What a stage, or its rollback, has begun and not ended, by its history. Without the bodies of the actions: they are in
    * the run's snapshot. Empty where Temporal knows no such workflow.
    */
-  unfinished(workflowId: string): Promise<Unfinished>;
+  unfinished(stage: StageRef): Promise<Unfinished>;
   /** What a run was given. Undefined where Temporal knows no such run. */
-  input(workflowId: string): Promise<RunInput | undefined>;
+  input(workflowId: string, runId?: string): Promise<RunInput | undefined>;
   /** How that is written, such as `json/plain` or `binary/zlib`. Undefined where Temporal knows no such run. */
   inputEncoding(workflowId: string): Promise<string | undefined>;
   /** Who takes tasks for a cluster, by its id. */
   pollers(cluster: string): Promise<Pollers[]>;
   /** What is done about stages that were ended from outside with their run. */
   settlements: Settlements;
-  /** The workflow that has started another one. Undefined where nobody has, or Temporal knows no such workflow. */
-  parentOf(child: {
-    workflowId: string;
-    runId: string;
-  }): Promise<{ workflowId: string; runId: string } | undefined>;
+  /** Where workflows come from. */
+  origins: Origins;
   /** Which Temporal answers now: that it does not know a run means something only for runs started in it. */
   where(): Promise<TemporalIdentity>;
   /** Open runs of a workflow type whose id begins with the prefix. Eventually consistent. */
@@ -130,6 +145,7 @@ const QUERY_TIMEOUT_MS = 5_000;
 export function createRuns(client: Client): Runs {
   const call = callsOf(client);
   const stories = createStageStories(client, call);
+  const origins = createOrigins(client, call);
 
   async function send(workflowId: string, signal: string, argument: unknown): Promise<SignalResult> {
     return unlessGone(() => call(() => client.workflow.getHandle(workflowId).signal(signal, argument)));
@@ -151,13 +167,20 @@ export function createRuns(client: Client): Runs {
         }),
       }),
     describe: (workflowId, options) => describeRun(client, call, workflowId, options),
+    async describeChild(run, workflowId) {
+      const found = await describeRun(client, call, workflowId);
+      if (found === undefined || (await isChild(origins, run, found.parent))) return found;
+      const { runId } = run;
+      const own = await orNone(() => origins.newestChild({ ...run, runId }, workflowId));
+      return own && describeRun(client, call, workflowId, { runId: own.runId });
+    },
     signalCancel: (workflowId, request) => send(workflowId, SIGNALS.cancel, request),
     requestCancel: (workflowId) =>
       unlessGone(() => call(() => client.workflow.getHandle(workflowId).cancel())),
     terminate: (workflowId, reason) =>
       unlessGone(() => call(() => client.workflow.getHandle(workflowId).terminate(reason))),
-    input: (workflowId) => readRunInput(client, workflowId),
-    inputEncoding: (workflowId) => readInputEncoding(client, workflowId),
+    input: (workflowId, runId) => readInput<RunInput>(client, { workflowId, runId }),
+    inputEncoding: (workflowId) => readInputEncoding(client, { workflowId }),
     pollers: (cluster) => findPollers(client, cluster),
     settlements: createSettlements(client, call),
     resolve: (workflowId, signal, resolution) => send(workflowId, PLAN_SIGNALS[signal], resolution),
@@ -167,7 +190,7 @@ export function createRuns(client: Client): Runs {
     async progress(workflowId, options) {
       try {
         return await call(
-          () => client.workflow.getHandle(workflowId).query<RunProgress>(QUERIES.progress),
+          () => client.workflow.getHandle(workflowId, options?.runId).query<RunProgress>(QUERIES.progress),
           options?.timeoutMs ?? QUERY_TIMEOUT_MS,
         );
       } catch (error) {
@@ -179,17 +202,11 @@ export function createRuns(client: Client): Runs {
     },
     result: (workflowId, runId) =>
       client.workflow.getHandle(workflowId, runId).result() as Promise<RunResult>,
-    stageResult: (workflowId) =>
-      call(() => client.workflow.getHandle(workflowId).result() as Promise<StageResult>),
-    told: (workflowId) => stories.actions(workflowId),
-    unfinished: (workflowId) => stories.unfinished(workflowId),
-    async parentOf({ workflowId, runId }) {
-      const found = await orNone(() => call(() => client.workflow.getHandle(workflowId, runId).describe()));
-      const parent = found?.raw.workflowExecutionInfo?.parentExecution;
-      return parent?.workflowId && parent.runId
-        ? { workflowId: parent.workflowId, runId: parent.runId }
-        : undefined;
-    },
+    stageResult: ({ workflowId, runId }) =>
+      call(() => client.workflow.getHandle(workflowId, runId).result() as Promise<StageResult>),
+    told: (stage) => stories.actions(stage),
+    unfinished: (stage) => stories.unfinished(stage),
+    origins,
     where: () =>
       call(() => readTemporalIdentity(client.connection.workflowService, client.options.namespace)),
     async *listOpen({ workflowType, idPrefix }) {
@@ -201,4 +218,11 @@ export function createRuns(client: Client): Runs {
       }
     },
   };
+}
+
+/** Whether a workflow was started by a run, or by one of which the run is a reset. */
+async function isChild(origins: Origins, run: StageRef, parent: RunRef | undefined): Promise<boolean> {
+  if (parent?.workflowId !== run.workflowId) return false;
+  const { workflowId, runId } = run;
+  return runId === undefined || origins.areOneChain(parent, { workflowId, runId });
 }

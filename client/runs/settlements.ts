@@ -7,6 +7,7 @@ import type { SettlementInput } from '../../workflows/plan/contract.js';
 import type { Settled } from '../../workflows/plan/contract-updates.js';
 import { isServiceError, startOnce } from './calls.js';
 import type { Call } from './calls.js';
+import { readInput } from './run-input.js';
 import { failingTask, waitingTask } from './pending-tasks.js';
 import type { WaitingTask } from './pending-tasks.js';
 
@@ -14,6 +15,8 @@ import type { WaitingTask } from './pending-tasks.js';
 export type SettlementState =
   /** Nobody has started one. */
   | { kind: 'none' }
+  /** Under its id is something that nobody vouches for. */
+  | { kind: 'foreign' }
   | {
       kind: 'open';
       /** Whether a worker answers for it. */
@@ -29,9 +32,17 @@ export type SettlementState =
 
 /** Starts and watches the settlements of stages, by the workflow id of the stage. */
 export interface Settlements {
-  /** Starts one; idempotent: a stage is settled once. */
-  start(input: SettlementInput): Promise<void>;
-  look(stageId: string): Promise<SettlementState>;
+  /**
+   * Starts one; idempotent: a stage is settled once.
+   *
+   * @param options.replaces ends what is under its id, which is somebody else's
+   */
+  start(input: SettlementInput, options?: { replaces?: boolean }): Promise<void>;
+  /** @param vouch whether the bridge has asked for a settlement with this input */
+  look(
+    stage: { cluster: string; workflowId: string },
+    vouch: (input: SettlementInput) => Promise<boolean>,
+  ): Promise<SettlementState>;
 }
 
 const ANSWER_MS = 2_000;
@@ -57,19 +68,34 @@ export function createSettlements(client: Client, call: Call): Settlements {
   }
 
   return {
-    async start(input) {
-      await startOnce(client, call, WORKFLOW_TYPES.stageSettlement, {
+    async start(input, { replaces = false } = {}) {
+      const options = {
         workflowId: settlementWorkflowId(input.workflowId),
         taskQueue: taskQueues(input.cluster).worker,
         args: [input],
         staticSummary: 'settles what an ended stage had begun',
-      });
+      };
+      if (!replaces) await startOnce(client, call, WORKFLOW_TYPES.stageSettlement, options);
+      else
+        await call(() =>
+          client.workflow.start(WORKFLOW_TYPES.stageSettlement, {
+            ...options,
+            workflowIdReusePolicy: 'ALLOW_DUPLICATE',
+            workflowIdConflictPolicy: 'TERMINATE_EXISTING',
+          }),
+        );
     },
-    async look(stageId) {
-      const workflowId = settlementWorkflowId(stageId);
-      const handle = client.workflow.getHandle(workflowId);
+    async look(stage, vouch) {
+      const workflowId = settlementWorkflowId(stage.workflowId);
       try {
-        const { raw, status } = await call(() => handle.describe());
+        const { raw, runId, status, taskQueue, type } = await call(() =>
+          client.workflow.getHandle(workflowId).describe(),
+        );
+        const handle = client.workflow.getHandle(workflowId, runId);
+        const isOfType =
+          type === WORKFLOW_TYPES.stageSettlement && taskQueue === taskQueues(stage.cluster).worker;
+        const input = isOfType ? await readInput<SettlementInput>(client, { workflowId, runId }) : undefined;
+        if (input?.workflowId !== stage.workflowId || !(await vouch(input))) return { kind: 'foreign' };
         if (status.name === 'COMPLETED')
           return { kind: 'ended', settled: (await call(() => handle.result())) as Settled[] };
         if (status.name !== 'RUNNING')

@@ -18,6 +18,12 @@ const SETTLE = 'settle';
 /** Actions beyond this are left out, and so stay interrupted, of unknown effect. */
 const MAX_CHARACTERS = 1_000_000;
 
+/** A stage, or its rollback; without a run id, the newest of its workflow id. */
+export interface StageRef {
+  workflowId: string;
+  runId?: string | undefined;
+}
+
 /** What was scheduled, and its result if it has completed. */
 interface Scheduled {
   type: string;
@@ -40,7 +46,7 @@ export interface StageStory {
  *
  * @throws WorkflowNotFoundError
  */
-export async function readStage(client: Client, workflowId: string): Promise<StageStory> {
+export async function readStage(client: Client, stage: StageRef): Promise<StageStory> {
   const begun: StageStory['begun'] = [];
   const actions = new Map<string, ActionTask | undefined>();
   const plans = new Map<string, ActionTask | undefined>();
@@ -54,7 +60,7 @@ export async function readStage(client: Client, workflowId: string): Promise<Sta
     const lean = withoutBody(task);
     return fits('tasks', lean) ? lean : undefined;
   };
-  for await (const { type, input, completed } of scheduledNewestFirst(client, workflowId)) {
+  for await (const { type, input, completed } of scheduledNewestFirst(client, stage)) {
     if (type === NESTED) {
       const { task } = input as NestedTask;
       if (!plans.has(keyOf(task))) plans.set(keyOf(task), fitting(task));
@@ -96,11 +102,11 @@ function whole(outcome: ActionOutcome): ActionOutcome {
  * Reads backwards: the end of an activity is known before its beginning is met, and only results of activities that ran at
  * the same time are held.
  */
-async function* scheduledNewestFirst(client: Client, workflowId: string): AsyncGenerator<Scheduled> {
+async function* scheduledNewestFirst(client: Client, stage: StageRef): AsyncGenerator<Scheduled> {
   const decode = (payloads: IPayload[] | null | undefined): Promise<unknown> =>
     decodeFromPayloadsAtIndex<unknown>(client.options.loadedDataConverter, 0, payloads);
   const completed = new Map<string, IPayload[] | null | undefined>();
-  for await (const events of historyPages(client, { workflowId, newestFirst: true })) {
+  for await (const events of historyPages(client, { ...stage, newestFirst: true })) {
     for (const { eventId, activityTaskCompletedEventAttributes: done, ...event } of events) {
       if (done) completed.set(String(done.scheduledEventId), done.result?.payloads);
       const scheduled = event.activityTaskScheduledEventAttributes;

@@ -56,9 +56,9 @@ function setup() {
       world.calls.push(`start ${workflowId}`);
       world.inputs.push(input as EntityInput);
       const known = world.found[workflowId];
-      if (known !== undefined && known.state !== 'Running') return Promise.resolve({ kind: 'closed' });
+      if (known !== undefined) return Promise.resolve({ kind: 'exists' });
       world.found[workflowId] ??= running(`first of ${workflowId}`);
-      return Promise.resolve({ kind: 'running', runId: world.found[workflowId].firstRunId });
+      return Promise.resolve({ kind: 'started', runId: world.found[workflowId].firstRunId });
     },
     describe(workflowId) {
       world.calls.push('describe');

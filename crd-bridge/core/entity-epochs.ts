@@ -48,7 +48,7 @@ export function createEpochs<T extends Cacheable>(context: EntityContext<T>): Ep
     });
     context.onStart();
     const firstRunId =
-      started.kind === 'running' ? started.runId : (await workflows.describe(workflowId))?.firstRunId;
+      started.kind === 'started' ? started.runId : (await workflows.describe(workflowId))?.firstRunId;
     if (firstRunId === undefined) throw new Error(`workflow ${workflowId} was there and is gone`);
     await record(context, object, epoch, firstRunId);
     log.info({ object: keyOf(object), workflowId, at: kube.now() }, 'epoch begun');

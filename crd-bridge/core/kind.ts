@@ -64,6 +64,11 @@ export interface RunView extends RunState {
 export interface PreparedRun {
   /** Starts it; idempotent by its id. */
   start: () => Promise<StartResult>;
+  /**
+   * Whether a workflow that is there already is this run, begun before; otherwise somebody else has taken its id, and the
+   * object has been ended.
+   */
+  adopt: (found: RunDescription) => Promise<boolean>;
   /** Records the started run in the object's status. */
   record: (run: { workflowId: string; runId: string }) => Promise<void>;
 }

@@ -1,3 +1,4 @@
+import type { RunDescription } from '../../client/runs/runs.js';
 import type { Cacheable } from '../../kube/informer.js';
 import type { RunControllerOptions } from './run-controller-options.js';
 import { isElsewhere } from './temporal-identity.js';
@@ -69,6 +70,28 @@ export async function isMismatched<T extends Cacheable>(
   if (isTemporalLost === true) await kind.lost(object);
   else await kind.mismatch(object, connected);
   return true;
+}
+
+/**
+ * The run of an object, as Temporal has it: the recorded one, or its reset. Whoever ends a run may start something else under
+ * its id, which is not followed.
+ */
+export async function describeRun<T extends Cacheable>(
+  { kind, log, runs }: Pick<RunContext<T>, 'kind' | 'log' | 'runs'>,
+  object: T,
+  { workflowId, runId }: { workflowId: string; runId?: string },
+  options?: { withStages?: boolean },
+): Promise<RunDescription | undefined> {
+  const newest = await runs.describe(workflowId, options);
+  if (newest === undefined || runId === undefined) return newest;
+  if (newest.runId === runId || newest.firstRunId === runId) return newest;
+  const recorded = await runs.describe(workflowId, { ...options, runId });
+  if (recorded?.firstRunId === newest.firstRunId) return newest;
+  log.warn(
+    { ...kind.logFields(object), workflowId, runId: newest.runId },
+    'a workflow that the bridge has not started is under the id of a run; it is not followed',
+  );
+  return recorded;
 }
 
 /** Once: whoever resets the run afterwards wants it to go on. */

@@ -25,10 +25,13 @@ function setup(view: Partial<RunView> = {}) {
     calls: [] as string[],
     view: { ...OPEN, ...view },
     run: undefined as RunDescription | undefined,
+    /** The run of the recorded run id, where another one is the newest. */
+    recorded: undefined as RunDescription | undefined,
     unreachable: false,
     stillActing: undefined as number | undefined,
     again: undefined as number | undefined,
     starting: false,
+    isOwn: true,
     mayBegin: true,
     where: { clusterId: 'this', namespaceId: 'here' },
     decision: undefined as StartDecision | undefined,
@@ -52,7 +55,10 @@ function setup(view: Partial<RunView> = {}) {
       world.calls.push('prepareStart');
       if (world.refusal !== undefined) return Promise.reject(world.refusal);
       return Promise.resolve(
-        world.decision ?? { kind: 'start', prepared: { start, record: note('record') } },
+        world.decision ?? {
+          kind: 'start',
+          prepared: { start, adopt: () => Promise.resolve(world.isOwn), record: note('record') },
+        },
       );
     },
     isStarting: () => Promise.resolve(world.starting),
@@ -75,14 +81,15 @@ function setup(view: Partial<RunView> = {}) {
   };
   const start = () => {
     world.calls.push('start');
-    if (world.run?.state === 'Completed') return Promise.resolve({ kind: 'closed' as const });
+    if (world.run?.state === 'Completed') return Promise.resolve({ kind: 'exists' as const });
     world.run ??= running;
-    return Promise.resolve({ kind: 'running' as const, runId: 'r' });
+    return Promise.resolve({ kind: 'started' as const, runId: 'r' });
   };
   const runs: Pick<Runs, 'describe' | 'signalCancel' | 'terminate' | 'where'> = {
     where: () => Promise.resolve(world.where),
-    describe: () => {
+    describe: (_, { runId } = {}) => {
       world.calls.push('describe');
+      if (runId !== undefined) return Promise.resolve(world.recorded);
       return world.unreachable ? Promise.reject(new Error('unreachable')) : Promise.resolve(world.run);
     },
     terminate: (_, reason) => {
@@ -118,8 +125,14 @@ function setup(view: Partial<RunView> = {}) {
   return { world, controller, reconcile, room, woken };
 }
 
-const running: RunDescription = { workflowId: 'id', runId: 'r', state: 'Running', startTime: new Date(0) };
-const recorded = { run: { workflowId: 'id', runId: 'r', namespaceId: 'here' } };
+const running: RunDescription = {
+  workflowId: 'id',
+  runId: 'r',
+  firstRunId: 'r',
+  state: 'Running',
+  startTime: new Date(0),
+};
+const recorded = { run: { workflowId: 'id', runId: 'r', firstRunId: 'r', namespaceId: 'here' } };
 
 describe('what keeps an object from being brought forward [F2] [S5.7]', () => {
   it('is told when it goes on for longer than a second, and is tried again all the same', async () => {
@@ -184,6 +197,16 @@ describe('an object without a run', () => {
     const { world, reconcile } = setup();
     world.run = { ...running, state: 'Completed' };
     expect((await reconcile()).calls).toEqual(['prepareStart', 'start', 'describe', 'record']);
+  });
+
+  it('is not given a workflow that the bridge has not started', async () => {
+    const { world, reconcile } = setup();
+    world.run = { ...running, state: 'Completed' };
+    world.isOwn = false;
+    expect(await reconcile()).toEqual({
+      after: undefined,
+      calls: ['prepareStart', 'start', 'describe'],
+    });
   });
 
   it('waits, or stays refused', async () => {
@@ -304,6 +327,17 @@ it('the finalizer of a predecessor is taken off what has ended [S1.11]', async (
 });
 
 describe('an object with a run', () => {
+  it('is followed as it was recorded where somebody else has taken its workflow id [F17]', async () => {
+    const { world, reconcile } = setup({ run: { workflowId: 'id', runId: 'r' } });
+    world.run = { ...running, runId: 'x', firstRunId: 'x' };
+    // Temporal knows the recorded run no more.
+    world.recorded = undefined;
+    expect((await reconcile()).calls).toEqual(['describe', 'describe', 'lost']);
+    world.recorded = { ...running, state: 'Terminated' };
+    world.now += 60_000;
+    expect((await reconcile()).calls).toEqual(['describe', 'describe', 'closed']);
+  });
+
   it('is looked at once after a start of the bridge, then only after a minute of silence', async () => {
     const { world, controller, reconcile } = setup(recorded);
     world.run = running;

@@ -1,6 +1,6 @@
 import type { Cacheable } from '../../kube/informer.js';
 import type { RunView } from './kind.js';
-import { isMismatched, terminateRun } from './run-context.js';
+import { describeRun, isMismatched, terminateRun } from './run-context.js';
 import type { RunContext } from './run-context.js';
 
 /** Follows a run that was started: tells it what there is to tell, and describes it once it has been silent for long. */
@@ -18,7 +18,7 @@ export async function followRun<T extends Cacheable>(
   await deliver(context, object, { ...view, run });
   const wait = memory.lookAt - now();
   if (wait > 0) return wait;
-  const found = await runs.describe(run.workflowId, { withStages: true });
+  const found = await describeRun(context, object, run, { withStages: true });
   if (found === undefined) {
     if (await isMismatched(context, object, view, await runs.where())) return times.silenceMs;
     await kind.lost(object);

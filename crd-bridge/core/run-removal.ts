@@ -2,6 +2,7 @@ import type { RunDescription } from '../../client/runs/runs.js';
 import type { Cacheable } from '../../kube/informer.js';
 import type { ReleaseCause, RunView } from './kind.js';
 import {
+  describeRun,
   isMismatched,
   mayBeStarting,
   POLL_WHILE_DELETING_MS,
@@ -39,7 +40,7 @@ export async function removeRun<T extends Cacheable>(
   let found: RunDescription | undefined;
   try {
     if (view.terminate !== undefined) await terminateRun(context, object, workflowId, view.terminate);
-    found = await runs.describe(workflowId);
+    found = await describeRun(context, object, view.run ?? { workflowId });
     if (found?.state === 'Running' && memory.deleteAcceptedAt === undefined) {
       const sent = await runs.signalCancel(workflowId, {
         via: 'Delete',

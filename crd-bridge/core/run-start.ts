@@ -110,18 +110,23 @@ async function begin<T extends Cacheable>(
 }
 
 async function startPrepared<T extends Cacheable>(
-  { kind, log, memoryOf, now, onStart, runs, times }: RunContext<T>,
+  { kind, log, memoryOf, now, onStart, room, runs, times }: RunContext<T>,
   object: T,
   workflowId: string,
   prepared: PreparedRun,
-): Promise<number> {
+): Promise<number | undefined> {
   const started = await prepared.start();
   onStart();
-  const runId = started.kind === 'running' ? started.runId : (await runs.describe(workflowId))?.runId;
-  if (runId === undefined) throw new Error(`run ${workflowId} was there and is gone`);
+  const found = started.kind === 'started' ? started : await runs.describe(workflowId);
+  if (found === undefined) throw new Error(`run ${workflowId} was there and is gone`);
+  const { runId } = found;
+  if ('workflowId' in found && !(await prepared.adopt(found))) {
+    room.leave(object.metadata.uid ?? '');
+    return undefined;
+  }
   await prepared.record({ workflowId, runId });
   log.info({ ...kind.logFields(object), workflowId, runId }, 'run started');
   const memory = memoryOf(object);
-  memory.lookAt = started.kind === 'running' ? now() + times.firstLookMs : 0;
+  memory.lookAt = started.kind === 'started' ? now() + times.firstLookMs : 0;
   return memory.lookAt - now();
 }

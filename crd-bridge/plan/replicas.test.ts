@@ -2,7 +2,7 @@
 import { describe, expect, it } from 'vitest';
 import { ANNOTATIONS } from '../../api/core/group.js';
 import type { DRPlanExecution } from '../../api/plan/types.js';
-import type { RunDescription } from '../../client/runs/runs.js';
+import type { RunDescription, RunMemo } from '../../client/runs/runs.js';
 import type { FinishUpdate } from '../../workflows/plan/contract-updates.js';
 import { createReplica } from './testing/replicas.js';
 import { createWorld, populate, workflow } from './testing/world.js';
@@ -139,10 +139,33 @@ describe('a refusal by a replica whose caches are late', () => {
   it('neither ends nor cancels one that runs [SEC12]', async () => {
     const { world, replica } = late('Running');
     const workflowId = replica.kind.workflowId(world.execution());
-    world.runsById.set(workflowId, { workflowId, runId: 'r1', state: 'Running', startTime: new Date() });
+    world.runsById.set(workflowId, {
+      workflowId,
+      runId: 'r1',
+      firstRunId: 'r1',
+      state: 'Running',
+      startTime: new Date(),
+    });
     await replica.reconcile();
     expect(world.execution().status?.phase).toBe('Running');
     expect(world.signals).toEqual([]);
+  });
+
+  it('does not take a stranger under its workflow id for its run, and frees the plan [F17]', async () => {
+    const world = createWorld();
+    populate(world);
+    const replica = createReplica(world);
+    const workflowId = replica.kind.workflowId(world.execution());
+    world.runsById.set(workflowId, {
+      workflowId,
+      runId: 'x',
+      firstRunId: 'x',
+      state: 'Completed',
+      startTime: new Date(),
+    });
+    await replica.reconcile();
+    expect(world.execution().status).toMatchObject({ phase: 'Failed', reason: 'WorkflowIdTaken' });
+    expect(world.plan().status?.currentExecution).toBeUndefined();
   });
 
   it('cancels the run of one that is recorded while it is being refused', async () => {
@@ -153,7 +176,7 @@ describe('a refusal by a replica whose caches are late', () => {
     replica.sync();
     const workflowId = replica.kind.workflowId(world.execution());
     world.once('patch', 'DRPlanExecution', () => {
-      const run = { workflowId, runId: 'r1', startTime: new Date() };
+      const run = { workflowId, runId: 'r1', firstRunId: 'r1', startTime: new Date() };
       world.runsById.set(workflowId, { ...run, state: 'Running' });
       world.put({ ...world.execution(), status: { phase: 'Running', temporal: run } });
     });
@@ -195,7 +218,13 @@ describe('the end of a run, handled by a replica that has not seen the plan take
     // Its watch of executions is quick, that of plans is not.
     other.deps.caches.executions.learn(world.execution());
     const workflowId = starter.kind.workflowId(world.execution());
-    const run: RunDescription = { workflowId, runId: 'r1', state: 'Terminated', startTime: new Date() };
+    const run: RunDescription = {
+      workflowId,
+      runId: 'r1',
+      firstRunId: 'r1',
+      state: 'Terminated',
+      startTime: new Date(),
+    };
     return { world, starter, other, run };
   };
   const finish: FinishUpdate = {
@@ -380,14 +409,25 @@ describe('a start by one replica', () => {
 
   it('is not called Cancelled before its start when the run appears at the last moment', async () => {
     const { world, starter, other, workflowId, cancel } = two();
-    world.once('start', 'dr/', () => Promise.reject(new Error('no answer')));
+    let memo: RunMemo | undefined;
+    starter.deps.runs.start = (request) => {
+      ({ memo } = request);
+      return Promise.reject(new Error('no answer'));
+    };
     await expect(starter.reconcile()).rejects.toThrow('no answer');
     cancel();
     await other.reconcile();
     other.clock.now += 15_000;
     // The request that got no answer is carried out after all.
     world.once('get', 'DRPlanExecution', () => {
-      const run = { workflowId, runId: 'r1', state: 'Running' as const, startTime: new Date() };
+      const run = {
+        workflowId,
+        runId: 'r1',
+        firstRunId: 'r1',
+        state: 'Running' as const,
+        startTime: new Date(),
+        ...(memo !== undefined && { memo }),
+      };
       world.runsById.set(workflowId, run);
     });
     await other.reconcile();

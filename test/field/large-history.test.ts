@@ -57,7 +57,7 @@ it(
     const ended = await stack.ended(execution);
     expect(ended.status).toMatchObject({ phase: 'Failed' });
     expect(actionAt(ended, 0, 0, 1)).toMatchObject({ phase: 'Failed', reason: 'Interrupted' });
-    expect(await readStage(stack.temporal, workflowId)).toMatchObject({
+    expect(await readStage(stack.temporal, { workflowId })).toMatchObject({
       begun: [{ workflow: 0, action: 0 }],
       ended: [{ workflow: 0, action: 0, outcome: { phase: 'Succeeded' } }],
       unfinished: { actions: [], plans: [] },

@@ -136,7 +136,7 @@ export async function tell(story: Story): Promise<Told[]> {
     const before = started.length;
     if (decision.kind === 'start') {
       const result = await decision.prepared.start();
-      if (result.kind === 'running') {
+      if (result.kind === 'started') {
         const { name, namespace, uid } = object.metadata;
         const workflowId = runWorkflowId({
           cluster: deps.cluster,

@@ -4,12 +4,16 @@ import { fileURLToPath } from 'node:url';
 import { bundleWorkflowCode, DefaultLogger, NativeConnection, Runtime, Worker } from '@temporalio/worker';
 import type { Client } from '@temporalio/client';
 import { compressingConverter } from '../../runtime/compression.js';
-import type { Forged, Forgery, forge } from './forger.js';
+import type { Forged, Forgery, forge, say } from './forger.js';
 import { servers } from './servers.js';
 
 export interface Attacker {
   /** Asks for things from a workflow of his own under this id. */
   forgeFrom(workflowId: string, ...forgeries: Forgery[]): Promise<Forged[]>;
+  /** Takes a workflow id and ends at once with a result of his choice. */
+  sayFrom(workflowId: string, result: unknown): Promise<void>;
+  /** Takes a workflow id for as long as it is wanted: nobody carries the workflow out. */
+  take(workflowId: string): Promise<void>;
   /** Starts a workflow of somebody else's code; how it ended. */
   start(type: string, at: { taskQueue: string; workflowId: string }, argument: unknown): Promise<Forged>;
   /** The input of a workflow, as everybody may read it in Temporal. */
@@ -37,6 +41,12 @@ export async function openAttacker(temporal: Client): Promise<Attacker> {
   return {
     forgeFrom: (workflowId, ...forgeries) =>
       temporal.workflow.execute<typeof forge>('forge', { taskQueue, workflowId, args: [forgeries] }),
+    async sayFrom(workflowId, result) {
+      await temporal.workflow.execute<typeof say>('say', { taskQueue, workflowId, args: [result] });
+    },
+    async take(workflowId) {
+      await temporal.workflow.start('say', { taskQueue: `${taskQueue}-nobody`, workflowId });
+    },
     async start(type, at, argument) {
       const handle = await temporal.workflow.start(type, { ...at, args: [argument] });
       return handle.result().then(

@@ -191,7 +191,7 @@ export async function startScriptedWorker(
       recording.mirrors.push(update);
       return Promise.resolve(recording.pace);
     },
-    unfinished: ({ workflowId }) => createRuns(client).unfinished(workflowId),
+    unfinished: (stage) => createRuns(client).unfinished(stage),
     finish: (said) => {
       const end = 'kind' in said ? endOf(said) : said;
       of(end.run.uid).recording.finish = end;

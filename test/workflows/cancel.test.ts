@@ -193,18 +193,21 @@ describe.concurrent('cancel', () => {
     await client.getHandle(stage).terminate('test');
     const runs = createRuns(scripted.client);
     const { settlements } = runs;
-    expect(await settlements.look(stage)).toEqual({ kind: 'none' });
     const { cluster } = scripted;
+    const look = (isOurs = true) =>
+      settlements.look({ cluster, workflowId: stage }, () => Promise.resolve(isOurs));
+    expect(await look()).toEqual({ kind: 'none' });
     const bounds = { undoStepMs: 60_000, settleMs: 60_000, pauseReminderMs: 500, lastAttemptMs: 500 };
     for (let twice = 0; twice < 2; twice += 1)
       await settlements.start({ cluster, workflowId: stage, bounds });
     await client.getHandle(`${stage}/settle`).result();
-    expect(await settlements.look(stage)).toMatchObject({
+    expect(await look(false)).toEqual({ kind: 'foreign' });
+    expect(await look()).toMatchObject({
       kind: 'ended',
       settled: [{ workflow: 0, action: 1, outcome: { phase: 'Failed', message: 'settled' } }],
     });
     expect(run.recording.events.filter((event) => event.startsWith('settle'))).toEqual(['settle lost']);
-    expect(await runs.told(stage)).toMatchObject({
+    expect(await runs.told({ workflowId: stage })).toMatchObject({
       begun: [{ action: 0 }, { action: 1 }],
       ended: [{ workflow: 0, action: 0, outcome: { phase: 'Succeeded' } }],
     });

@@ -41,8 +41,11 @@ export interface BridgeActivities extends SharedBridgeActivities<
   MirrorEnvelope<RunSaid<MirrorUpdate>> | MirrorUpdate,
   MirrorEnvelope<RunSaid<FinishUpdate>> | FinishUpdate
 > {
-  /** Reads from the history of a stage, or of its rollback, what it has left half done. */
-  unfinished: (ended: { workflowId: string; run?: RunIdentity }) => Promise<Unfinished>;
+  /**
+   * Reads from the history of a stage, or of its rollback, what it has left half done: of the run of that workflow id, or
+   * of the newest that the run which asks has started.
+   */
+  unfinished: (ended: { workflowId: string; runId?: string; run?: RunIdentity }) => Promise<Unfinished>;
   /** Brings the execution of a nested plan forward, and says how far it is. Level-triggered: safe to repeat. */
   nestedPlan: (look: NestedTask) => Promise<NestedState>;
 }

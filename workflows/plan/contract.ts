@@ -43,7 +43,10 @@ export const stageWorkflowId = (runId: string, stage: number): string => `${runI
 /** Workflow id of the rollback of a stage inside a run. */
 export const rollbackWorkflowId = (runId: string, stage: number): string => `${runId}/r${stage}`;
 /** Workflow id of the settlement of a stage, or of its rollback, whose run was ended from outside. */
-export const settlementWorkflowId = (stageId: string): string => `${stageId}/settle`;
+export const settlementWorkflowId = (stageId: string): string => `${stageId}${SETTLEMENT_SUFFIX}`;
+
+/** What ids of settlements end with. */
+export const SETTLEMENT_SUFFIX = '/settle';
 
 /** Execute or Revert (in the original: operationType). */
 export type Operation = 'Execute' | 'Revert';
@@ -195,7 +198,11 @@ export interface SettlementInput {
   cluster: string;
   /** Workflow id of the stage, or rollback, that has ended. */
   workflowId: string;
+  /** The run of that id. Absent where an earlier release has asked. */
+  runId?: string;
   bounds: RunBounds;
+  /** The bridge's seal of all that: by it, it knows its own settlement from a stranger's under the same id. */
+  seal?: string;
 }
 
 /** A worker's word for what an action has left behind. */

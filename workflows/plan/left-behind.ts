@@ -19,14 +19,19 @@ const LOOK = { minMs: 1_000, maxMs: 30_000 };
  * would: its own workflow is gone, and what it has begun must not go on after the run. Goes on during a cancel.
  *
  * @param options.run the run that asks, where it is one
+ * @param options.runId which run of the stage's workflow id; absent = the newest that the run which asks has started
  */
 export function settleLeft(
   workflowId: string,
-  { cluster, run, bounds }: { cluster: string; run?: RunIdentity; bounds: RunBounds },
+  { cluster, run, runId, bounds }: { cluster: string; run?: RunIdentity; runId?: string; bounds: RunBounds },
 ): Promise<Settled[]> {
   return CancellationScope.nonCancellable(async () => {
     const bridge = bridgeActivities<BridgeActivities>({ cluster }, 'what the ended stage had begun');
-    const { actions, plans } = await bridge.unfinished({ workflowId, ...(run !== undefined && { run }) });
+    const { actions, plans } = await bridge.unfinished({
+      workflowId,
+      ...(run !== undefined && { run }),
+      ...(runId !== undefined && { runId }),
+    });
     if (actions.length + plans.length === 0) return [];
     await sleep(bounds.lastAttemptMs ?? LAST_ATTEMPT_MS, {
       summary: 'until no attempt of the ended stage is under way',

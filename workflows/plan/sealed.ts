@@ -11,7 +11,7 @@ import type { ActionStatus } from '../../api/plan/types.js';
 import { traceOf } from '../../api/plan/undo/trace.js';
 import type { EffectTrace } from '../../api/plan/undo/trace.js';
 import { rollbackWorkflowId, settlementWorkflowId, stageWorkflowId } from './contract.js';
-import type { RunIdentity } from './contract.js';
+import type { RunIdentity, SettlementInput } from './contract.js';
 import type { ActionTask, CleanupTask, ClusterTarget } from './contract-tasks.js';
 
 /** The place of an action, without its cluster. */
@@ -19,6 +19,10 @@ const placeOf = ({ stage, workflow, action }: ActionAddress): ActionAddress => (
 
 /** What the seal of a run covers: all that its identity says. */
 export const sealedRun = ({ seal: _, ...run }: RunIdentity): Omit<RunIdentity, 'seal'> => run;
+
+/** What the seal of a settlement covers: all that it is given. */
+export const sealedSettlement = ({ seal: _, ...input }: SettlementInput): Omit<SettlementInput, 'seal'> =>
+  input;
 
 /** What the seal of a body covers. */
 export const sealedBody = (part: {

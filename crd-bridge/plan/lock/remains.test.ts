@@ -7,6 +7,7 @@ import type { RemainsDeps } from './remains.js';
 const closed: RunDescription = {
   workflowId: 'id',
   runId: 'r',
+  firstRunId: 'r',
   state: 'Terminated',
   startTime: new Date(0),
   closeTime: new Date(0),
@@ -22,7 +23,7 @@ function setup() {
         run: { namespace: 'ns', name: 'e', plan: { name: 'p' }, operation: 'Execute' },
         stages: [{ name: 'one' }, { name: 'two' }],
       } as RunInput),
-    describe: (workflowId) =>
+    describeChild: (_run, workflowId) =>
       Promise.resolve(workflowId === 'id/s1' ? { ...closed, workflowId, state } : undefined),
     terminate: (workflowId) => {
       terminated.push(workflowId);

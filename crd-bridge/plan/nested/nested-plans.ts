@@ -37,7 +37,7 @@ export function createNestedPlans(deps: NestedDeps): Pick<BridgeActivities, 'nes
 
   return {
     async nestedPlan(asked) {
-      const vouched = await deps.vouching.task(asked.task);
+      const vouched = await deps.vouching.task(asked.task, { stop: asked.stop === true });
       if ('reason' in vouched) return failed(vouched);
       const found = await read(vouched.task);
       if ('unreadable' in found)

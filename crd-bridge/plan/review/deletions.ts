@@ -13,7 +13,7 @@ import type { ReviewedObject, ReviewResponse } from '../../core/review.js';
 
 /** What the reviews need. */
 export interface DeletionDeps {
-  dr: Pick<DrDeps, 'kube' | 'caches' | 'runs' | 'cluster' | 'temporal' | 'settings' | 'log'>;
+  dr: Pick<DrDeps, 'kube' | 'caches' | 'runs' | 'cluster' | 'temporal' | 'sealer' | 'settings' | 'log'>;
   lookups: Lookups;
 }
 

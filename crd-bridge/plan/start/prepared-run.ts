@@ -1,7 +1,8 @@
 /** A run that may begin: starts it, and records it in the status of its execution. Both can be repeated. */
 import { runWorkflowId } from '../../../api/plan/naming.js';
 import { isTerminalExecution } from '../../../api/core/phase.js';
-import type { RunMemo } from '../../../client/runs/runs.js';
+import type { RunDescription, RunMemo } from '../../../client/runs/runs.js';
+import type { Refusal } from '../../../api/core/refusal.js';
 import type { RunIdentity, SnapshotRef } from '../../../workflows/plan/contract.js';
 import type { PreparedRun } from '../../core/kind.js';
 import { refOf } from '../../core/object-ref.js';
@@ -24,6 +25,8 @@ export interface RunToBegin {
   isLookedUp: boolean;
   /** Id of the key that the run is sealed under; absent for a run that a release without seals has begun. */
   sealKey: string | undefined;
+  /** Ends the execution without a run. */
+  refuse: (refusal: Refusal) => Promise<void>;
 }
 
 /** Puts the start of a run and its record together. */
@@ -31,6 +34,7 @@ export function prepareRun(deps: DrDeps, begin: RunToBegin): PreparedRun {
   const memo = memoOf(begin.run, begin.sealKey, deps.sealer);
   return {
     start: () => startRun(deps, begin, memo),
+    adopt: (found) => adoptRun(deps, begin, found),
     record: ({ runId }) => recordRun(deps, begin, runId),
   };
 }
@@ -71,6 +75,20 @@ function startRun(
       deps.sealer,
     ),
   });
+}
+
+/** Whoever reaches Temporal may start something under the id before the bridge does. */
+async function adoptRun(
+  { sealer }: Pick<DrDeps, 'sealer'>,
+  { run, refuse }: RunToBegin,
+  found: RunDescription,
+): Promise<boolean> {
+  if ((await vouchedMemo(found, run.uid, sealer)) !== undefined) return true;
+  await refuse({
+    reason: 'WorkflowIdTaken',
+    message: `a workflow "${found.workflowId}" is there already, and no bridge has started it: nothing was done; look who may start workflows in this namespace of Temporal, then create a new execution`,
+  });
+  return false;
 }
 
 async function recordRun(deps: DrDeps, begin: RunToBegin, runId: string): Promise<void> {

@@ -181,6 +181,7 @@ async function take(
       run,
       work,
       isLookedUp: snapshot.resolved !== undefined,
+      refuse: (refusal) => endUnstarted(deps, plans, execution, { phase: 'Failed', refusal }),
       sealKey: begun === undefined ? deps.sealer.keyId() : begun.sealKey,
     }),
   };

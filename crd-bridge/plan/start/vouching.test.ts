@@ -31,7 +31,14 @@ function asked(
   return createBridgeVouching({
     ...deps,
     ...more,
-    runs: { ...deps.runs, parentOf: () => Promise.resolve(more.parent) },
+    runs: {
+      ...deps.runs,
+      origins: {
+        ...deps.runs.origins,
+        of: ({ runId }) =>
+          Promise.resolve({ firstRunId: runId, ...(more.parent !== undefined && { parent: more.parent }) }),
+      },
+    },
     caller: () => caller,
     show: () => Promise.resolve(),
   });

@@ -5,15 +5,18 @@ import type { SettlementState } from '../../../client/runs/settlements.js';
 import type { SettlementInput } from '../../../workflows/plan/contract.js';
 import type { Unfinished } from '../../../workflows/plan/contract-bridge.js';
 import type { ActionOutcome } from '../../../workflows/plan/contract-tasks.js';
+import { createTestSealer } from '../testing/sealer.js';
 import { endStages } from './end-stages.js';
 import type { EndStagesDeps } from './end-stages.js';
 
+const sealer = createTestSealer();
 const FIELDS = { execution: 'ns/e', plan: 'p' };
 const CLOSED = Date.parse('2030-01-01T00:00:00Z');
 const SECOND = 1000;
 const run: RunDescription = {
   workflowId: 'id',
   runId: 'r',
+  firstRunId: 'r',
   state: 'Terminated',
   startTime: new Date(0),
   closeTime: new Date(CLOSED),
@@ -38,11 +41,12 @@ function temporal(workflows: Record<string, Partial<RunDescription>>, unfinished
   const silent = (): void => undefined;
   const deps: EndStagesDeps = {
     cluster: 'c',
+    sealer,
     bounds: { undoStepMs: 1, settleMs: 1, pauseReminderMs: 1 },
     taskWaitMs: 30_000,
     log: { debug: silent, info: silent, warn: silent, error: silent },
     runs: {
-      describe: (workflowId) => {
+      describeChild: (_run, workflowId) => {
         const found = world.workflows.get(workflowId);
         return Promise.resolve(found && { ...run, closeTime: undefined as never, ...found, workflowId });
       },
@@ -56,8 +60,8 @@ function temporal(workflows: Record<string, Partial<RunDescription>>, unfinished
       unfinished: () => Promise.resolve({ actions: [], plans: [], ...unfinished }),
       settlements: {
         look: () => Promise.resolve(world.settlement),
-        start: (input) => {
-          world.started.push(input);
+        start: (input, { replaces = false } = {}) => {
+          world.started.push({ ...input, ...(replaces && { replaces }) });
           return Promise.resolve();
         },
       },
@@ -122,6 +126,13 @@ describe('stages of a run that was ended from outside', () => {
     world.settlement = { kind: 'ended', settled: ended };
     expect(await look(601)).toMatchObject({ kind: 'over', stages: [{ settled: ended }], unsettled: [] });
     expect(world.started).toHaveLength(1);
+  });
+
+  it('are settled in place of what somebody else has put under the id of the settlement [F17]', async () => {
+    const { world, look } = temporal({ 'id/s0': { state: 'Terminated' } }, { actions: [ACTION] });
+    world.settlement = { kind: 'foreign' };
+    expect(await look(0)).toMatchObject({ kind: 'acting' });
+    expect(world.started).toMatchObject([{ workflowId: 'id/s0', runId: 'r', replaces: true }]);
   });
 
   it('that no worker settles within 30 s are not waited for, and that is said [S5.59]', async () => {

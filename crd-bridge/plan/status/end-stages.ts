@@ -3,8 +3,10 @@
  * from their histories where they cannot. Until then the run, and with it the plan, is not over.
  */
 import type { StageStatus } from '../../../api/plan/types.js';
+import type { Sealer } from '../../../api/core/seal.js';
 import type { RunDescription, Runs } from '../../../client/runs/runs.js';
-import type { Operation, RunBounds } from '../../../workflows/plan/contract.js';
+import type { Operation, RunBounds, SettlementInput } from '../../../workflows/plan/contract.js';
+import { sealedSettlement } from '../../../workflows/plan/sealed.js';
 import type { Settled, StageUpdate } from '../../../workflows/plan/contract-updates.js';
 import type { Log } from '../../core/log.js';
 import type { RunFields } from '../log-fields.js';
@@ -16,8 +18,9 @@ const STAGES_WAIT_MS = 120_000;
 
 /** What ending the stages of a run needs. */
 export interface EndStagesDeps {
-  runs: Pick<Runs, 'describe' | 'stageResult' | 'terminate' | 'told' | 'unfinished' | 'settlements'>;
+  runs: Pick<Runs, 'describeChild' | 'stageResult' | 'terminate' | 'told' | 'unfinished' | 'settlements'>;
   cluster: string;
+  sealer: Pick<Sealer, 'seal' | 'verify'>;
   bounds: RunBounds;
   /** A stage or settlement whose task no worker has taken for this long does not end by itself. */
   taskWaitMs: number;
@@ -51,7 +54,7 @@ export async function endStages(
   shown: { operation: Operation; stages: readonly StageStatus[]; fields: RunFields },
   now: number,
 ): Promise<StagesEnd> {
-  const { open, torn, stages, undone } = await inspectStageRuns(deps.runs, run.workflowId, shown);
+  const { open, torn, stages, undone } = await inspectStageRuns(deps.runs, run, shown);
   if (open.length > 0) {
     const isLate = now >= (run.closeTime?.getTime() ?? 0) + STAGES_WAIT_MS;
     const stuck = open.filter((stage) => isLate || cannotGoOn(deps, stage, now));
@@ -71,7 +74,7 @@ export async function endStages(
     ended.push({
       ...interrupted(stage.index, known, at),
       settled,
-      ...(await deps.runs.told(stage.workflowId)),
+      ...(await deps.runs.told(stage)),
     });
   }
   return {
@@ -113,14 +116,19 @@ type Settling =
   /** Nobody can settle it now. A settlement that waits for a worker goes on all the same when there is one. */
   | { kind: 'unsettled'; message: string };
 
-async function settle(deps: EndStagesDeps, { workflowId }: TornStage, now: number): Promise<Settling> {
-  const { runs, cluster, bounds, taskWaitMs } = deps;
-  const look = await runs.settlements.look(workflowId);
+async function settle(deps: EndStagesDeps, { workflowId, runId }: TornStage, now: number): Promise<Settling> {
+  const { runs, cluster, bounds, sealer, taskWaitMs } = deps;
+  const look = await runs.settlements.look({ cluster, workflowId }, (input) =>
+    isSettlementOf(runId, input, sealer),
+  );
   switch (look.kind) {
-    case 'none': {
-      const { actions, plans } = await runs.unfinished(workflowId);
+    case 'none':
+    case 'foreign': {
+      const { actions, plans } = await runs.unfinished({ workflowId, runId });
       if (actions.length + plans.length === 0) return { kind: 'settled', settled: [] };
-      await runs.settlements.start({ cluster, workflowId, bounds });
+      const input = { cluster, workflowId, runId, bounds };
+      const seal = sealer.seal('settlement', sealedSettlement(input));
+      await runs.settlements.start({ ...input, seal }, { replaces: look.kind === 'foreign' });
       return { kind: 'waiting', message: settlingOf(workflowId) };
     }
     case 'open': {
@@ -139,6 +147,15 @@ async function settle(deps: EndStagesDeps, { workflowId }: TornStage, now: numbe
       return { kind: 'settled', settled: look.settled };
   }
 }
+
+/** Whether the bridge has asked for a settlement: somebody else's says nothing about the stage. */
+const isSettlementOf = async (
+  runId: string,
+  input: SettlementInput,
+  sealer: EndStagesDeps['sealer'],
+): Promise<boolean> =>
+  input.runId === runId &&
+  (await sealer.verify('settlement', sealedSettlement(input), input.seal)).kind === 'sealed';
 
 const settlingOf = (workflowId: string): string => `what "${workflowId}" had begun is being settled`;
 

@@ -17,7 +17,8 @@ import type { StagesEnd } from './end-stages.js';
 const STAGES_POLL_MS = 2_000;
 
 /** What the end is found out with. */
-export type EndedDeps = ConcludeDeps & Pick<DrDeps, 'cluster' | 'isAdmitted' | 'runs' | 'settings'>;
+export type EndedDeps = ConcludeDeps &
+  Pick<DrDeps, 'cluster' | 'isAdmitted' | 'runs' | 'sealer' | 'settings'>;
 
 type StagesOver = Extract<StagesEnd, { kind: 'over' }>;
 
@@ -126,7 +127,7 @@ async function lastWords(
 ): Promise<FinishUpdate> {
   const { runs } = deps;
   // A closed run still answers, as long as a worker can replay its history.
-  const progress: RunProgress | undefined = await runs.progress(run.workflowId);
+  const progress: RunProgress | undefined = await runs.progress(run.workflowId, { runId: run.runId });
   const asked = terminatedBy(deps, execution);
   const time = (run.closeTime ?? new Date()).toISOString();
   const cancelRequest = progress?.cancelRequest ?? (asked && { ...asked, via: 'Annotation', time });

@@ -2,7 +2,7 @@ import { API_VERSION } from '../../../api/core/group.js';
 import { isTerminalExecution } from '../../../api/core/phase.js';
 import type { RunIdentity } from '../../../workflows/plan/contract.js';
 import type { FinishUpdate } from '../../../workflows/plan/contract-updates.js';
-import { endOnPlan } from '../lock/plan-state.js';
+import { endOnPlan, holds } from '../lock/plan-state.js';
 import type { ExecutionIdentity } from '../lock/plan-state.js';
 import { fieldsOfRun } from '../log-fields.js';
 import type { CachedExecution } from '../types.js';
@@ -22,17 +22,27 @@ import { unconfirmedPlaces } from './stop-unconfirmed.js';
 export async function finishRun(deps: MirrorDeps, update: FinishUpdate): Promise<void> {
   const { caches, mutex, writer } = deps;
   const { run } = update;
-  if (await isUnrecorded(deps, run)) {
+  const found = await executionOf(deps, run);
+  if (isUnrecorded(found)) {
     throw new NotRecordedError(`the start of run ${run.namespace}/${run.name} is not recorded yet`);
   }
+  // Its end was written before, to its target too. It may hold its plan all the same: it was ended while its run started.
+  const isOver = isTerminalExecution(found?.status?.phase);
   const ref = { namespace: run.plan.namespace, name: run.plan.name, uid: run.plan.uid };
+  const identity = identityOfRun(run);
   await mutex.run(`DRPlan ${ref.namespace}/${ref.name}`, () =>
     // An ended execution is never looked at again, so its end must reach the plan first.
-    writer.status(caches.plans, ref, ({ status }) => endOnPlan(status, identityOfRun(run), update), {
-      confirm: true,
-    }),
+    writer.status(
+      caches.plans,
+      ref,
+      ({ status }) =>
+        isOver && !holds(status?.currentExecution, identity)
+          ? undefined
+          : endOnPlan(status, identity, update),
+      { confirm: true },
+    ),
   );
-  await tellTarget(deps, update);
+  if (!isOver) await tellTarget(deps, update);
   const result = await projectRun(deps, run, (status) => applyFinish(status, update));
   if (result.kind === 'gone') return;
   await release(deps, update, result.object);
@@ -78,28 +88,32 @@ async function release(deps: MirrorDeps, { run }: FinishUpdate, execution: Cache
   if (found !== undefined && found.metadata.uid === target.uid) await letGo(deps, found, { after: run.uid });
 }
 
+/** The execution of a run; undefined where it is gone. */
+async function executionOf(
+  { caches, kube }: Pick<MirrorDeps, 'caches' | 'kube'>,
+  { namespace, name, uid }: RunIdentity,
+): Promise<CachedExecution | undefined> {
+  const cached = caches.executions.get(namespace, name);
+  if (cached?.metadata.uid === uid) return cached;
+  // An execution that a late cache lacks must not be taken for one that is gone.
+  const live = await kube.get<CachedExecution>({
+    apiVersion: API_VERSION,
+    kind: 'DRPlanExecution',
+    namespace,
+    name,
+  });
+  return live?.metadata.uid === uid ? live : undefined;
+}
+
 /**
  * Whether the execution exists, is open, and does not know its run yet: then nothing may be ended, least of all its
  * plan.
  */
-async function isUnrecorded(
-  { caches, kube }: Pick<MirrorDeps, 'caches' | 'kube'>,
-  run: RunIdentity,
-): Promise<boolean> {
-  let found = caches.executions.get(run.namespace, run.name);
-  if (found?.metadata.uid !== run.uid) {
-    // An execution that a late cache lacks must not be taken for one that is gone.
-    found = await kube.get<CachedExecution>({
-      apiVersion: API_VERSION,
-      kind: 'DRPlanExecution',
-      namespace: run.namespace,
-      name: run.name,
-    });
-  }
-  if (found === undefined || found.metadata.uid !== run.uid) return false;
-  if (found.metadata.deletionTimestamp !== undefined) return false;
-  return found.status?.temporal === undefined && !isTerminalExecution(found.status?.phase);
-}
+const isUnrecorded = (found: CachedExecution | undefined): boolean =>
+  found !== undefined &&
+  found.metadata.deletionTimestamp === undefined &&
+  found.status?.temporal === undefined &&
+  !isTerminalExecution(found.status?.phase);
 
 const identityOfRun = (run: RunIdentity): ExecutionIdentity => ({
   name: run.name,

@@ -33,7 +33,14 @@ export function createMirrorRow(options: {
       await vouching.run(run, from === 'run' ? undefined : from);
     },
     mirror: (said) => mirror.mirror(updateOf(said)),
-    finish: (said) => mirror.finish(endOf(said)),
+    async finish(said) {
+      if (stageOf(said.speaker) !== 'run')
+        throw ApplicationFailure.nonRetryable(
+          `an end of ${said.object.name} by one of its stages`,
+          'NotSealed',
+        );
+      await mirror.finish(endOf(said));
+    },
   };
 }
 

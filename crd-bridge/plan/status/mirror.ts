@@ -68,10 +68,14 @@ async function withBegun<T extends MirrorUpdate | FinishUpdate>(
   if (update.stages.every(({ interrupted }) => interrupted !== true)) return update;
   const { run } = update;
   const runId = runWorkflowId(run);
+  const told = async (id: string): Promise<object> => {
+    const child = await runs.describeChild({ workflowId: runId }, id);
+    return child === undefined ? {} : runs.told(child);
+  };
   const idOf = run.operation === 'Revert' ? rollbackWorkflowId : stageWorkflowId;
   const stages = await Promise.all(
     update.stages.map(async (stage) =>
-      stage.interrupted === true ? { ...stage, ...(await runs.told(idOf(runId, stage.index))) } : stage,
+      stage.interrupted === true ? { ...stage, ...(await told(idOf(runId, stage.index))) } : stage,
     ),
   );
   return { ...update, stages };

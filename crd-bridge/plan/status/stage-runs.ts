@@ -22,6 +22,7 @@ export interface StageRuns {
 /** A stage, or its rollback, that was ended from outside. */
 export interface TornStage {
   workflowId: string;
+  runId: string;
   index: number;
   /** Whether it is what status shows as the stage; a rollback inside a run is not. */
   isShown: boolean;
@@ -30,28 +31,31 @@ export interface TornStage {
 const CONCURRENCY = 10;
 
 /**
- * Looks at the stages of a run that has closed without a final update. They are asked to cancel when it closes, settle
+ * Looks at the stages of a run that has closed without a final update, and at nobody else's workflows under their ids. They are asked to cancel when it closes, settle
  * what they have begun, and may take minutes for that.
  */
 export async function inspectStageRuns(
-  runs: Pick<Runs, 'describe' | 'stageResult'>,
-  workflowId: string,
+  runs: Pick<Runs, 'describeChild' | 'stageResult'>,
+  { workflowId, runId }: { workflowId: string; runId?: string },
   run: { operation: Operation; stages: readonly StageStatus[] },
 ): Promise<StageRuns> {
   const found: StageRuns = { open: [], torn: [], stages: [], undone: [] };
   const isRevert = run.operation === 'Revert';
 
-  async function look(stage: TornStage, take: (state: RunDescription) => Promise<void>): Promise<void> {
-    const described = await runs.describe(stage.workflowId);
+  async function look(
+    stage: Omit<TornStage, 'runId'>,
+    take: (state: RunDescription) => Promise<void>,
+  ): Promise<void> {
+    const described = await runs.describeChild({ workflowId, runId }, stage.workflowId);
     if (described === undefined) return;
     if (described.state === 'Running') found.open.push(described);
     else if (described.state === 'Completed') await take(described);
-    else found.torn.push(stage);
+    else found.torn.push({ ...stage, runId: described.runId });
   }
 
   async function inspect(index: number, status: StageStatus): Promise<void> {
-    const takeStatus = async ({ workflowId: id }: RunDescription): Promise<void> => {
-      const { status: last, told } = await runs.stageResult(id);
+    const takeStatus = async (stage: RunDescription): Promise<void> => {
+      const { status: last, told } = await runs.stageResult(stage);
       found.stages.push({ index, status: last, ...(told && { told }) });
     };
     const own = { workflowId: stageWorkflowId(workflowId, index), index, isShown: true };
@@ -63,8 +67,8 @@ export async function inspectStageRuns(
     if (!isTerminalItem(status.phase)) await look(own, takeStatus);
     // A stage is rolled back after it has ended.
     if (status.phase === 'Pending') return;
-    await look(rollback, async ({ workflowId: id }) => {
-      found.undone.push(...undoneOf(index, (await runs.stageResult(id)).status));
+    await look(rollback, async (stage) => {
+      found.undone.push(...undoneOf(index, (await runs.stageResult(stage)).status));
     });
   }
 

@@ -7,6 +7,7 @@ const AT = { now: NOW, taskWaitMs: 30_000 };
 const run: RunDescription = {
   workflowId: 'dr/c/ns/x/1',
   runId: 'r',
+  firstRunId: 'r',
   state: 'Running',
   startTime: new Date(0),
 };

@@ -12,11 +12,15 @@ export function unfinishedActivity({
   vouching: BridgeVouching;
 }): Pick<BridgeActivities, 'unfinished'> {
   return {
-    async unfinished({ workflowId, run }) {
+    async unfinished({ workflowId, runId, run }) {
       if (run !== undefined) await vouching.run(run);
       if (!vouching.ownsStage(workflowId))
         throw ApplicationFailure.nonRetryable(`"${workflowId}" is no stage of who asks`, 'NotSealed');
-      return runs.unfinished(workflowId);
+      const stage =
+        run?.workflowId === undefined
+          ? { workflowId, runId }
+          : await runs.describeChild({ workflowId: run.workflowId }, workflowId);
+      return stage === undefined ? { actions: [], plans: [] } : runs.unfinished(stage);
     },
   };
 }

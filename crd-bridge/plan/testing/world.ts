@@ -133,16 +133,30 @@ function createApiServer(store: Store, before: Before, now: () => number): KubeC
 function createTemporal(before: Before): Pick<World, 'runs' | 'runsById' | 'signals'> {
   const runsById: World['runsById'] = new Map();
   const signals: World['signals'] = [];
-  const runs: Pick<Runs, 'start' | 'describe' | 'signalCancel' | 'progress' | 'result' | 'input'> = {
+  const runs: Pick<
+    Runs,
+    'start' | 'describe' | 'describeChild' | 'signalCancel' | 'progress' | 'result' | 'input' | 'origins'
+  > = {
     async start({ workflowId, memo }) {
       await before('start', workflowId);
       const known = runsById.get(workflowId);
-      if (known !== undefined && known.state !== 'Running') return { kind: 'closed' };
-      const run = known ?? { workflowId, runId: 'r1', state: 'Running', startTime: new Date(), memo };
+      if (known !== undefined) return { kind: 'exists' };
+      const run: RunDescription = {
+        workflowId,
+        runId: 'r1',
+        firstRunId: 'r1',
+        state: 'Running',
+        startTime: new Date(),
+        memo,
+      };
       runsById.set(workflowId, run);
-      return { kind: 'running', runId: run.runId };
+      return { kind: 'started', runId: run.runId };
     },
     async describe(workflowId) {
+      await before('describe', workflowId);
+      return runsById.get(workflowId);
+    },
+    async describeChild(_run, workflowId) {
       await before('describe', workflowId);
       return runsById.get(workflowId);
     },
@@ -154,6 +168,12 @@ function createTemporal(before: Before): Pick<World, 'runs' | 'runsById' | 'sign
     },
     progress: () => Promise.resolve(undefined),
     result: () => Promise.reject(new Error('no result')),
+    // Runs are not reset here, and have no stages.
+    origins: {
+      of: ({ runId }) => Promise.resolve({ firstRunId: runId }),
+      areOneChain: (a, b) => Promise.resolve(a.runId === b.runId),
+      newestChild: () => Promise.resolve(undefined),
+    },
     // What they were given is not kept.
     input: () => Promise.resolve(undefined),
   };
