@@ -29,6 +29,18 @@ describe('the options of the bridge', () => {
     });
   });
 
+  it('that are times are refused where a timer would fire at once, and again and again', () => {
+    for (const name of ['silence', 'orphan-interval', 'resync', 'snapshot-unused', 'settle']) {
+      expect(problem([`--${name}=0s`])).toContain('at least 1ms');
+      expect(problem([`--${name}=8760h`])).toContain('at most 576h');
+      expect(read([`--${name}=576h`])).toMatchObject({ [name]: 576 * 3_600_000 });
+    }
+    expect(read(['--plan-wait=0s', '--ttl-after-finished=8760h'])).toMatchObject({
+      'plan-wait': 0,
+      'ttl-after-finished': 8760 * 3_600_000,
+    });
+  });
+
   it('of retention are off unless they are set, and an empty variable sets nothing', () => {
     const env = { DROVER_HISTORY_LIMIT: '', DROVER_TTL_AFTER_FINISHED: '' };
     for (const values of [read([]), read([], env)]) {

@@ -1,10 +1,10 @@
 /** What can be set on the bridge. */
-import { parseDuration } from '../api/core/duration.js';
+import { formatDuration, parseDuration } from '../api/core/duration.js';
 import { editDistance } from '../api/core/near.js';
 import { isAccountName } from '../api/plan/authority.js';
 import { PREVIOUS_CONTROLLER_NAMES } from '../kube/previous-controller.js';
 import { group, optional, setting } from '../runtime/options/option.js';
-import type { OptionValues, Program } from '../runtime/options/option.js';
+import type { OptionValues, Program, ValueType } from '../runtime/options/option.js';
 import { INSTALLATION, KEYS, portClashes, portsOf, probes } from '../runtime/options/shared.js';
 import {
   count,
@@ -19,7 +19,25 @@ import {
   valueType,
 } from '../runtime/options/types.js';
 
-const duration = valueType('duration', 'a duration such as 500ms, 30s or 2m', parseDuration);
+/** The longest wait that a timer takes is a few minutes less than 597 h; a longer one would be over at once. */
+const MAX_TIMER_MS = 576 * 3_600_000;
+
+/** Ten years: their authority lives forty times as long. */
+const MAX_CERTIFICATE_MS = 87_600 * 3_600_000;
+
+/** A duration. Without bounds: longer than nothing, and no longer than a timer can wait. */
+const durationIn = ({ min = 1, max = MAX_TIMER_MS } = {}): ValueType<number> =>
+  valueType(
+    'duration',
+    `a duration such as 500ms, 30s or 2m${min === 0 ? '' : `, at least ${formatDuration(min)}`}${max === Infinity ? '' : `, at most ${max / 3_600_000}h`}`,
+    (text) => {
+      const ms = parseDuration(text);
+      return ms !== undefined && ms >= min && ms <= max ? ms : undefined;
+    },
+  );
+const duration = durationIn();
+/** A time that may be none at all. */
+const wait = durationIn({ min: 0 });
 const account = valueType('name', 'the name of a ServiceAccount; leave it out for none', (name) =>
   isAccountName(name) ? name : undefined,
 );
@@ -63,13 +81,13 @@ const PACE = group('Pace', {
     means:
       'updates in a second of the live runs beyond 30 that are aimed at: the more, the more rarely each tells, at least every 5s',
   }),
-  'mirror-interval': setting(duration, '500ms', { means: 'least time between two updates of a stage' }),
-  'mirror-interval-large': setting(duration, '2s', { means: 'the same for runs of more than 1,000 actions' }),
-  'mirror-begin': setting(duration, '1s', {
+  'mirror-interval': setting(wait, '500ms', { means: 'least time between two updates of a stage' }),
+  'mirror-interval-large': setting(wait, '2s', { means: 'the same for runs of more than 1,000 actions' }),
+  'mirror-begin': setting(wait, '1s', {
     means: 'least time before a stage tells for the first time',
     leaving: 'a stage that ends within a second is told once; --mirror-rate says how much is told',
   }),
-  'mirror-debounce': setting(duration, '250ms', {
+  'mirror-debounce': setting(wait, '250ms', {
     means: 'how long a change of a run waits for others, to be told together',
     leaving: '--mirror-interval says how often a stage tells',
   }),
@@ -80,16 +98,16 @@ const PACE = group('Pace', {
 });
 
 const TIMES = group('Times and bounds', {
-  'plan-wait': setting(duration, '30s', { means: 'how long a plan that is not checked yet is waited for' }),
+  'plan-wait': setting(wait, '30s', { means: 'how long a plan that is not checked yet is waited for' }),
   silence: setting(duration, '30s', { means: 'a run that says nothing for so long is looked up' }),
-  'delete-wait': setting(duration, '2m', {
+  'delete-wait': setting(wait, '2m', {
     means: 'how long a deleted execution waits for its cancelled run',
   }),
   'undo-step': setting(duration, '15m', { means: 'longest time of one undo step with all its attempts' }),
   settle: setting(duration, '5m', {
     means: 'longest time of settling an interrupted action; how long a Job may take to stop says --stop-wait',
   }),
-  'stop-wait': setting(duration, '5m', {
+  'stop-wait': setting(wait, '5m', {
     means:
       'how long past the end of their grace period the pods of a stopped Job are waited for; then StopUnconfirmed names them',
   }),
@@ -104,7 +122,7 @@ const TIMES = group('Times and bounds', {
     means: 'a task that no worker has taken for so long is shown',
     hidden: true,
   }),
-  'last-attempt': setting(duration, '10s', {
+  'last-attempt': setting(wait, '10s', {
     means: 'an attempt of a stage that was ended from outside has given up by then',
     hidden: true,
   }),
@@ -124,7 +142,7 @@ const RETENTION = group('What is kept', {
     otherwise: 'all',
     see: 'operating.md#removing-ended-executions',
   }),
-  'ttl-after-finished': optional(duration, {
+  'ttl-after-finished': optional(durationIn({ min: 0, max: Infinity }), {
     means: 'how long an ended execution is kept where neither it nor its plan says',
     otherwise: 'for ever',
     see: 'operating.md#removing-ended-executions',
@@ -183,7 +201,7 @@ const WEBHOOK = group('Admission', {
   'webhook-register': setting(onOff, 'true', {
     means: 'keep the webhook configurations; false fills authorities into those that are there',
   }),
-  'webhook-certificate-life': setting(duration, '2160h', {
+  'webhook-certificate-life': setting(durationIn({ max: MAX_CERTIFICATE_MS }), '2160h', {
     means:
       'life of the certificates the bridge makes, renewed after two thirds; their authority lives forty times as long',
   }),
