@@ -5,7 +5,8 @@ import { QueryNotRegisteredError, WorkflowNotFoundError } from '@temporalio/clie
 import type { ApprovalAnswer } from '../../api/plan/actions/approval-answers.js';
 import type { Client } from '@temporalio/client';
 import { defineSearchAttributeKey } from '@temporalio/common';
-import { describeRun, toMemo } from './run-description.js';
+import { listOpen } from './list-open.js';
+import { describeRun } from './run-description.js';
 import type { RunDescription, RunMemo } from './run-description.js';
 import { createOrigins } from './origin.js';
 import type { Origins, RunRef } from './origin.js';
@@ -209,14 +210,7 @@ export function createRuns(client: Client): Runs {
     origins,
     where: () =>
       call(() => readTemporalIdentity(client.connection.workflowService, client.options.namespace)),
-    async *listOpen({ workflowType, idPrefix }) {
-      const query = `WorkflowType = '${workflowType}' AND ExecutionStatus = 'Running'`;
-      for await (const found of client.workflow.list({ query })) {
-        // By id, not by attribute: ids are there even where attributes could not be registered.
-        if (!found.workflowId.startsWith(idPrefix)) continue;
-        yield { workflowId: found.workflowId, memo: toMemo(found.memo) };
-      }
-    },
+    listOpen: (of) => listOpen(client, call, of),
   };
 }
 
