@@ -26,6 +26,7 @@ import { canonicalJson } from './json.js';
  * - `admission`: who created an object, and when
  * - `entity`: which workflow looks after an object, in which epoch
  * - `desired`: what an object is to be, as its workflow is told
+ * - `retire`: that an object is being deleted, as its workflow is told
  */
 export const SEAL_PURPOSES = [
   'run',
@@ -43,6 +44,7 @@ export const SEAL_PURPOSES = [
   'admission',
   'entity',
   'desired',
+  'retire',
 ] as const;
 /** One of {@link SEAL_PURPOSES}. */
 export type SealPurpose = (typeof SEAL_PURPOSES)[number];

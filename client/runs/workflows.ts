@@ -1,6 +1,7 @@
 /** A handle on workflows of all kinds: what a controller asks of Temporal, whatever its workflows do. */
 import type { Client } from '@temporalio/client';
 import { callsOf, orNone, startOnce, unlessGone } from './calls.js';
+import { readInput } from './run-input.js';
 import type { SignalResult, StartResult } from './calls.js';
 
 /** What is kept beside a workflow in Temporal, so that its owner is known without its history. */
@@ -17,6 +18,8 @@ export interface WorkflowDescription {
   /** The run that it began with: continuing as new and a reset do not change it. */
   firstRunId: string;
   state: 'Running' | 'Completed' | 'Closed';
+  type: string;
+  taskQueue: string;
   startTime: Date;
   closeTime?: Date;
 }
@@ -44,6 +47,8 @@ export interface Workflows {
    */
   describe(workflowId: string, runId?: string): Promise<WorkflowDescription | undefined>;
   signal(workflowId: string, name: string, argument?: unknown): Promise<SignalResult>;
+  /** What a run was given; anybody may have started it. Undefined where Temporal does not know it. */
+  input(workflowId: string, runId: string): Promise<unknown>;
   /** Result of a workflow that has completed. */
   result(workflowId: string): Promise<unknown>;
 }
@@ -63,17 +68,20 @@ export function createWorkflows(client: Client): Workflows {
     describe: (workflowId, runId) =>
       orNone(async () => {
         const found = await call(() => client.workflow.getHandle(workflowId, runId).describe());
-        const { status, startTime, closeTime, raw } = found;
+        const { status, startTime, closeTime, raw, taskQueue, type } = found;
         return {
           runId: found.runId,
           firstRunId: raw.workflowExecutionInfo?.firstRunId ?? found.runId,
           state: status.name === 'RUNNING' ? 'Running' : status.name === 'COMPLETED' ? 'Completed' : 'Closed',
           startTime,
+          taskQueue,
+          type,
           ...(closeTime !== undefined && { closeTime }),
         };
       }),
     signal: (workflowId, name, argument) =>
       unlessGone(() => call(() => client.workflow.getHandle(workflowId).signal(name, argument))),
+    input: (workflowId, runId) => readInput(client, { workflowId, runId }),
     result: (workflowId) => call(() => client.workflow.getHandle(workflowId).result()),
   };
 }

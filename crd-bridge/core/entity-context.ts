@@ -16,6 +16,7 @@ export interface EntityControllerOptions<T extends Cacheable> extends Pick<
   /** Which Temporal answers now. */
   where: Services['runs']['where'];
   seal: Sealer['seal'];
+  verify: Sealer['verify'];
   /** A workflow that has sent nothing for this long is described, in milliseconds. */
   silenceMs: number;
   onStart: () => void;
@@ -30,6 +31,8 @@ export interface EntityMemory {
   signalled?: number;
   /** Whether the retirement was signalled. */
   retireSent?: true;
+  /** Workflow ids after that of the recorded epoch that strangers have taken. */
+  passedOver?: number;
   /** Epochs in a row that ended soon after their start. */
   quickEnds: number;
   failingSince?: number;

@@ -27,6 +27,8 @@ function setup() {
     where: { namespaceId: 'here' },
     decision: { kind: 'start' } as EpochDecision,
     inputs: [] as EntityInput[],
+    /** What workflows were started with. */
+    given: {} as Record<string, unknown>,
   };
   const kind: EntityKind<Thing> = {
     words: { one: 'thing', several: 'things' },
@@ -57,6 +59,7 @@ function setup() {
       world.inputs.push(input as EntityInput);
       const known = world.found[workflowId];
       if (known !== undefined) return Promise.resolve({ kind: 'exists' });
+      world.given[workflowId] = input;
       world.found[workflowId] ??= running(`first of ${workflowId}`);
       return Promise.resolve({ kind: 'started', runId: world.found[workflowId].firstRunId });
     },
@@ -68,10 +71,13 @@ function setup() {
       world.calls.push(`signal ${name}`);
       return Promise.resolve('accepted');
     },
+    input: (workflowId) => Promise.resolve(world.given[workflowId]),
     result: () => Promise.resolve(world.result),
   };
   const running = (firstRunId: string): WorkflowDescription => ({
     runId: firstRunId,
+    type: kind.workflowType,
+    taskQueue: kind.taskQueue,
     firstRunId,
     state: 'Running',
     startTime: new Date(world.now),
@@ -106,6 +112,7 @@ function setup() {
     temporal: { namespace: 'default', namespaceId: 'here', searchAttributes: false },
     where: () => Promise.resolve({ namespaceId: world.where.namespaceId }),
     seal: () => 'seal',
+    verify: () => Promise.resolve({ kind: 'sealed' }),
     silenceMs: 30_000,
     log: { debug: silent, info: silent, warn: silent, error: silent },
     onStart: silent,
@@ -201,6 +208,38 @@ describe('a further epoch', () => {
     expect((await reconcile()).calls).toContain(`start ${idOf(2)}`);
   });
 
+  it('takes over when the entity has retired although nobody has deleted its object [F17]', async () => {
+    const { reconcile, world, end } = setup();
+    await reconcile();
+    world.result = { kind: 'retired' };
+    end(1, 'Completed', 100_000);
+    expect((await reconcile()).calls).toContain(`start ${idOf(2)}`);
+    expect(world.live.metadata.finalizers).toEqual([FINALIZER]);
+  });
+
+  it.each<[string, (given: EntityInput) => unknown, Partial<WorkflowDescription>]>([
+    ['of another type', (given) => given, { type: 'other' }],
+    ['on another queue', (given) => given, { taskQueue: 'other' }],
+    ['that claims to continue another', (given) => ({ ...given, carried: { sequence: 1, state: {} } }), {}],
+    ['of another epoch', (given) => ({ ...given, entity: { ...given.entity, epoch: 1 } }), {}],
+    ['that was given nothing', () => undefined, {}],
+  ])('passes over a workflow id that a stranger has taken: one %s [F17]', async (_, change, more) => {
+    const { reconcile, world, end } = setup();
+    await reconcile();
+    const [first] = world.inputs;
+    if (first === undefined) throw new Error('nothing was started');
+    const own = { ...first, entity: { ...first.entity, epoch: 2, workflowId: idOf(2) } };
+    world.given[idOf(2)] = change(own);
+    world.found[idOf(2)] = { ...(world.found[idOf(1)] as WorkflowDescription), ...more };
+    end(1, 'Closed', 100_000);
+    expect(await reconcile()).toMatchObject({
+      after: 1000,
+      calls: expect.arrayContaining(['held WorkflowIdTaken']),
+    });
+    expect((await reconcile()).calls).toContain(`start ${idOf(3)}`);
+    expect(world.live.status?.epoch?.epoch).toBe(3);
+  });
+
   it('is not begun by a replica whose cache is behind', async () => {
     const { reconcile, world, end, silence } = setup();
     await reconcile();
@@ -268,7 +307,7 @@ describe('a deletion', () => {
     await reconcile();
     world.now += 3_000;
     expect((await reconcile()).calls).toContain(`start ${idOf(2)}`);
-    expect(world.inputs[1]?.retire).toEqual({ reason: 'the thing was deleted' });
+    expect(world.inputs[1]?.retire).toEqual({ reason: 'the thing was deleted', seal: 'seal' });
   });
 
   it('is let through by a person where nobody answers', async () => {

@@ -35,6 +35,7 @@ const TELL_FAILURE_MS = 1_000;
  * | record | nothing | – |
  * | spec signal | nothing | the workflow says which generation it has observed; until then the signal is repeated, and heeded once |
  * | retire signal | an object that waits for its release | the next reconcile signals again |
+ * | passing over an epoch whose workflow id was taken | nothing | the next reconcile finds the stranger again |
  * | release by the workflow, before its end | a workflow that ends by itself; the object is gone | – |
  *
  * Two replicas may start the same epoch: its id is the same, so there is one workflow. A replica whose cache is behind
@@ -116,8 +117,8 @@ async function removeUnstarted<T extends Cacheable>(
   epochs: Epochs<T>,
   object: T,
 ): Promise<number | undefined> {
-  const found = await context.workflows.describe(epochs.workflowId(object, 1));
-  if (found?.state === 'Running') {
+  const found = await epochs.find(object, 1);
+  if (found?.isOpen === true) {
     await epochs.record(object, 1, found.firstRunId);
     return 0;
   }

@@ -40,7 +40,8 @@ export async function followEntity<T extends Cacheable>(
   }
   if (isOwn && found.state === 'Completed') {
     const end = endOf(await workflows.result(recorded.workflowId));
-    if (end !== undefined) return conclude(context, object, end);
+    // Nobody has asked it to retire while its object is wanted.
+    if (end !== undefined && (end.kind === 'ended' || view.deleting)) return conclude(context, object, end);
   }
   if (found === undefined && isElsewhere(recorded, await where())) return mismatch(context, object, recorded);
   return next(context, epochs, object, { recorded, found });
@@ -48,7 +49,7 @@ export async function followEntity<T extends Cacheable>(
 
 /** Says what is wanted, and that the object is being deleted, until the workflow has taken it up. */
 async function tell<T extends Cacheable>(
-  { kind, log, memoryOf, now, workflows }: EntityContext<T>,
+  { log, memoryOf, now, workflows }: EntityContext<T>,
   epochs: Epochs<T>,
   object: T,
   view: EntityView & { recorded: RecordedEpoch },
@@ -58,9 +59,7 @@ async function tell<T extends Cacheable>(
   const generation = generationOf(object);
   if (view.deleting) {
     if (memory.retireSent === true) return;
-    const sent = await workflows.signal(workflowId, ENTITY_SIGNALS.retire, {
-      reason: `the ${kind.words.one} was deleted`,
-    });
+    const sent = await workflows.signal(workflowId, ENTITY_SIGNALS.retire, epochs.retirement(object));
     memory.retireSent = true;
     memory.lookAt = sent === 'accepted' ? now() + POLL_WHILE_DELETING_MS : 0;
     log.info({ object: keyOf(object), workflowId, sent }, 'retirement sent');

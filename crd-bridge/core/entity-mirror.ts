@@ -64,15 +64,20 @@ export function createEntityMirror<T extends Cacheable>(
   const vouch = createEntityVouching(options);
   const keyOf = ({ object }: MirrorEnvelope): string => `${cache.kind} ${object.namespace}/${object.name}`;
 
-  /** Lays updates that are in order into status. A lower epoch and a lower sequence are dropped; an end is final. */
+  /** A lower epoch and a sequence that status has seen are dropped; an end is final. */
+  function isOutdated(object: T, { epoch, speaker, sequence }: MirrorEnvelope): boolean {
+    const { recorded, over } = kind.view(object);
+    if (over || (recorded?.epoch ?? 0) > epoch) return true;
+    const mark = projection.mark(object, speaker);
+    return mark !== undefined && (mark.epoch > epoch || (mark.epoch === epoch && mark.sequence >= sequence));
+  }
+
+  /** Lays updates that are in order into status. */
   function project(object: T, updates: readonly MirrorEnvelope[]): object | undefined {
     let current = object;
-    for (const { epoch, speaker, sequence, update } of updates) {
-      const { recorded, over } = kind.view(current);
-      if (over || (recorded?.epoch ?? 0) > epoch) continue;
-      const mark = projection.mark(current, speaker);
-      if (mark !== undefined && (mark.epoch > epoch || (mark.epoch === epoch && mark.sequence >= sequence)))
-        continue;
+    for (const said of updates) {
+      if (isOutdated(current, said)) continue;
+      const { epoch, speaker, sequence, update } = said;
       const status = projection.merge(current, update) ?? current.status ?? {};
       current = { ...current, status: projection.withMark(status, speaker, { epoch, sequence }) };
     }
@@ -100,12 +105,16 @@ export function createEntityMirror<T extends Cacheable>(
       const { labels, annotations, status } = contentOf(said).update as RecordUpdate;
       await mutex.run(keyOf(said), async () => {
         if (labels !== undefined || annotations !== undefined) {
-          await writer.metadata(cache, said.object, ({ metadata }) => ({
-            ...(labels !== undefined && { labels: laid(metadata.labels, labels, projection) }),
-            ...(annotations !== undefined && {
-              annotations: laid(metadata.annotations, annotations, projection),
-            }),
-          }));
+          await writer.metadata(cache, said.object, (object) => {
+            if (isOutdated(object, said)) return undefined;
+            const { metadata } = object;
+            return {
+              ...(labels !== undefined && { labels: laid(metadata.labels, labels, projection) }),
+              ...(annotations !== undefined && {
+                annotations: laid(metadata.annotations, annotations, projection),
+              }),
+            };
+          });
         }
         if (status === undefined) return;
         await writer.status(cache, said.object, (object) => project(object, [{ ...said, update: status }]), {
@@ -117,8 +126,9 @@ export function createEntityMirror<T extends Cacheable>(
       mutex.run(keyOf(said), async () => {
         await writer.metadata(cache, said.object, (object) => {
           const finalizers = object.metadata.finalizers ?? [];
+          const { deleting, recorded } = kind.view(object);
           // The object may have been given to a later epoch, which has not retired it.
-          if ((kind.view(object).recorded?.epoch ?? 0) !== said.epoch) return undefined;
+          if (!deleting || (recorded?.epoch ?? 0) !== said.epoch) return undefined;
           return { finalizers: finalizers.filter((name) => name !== kind.finalizer) };
         });
       }),
@@ -186,7 +196,9 @@ function createEntityVouching<T extends Cacheable>(
     const { recorded } = kind.view(found);
     if (recorded === undefined || recorded.epoch < epoch)
       throw new NotRecordedError(`epoch ${epoch} of ${object.namespace}/${object.name} is not recorded yet`);
-    if (recorded.epoch === epoch && (await firstRunOf(asking)) !== recorded.firstRunId)
+    // What it says would be dropped, and what it does is no longer wanted.
+    if (recorded.epoch > epoch) return refuse(`epoch ${epoch} is over; ${recorded.epoch} looks after it`);
+    if ((await firstRunOf(asking)) !== recorded.firstRunId)
       refuse(`run ${asking.runId} does not descend from the one that the bridge has started`);
   };
 }

@@ -1,6 +1,7 @@
 import { activityInfo } from '@temporalio/activity';
 import type { Cacheable, Informer } from '../../kube/informer.js';
 import { ENTITY_SIGNALS } from '../../workflows/core/contract-entity.js';
+import { sealedRetirement } from '../../workflows/core/sealed-entity.js';
 import { createEntityController } from './entity-controller.js';
 import { createEntityMirror } from './entity-mirror.js';
 import type { EntityProjection } from './entity-mirror.js';
@@ -33,6 +34,7 @@ export function entityRow<T extends Cacheable>(services: Services, options: Enti
     cache,
     where: () => runs.where(),
     seal: sealer.seal,
+    verify: sealer.verify,
     silenceMs: config.silence,
     onStart: () => {
       services.metrics.starts.inc();
@@ -53,7 +55,11 @@ export function entityRow<T extends Cacheable>(services: Services, options: Enti
     cache,
     idPrefix: kind.idPrefix,
     workflowType: kind.workflowType,
-    stop: (workflowId, { reason = '' }) => workflows.signal(workflowId, ENTITY_SIGNALS.retire, { reason }),
+    stop: (workflowId, { reason = '' }, { namespace, name, uid }) => {
+      const entity = { cluster: services.cluster, kind: cache.kind, namespace, name, uid };
+      const seal = sealer.seal('retire', sealedRetirement(entity, { reason }));
+      return workflows.signal(workflowId, ENTITY_SIGNALS.retire, { reason, seal });
+    },
   });
   const own = wakeOn(cache, ({ kind: change, object }) => {
     if (change === 'set') return [keyOf(object)];

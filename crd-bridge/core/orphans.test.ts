@@ -1,5 +1,5 @@
 import { expect, it, vi } from 'vitest';
-import type { RunMemo, Runs } from '../../client/runs/runs.js';
+import type { RunMemo } from '../../client/runs/runs.js';
 import { createOrphanSweep } from './orphans.js';
 import type { OrphanSweepOptions } from './orphans.js';
 
@@ -21,12 +21,12 @@ function setup(times: Partial<Pick<OrphanSweepOptions, 'intervalMs' | 'confirmMs
     cancelled: [] as string[],
     asked: 0,
   };
-  const runs: Pick<Runs, 'listOpen' | 'signalCancel'> = {
+  const runs: Parameters<typeof createOrphanSweep>[0]['runs'] = {
     async *listOpen() {
       for (const name of world.open)
         yield await Promise.resolve({ workflowId: `dr/c/${name}`, memo: memo(name) });
     },
-    signalCancel: (workflowId) => {
+    stop: (workflowId) => {
       world.cancelled.push(workflowId);
       return Promise.resolve('accepted');
     },

@@ -1,12 +1,17 @@
+import type { SignalResult } from '../../client/runs/calls.js';
 import type { RunMemo, Runs } from '../../client/runs/runs.js';
 import type { Cacheable, Informer } from '../../kube/informer.js';
+import type { CancelRequest } from '../../workflows/core/contract.js';
 import type { Log } from './log.js';
 import { pause } from './pause.js';
 import type { Services } from './services.js';
 
+/** Asks a workflow whose object is gone to end. */
+type Stop = (workflowId: string, why: CancelRequest, memo: RunMemo) => Promise<SignalResult>;
+
 /** What the sweep is made of. */
 export interface OrphanSweepOptions {
-  runs: Pick<Runs, 'listOpen' | 'signalCancel'>;
+  runs: Pick<Runs, 'listOpen'> & { stop: Stop };
   /** Type of the runs in Temporal. */
   workflowType: string;
   /** Prefix of the ids of all runs of this cluster; no other run is ever touched. */
@@ -68,10 +73,11 @@ export function createOrphanSweep(options: OrphanSweepOptions): OrphanSweep {
   async function cancel(workflowId: string, known: Missing): Promise<void> {
     const { memo } = known;
     const object = `${memo.namespace}/${memo.name}`;
-    const sent = await runs.signalCancel(workflowId, {
-      via: 'Delete',
-      reason: `${object} does not exist any more`,
-    });
+    const sent = await runs.stop(
+      workflowId,
+      { via: 'Delete', reason: `${object} does not exist any more` },
+      memo,
+    );
     log.warn({ workflowId, object, uid: memo.uid, sent }, 'cancelled an orphaned run');
     if (sent === 'notRunning') missing.delete(workflowId);
     else known.confirmAt = now() + options.intervalMs;
@@ -120,7 +126,7 @@ export function orphansOf(
   { config, kube, log, runs }: Pick<Services, 'config' | 'kube' | 'log' | 'runs'>,
   options: Pick<OrphanSweepOptions, 'idPrefix' | 'workflowType'> & {
     cache: Pick<Informer, 'apiVersion' | 'get' | 'kind'>;
-    stop?: OrphanSweepOptions['runs']['signalCancel'];
+    stop?: Stop;
   },
 ): OrphanSweep {
   const { cache, idPrefix, workflowType, stop } = options;
@@ -128,7 +134,7 @@ export function orphansOf(
   return createOrphanSweep({
     runs: {
       listOpen: (of) => runs.listOpen(of),
-      signalCancel: stop ?? ((id, why) => runs.signalCancel(id, why)),
+      stop: stop ?? ((id, why) => runs.signalCancel(id, why)),
     },
     workflowType,
     idPrefix,

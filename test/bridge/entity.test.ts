@@ -250,3 +250,101 @@ it('speaks for nobody when its input was copied and started again', async () => 
   const after = await until(name, shines('forged'));
   expect(after.status?.epoch?.epoch).toBe(2);
 });
+
+it('heeds no signal that the bridge has not sent, whatever is in it [F17]', async () => {
+  const name = await light();
+  const found = await until(name, shines('low'));
+  const handle = handleOf(found);
+  const spec = { colour: 'black', watches: name };
+  const forged = {
+    generation: 7,
+    spec,
+    seal: '20200101T000000Z.AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA',
+  };
+  for (const said of [undefined, null, 7, {}, { generation: 9 }, { ...forged, seal: '' }])
+    await handle.signal('desired', said);
+  for (const said of [undefined, { reason: 'forged' }, { reason: 'forged', seal: '' }])
+    await handle.signal('retire', said);
+  await setLevel(name, 'high');
+  const after = await until(name, shines('high'));
+  expect(after.status).toMatchObject({ colour: 'red', observedGeneration: 1, epoch: { epoch: 1 } });
+  expect(after.metadata.finalizers).toEqual([`${BEACON_GROUP}/beacon`]);
+});
+
+it('passes over an epoch whose workflow id a stranger has taken, and says so [F17]', async () => {
+  const name = await light();
+  const found = await until(name, shines('low'));
+  const next = (found.status?.epoch?.workflowId ?? '').replace(/\/1$/, '/2');
+  const stranger = await stack.temporal.workflow.start('beacon', {
+    workflowId: next,
+    taskQueue: `${cluster}-nobody`,
+  });
+  await handleOf(found).terminate('an attacker');
+  await setLevel(name, 'high');
+  const after = await until(name, shines('high'));
+  expect(after.status).toMatchObject({
+    epoch: { epoch: 3 },
+    held: { reason: 'WorkflowIdTaken', message: expect.stringContaining(next) },
+  });
+  await stranger.terminate();
+});
+
+const reset = async (found: Beacon): Promise<void> => {
+  const workflowId = found.status?.epoch?.workflowId ?? '';
+  const { runId } = await handleOf(found).describe();
+  const first = await poll(
+    async () => {
+      const { events } = await stack.temporal.workflow.getHandle(workflowId, runId).fetchHistory();
+      return events?.find((event) => event.workflowTaskCompletedEventAttributes);
+    },
+    (event) => event !== undefined,
+  );
+  await connection?.workflowService.resetWorkflowExecution({
+    namespace: servers.temporalNamespace,
+    workflowExecution: { workflowId, runId },
+    reason: 'a test',
+    workflowTaskFinishEventId: first?.eventId ?? null,
+    requestId: unique('reset'),
+  });
+};
+
+it('goes on after a reset, and its status with it', async () => {
+  const name = await light();
+  const found = await until(name, shines('low'));
+  await setLevel(name, 'high');
+  await until(name, shines('high'));
+  await reset(found);
+  await setLevel(name, 'higher');
+  const after = await until(name, shines('higher'));
+  expect(after.status?.epoch).toEqual(found.status?.epoch);
+  expect(after.status?.runId).not.toBe(found.status?.runId);
+});
+
+it('of an epoch that is over does nothing when somebody resets it [F17]', async () => {
+  const name = await light();
+  const found = await until(name, shines('low'));
+  await handleOf(found).terminate('a test');
+  await setLevel(name, 'high');
+  const after = await until(name, (now) => shines('high')(now) && now.status?.epoch?.epoch === 2);
+  await reset(found);
+  await expect(handleOf(found).result()).rejects.toMatchObject({
+    cause: { cause: { type: 'NotSealed', message: expect.stringContaining('epoch 1 is over') } },
+  });
+  expect((await read(name))?.status?.runId).toBe(after.status?.runId);
+});
+
+it('that claims to continue another but was started by hand ends at once [F17]', async () => {
+  const name = await light();
+  const found = await until(name, shines('low'));
+  const handle = handleOf(found);
+  const history = await handle.fetchHistory();
+  const payload = history.events?.[0]?.workflowExecutionStartedEventAttributes?.input?.payloads?.[0];
+  const input = JSON.parse(Buffer.from(payload?.data ?? []).toString()) as object;
+  await handle.terminate('an attacker');
+  const forged = await stack.temporal.workflow.start('beacon', {
+    workflowId: handle.workflowId,
+    taskQueue: `drover-${cluster}`,
+    args: [{ ...input, carried: { sequence: 9e15, state: { turns: 7 } } }],
+  });
+  await expect(forged.result()).rejects.toMatchObject({ cause: { type: 'NotSealed' } });
+});

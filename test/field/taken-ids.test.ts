@@ -13,7 +13,7 @@ import type { Replica } from '../bridge/replica.js';
 import { openAttacker } from '../support/attacker.js';
 import type { Attacker } from '../support/attacker.js';
 import type { Forgery } from '../support/forger.js';
-import { actionAt, openStack, poll } from '../support/stack.js';
+import { actionAt, openStack, poll, unique } from '../support/stack.js';
 import type { Stack } from '../support/stack.js';
 
 let stack: Stack;
@@ -26,7 +26,7 @@ beforeAll(async () => {
   bridge = taskQueues(clusterId(await readClusterUid(stack.kube))).bridge;
   // It notices soon that a run has ended.
   replica = await startReplica();
-  attacker = await openAttacker(stack.temporal);
+  attacker = await openAttacker(stack.temporal, { installs: false });
   const ask = {
     name: 'ask',
     type: 'Approval',
@@ -151,5 +151,30 @@ describe('[F17] [SEC15] a workflow under a free id of a run', () => {
       () => stack.getPlan('replaced'),
       (plan) => plan.status?.currentExecution === undefined,
     );
+  });
+
+  it('with a memo that does not open hides no other from the search for orphans', async () => {
+    const workflowId = `dr/${replica.cluster}/${stack.namespace}/stranger/00000000`;
+    await stack.temporal.workflowService.startWorkflowExecution({
+      namespace: stack.temporal.options.namespace,
+      requestId: unique('start'),
+      workflowId,
+      workflowType: { name: 'drPlanExecution' },
+      taskQueue: { name: unique('nobody') },
+      memo: {
+        fields: { uid: { metadata: { encoding: Buffer.from('json/plain') }, data: Buffer.from('{') } },
+      },
+    });
+    const ids = async (): Promise<string[]> => {
+      const found: string[] = [];
+      for await (const open of replica.runs.listOpen({
+        workflowType: 'drPlanExecution',
+        idPrefix: `dr/${replica.cluster}/`,
+      }))
+        found.push(open.workflowId);
+      return found;
+    };
+    expect(await poll(ids, (found) => found.includes(workflowId))).toContain(workflowId);
+    await stack.temporal.workflow.getHandle(workflowId).terminate();
   });
 });

@@ -21,9 +21,13 @@ export interface Attacker {
   close(): Promise<void>;
 }
 
-export async function openAttacker(temporal: Client): Promise<Attacker> {
+/** @param options.installs false: the SDK's runtime is there already, as where a replica runs in this process */
+export async function openAttacker(
+  temporal: Client,
+  { installs = true }: { installs?: boolean } = {},
+): Promise<Attacker> {
   const logger = new DefaultLogger('ERROR');
-  Runtime.install({ logger });
+  if (installs) Runtime.install({ logger });
   const taskQueue = `attacker-${randomUUID()}`;
   const connection = await NativeConnection.connect({ address: servers.temporal });
   const worker = await Worker.create({

@@ -5,7 +5,7 @@ import type { MirrorEnvelope, MirrorPace } from './contract.js';
 export const ENTITY_SIGNALS = {
   /** A {@link Desired}: its spec has changed. */
   desired: 'desired',
-  /** A {@link Retirement}: its object is being deleted. What only stops needs no seal. */
+  /** A {@link Retirement}: its object is being deleted. It begins what clears up, so it is sealed. */
   retire: 'retire',
   /** Something that it watches has changed; without an argument. */
   look: 'look',
@@ -41,6 +41,8 @@ export interface Desired<S = unknown> {
 export interface Retirement {
   reason: string;
   requestedBy?: string;
+  /** The bridge's seal of all of the above, for this object. */
+  seal: string;
 }
 
 /** Input of an entity's workflow. */
@@ -50,7 +52,12 @@ export interface EntityInput<S = unknown, C = unknown> {
   /** Whether the object was being deleted when this epoch began. */
   retire?: Retirement;
   /** What the workflow has handed to itself when it continued as new. Absent at the start of an epoch. */
-  carried?: { sequence: number; state: C };
+  carried?: {
+    sequence: number;
+    state: C;
+    /** Something had come that the run before had not looked at. */
+    news?: true;
+  };
 }
 
 /** How an entity's workflow ends by itself; every other end is followed by the next epoch. */
@@ -89,7 +96,9 @@ export interface EntityBridgeActivities {
 export interface EntityActivities {
   /** Whether the bridge has said this. A local activity: nobody outside a worker can answer in its place. */
   vouchDesired: (task: { entity: EntityIdentity; desired: Desired }) => Promise<VouchResult>;
+  /** The same of a retirement. */
+  vouchRetirement: (task: { entity: EntityIdentity; retire: Retirement }) => Promise<VouchResult>;
 }
 
-/** What `vouchDesired` has found. */
+/** What vouching has found. */
 export type VouchResult = { kind: 'vouched' } | { kind: 'refused'; message: string };

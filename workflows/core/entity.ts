@@ -9,6 +9,7 @@ import {
   setHandler,
   workflowInfo,
 } from '@temporalio/workflow';
+import { isObject } from '../../api/core/json.js';
 import { bridgeActivities } from './bridge-activities.js';
 import type { MirrorEnvelope, MirrorOptions } from './contract.js';
 import { ENTITY_SIGNALS } from './contract-entity.js';
@@ -70,21 +71,31 @@ export async function openEntity<S, C, U>(
   input: EntityInput<S, C>,
   setup: EntitySetup<U>,
 ): Promise<Entity<S, C, U>> {
-  const { entity } = input;
-  const base = input.carried?.sequence ?? 0;
+  const { entity, carried } = input;
   const bridge = bridgeActivities<EntityBridgeActivities>(entity, 'status');
   const inbox = listen(input);
-  const vouched = await vouch(entity, input.desired);
-  if (!vouched) throw ApplicationFailure.nonRetryable(`nobody vouches for ${entity.workflowId}`, 'NotSealed');
-  const say = <T>(content: T, sequence: number): MirrorEnvelope<EntitySaid<T>> => {
+  const isVouched =
+    // Only a run of the entity itself hands on what the next one is to know.
+    (carried === undefined) === (workflowInfo().continuedFromExecutionRunId === undefined) &&
+    (await vouch(entity, { desired: input.desired })) &&
+    (input.retire === undefined || (await vouch(entity, { retire: input.retire })));
+  if (!isVouched)
+    throw ApplicationFailure.nonRetryable(`nobody vouches for ${entity.workflowId}`, 'NotSealed');
+  let last = carried?.sequence ?? 0;
+  const say = <T>(content: T): MirrorEnvelope<EntitySaid<T>> => {
     const { kind, namespace, name, uid, epoch } = entity;
+    // By the clock, so that a run which was reset speaks with numbers that its status has not seen.
+    last = Math.max(last + 1, Date.now());
     const object = { namespace, name, uid };
-    return { kind, object, epoch, speaker: SPEAKER, sequence, update: { entity, content } };
+    return { kind, object, epoch, speaker: SPEAKER, sequence: last, update: { entity, content } };
   };
+  // Nothing is done before the bridge has recorded the epoch. A stranger's copy ends here, also one that a workflow of his own
+  // has handed something on to.
+  await bridge.record(say({}));
   const mirror = startMirror<U>({
     options: setup.mirror,
     collect: setup.collect,
-    send: (content, sequence) => bridge.mirror(say(content, base + sequence)),
+    send: (content) => bridge.mirror(say(content)),
   });
   return {
     identity: entity,
@@ -92,41 +103,48 @@ export async function openEntity<S, C, U>(
     retiring: inbox.retiring,
     news: inbox.news,
     touch: mirror.touch,
-    record: (update) => bridge.record(say(update, base + mirror.nextSequence())),
-    release: () => bridge.release(say(null, base + mirror.nextSequence())),
+    // A step of the mirror that overtook it would make it an older one, which is dropped.
+    record: (update) => mirror.alone(() => bridge.record(say(update))),
+    release: () => mirror.alone(() => bridge.release(say(null))),
     isLong() {
       const { historyLength, continueAsNewSuggested } = workflowInfo();
       return setup.maxEvents === undefined ? continueAsNewSuggested : historyLength > setup.maxEvents;
     },
     async carryOn(state) {
-      // A signal that has come is either heeded before, or it is lost with this run.
+      // What was not sent yet, and a signal that has come, would be lost with this run.
+      await mirror.finish();
       await condition(allHandlersFinished);
-      mirror.close();
       const retire = inbox.retiring();
       return continueAsNew<(next: EntityInput<S, C>) => Promise<unknown>>({
         entity,
         desired: inbox.desired(),
         ...(retire !== undefined && { retire }),
-        carried: { sequence: base + mirror.nextSequence(), state },
+        carried: { sequence: last, state, ...(inbox.hasNews() && { news: true as const }) },
       });
     },
   };
 }
 
-/** What comes from outside. A desired state counts once the bridge vouches for it; a retirement only stops. */
+/** What comes from outside. It counts once the bridge vouches for it: anybody may send a signal, with anything in it. */
 function listen<S>(input: EntityInput<S>) {
+  const { entity } = input;
   let desired = input.desired;
   let retire = input.retire;
-  let arrived = 0;
+  let arrived = input.carried?.news === true ? 1 : 0;
   let seen = 0;
-  setHandler(defineSignal<[Desired<S>]>(ENTITY_SIGNALS.desired), async (wanted) => {
+  setHandler(defineSignal<[unknown]>(ENTITY_SIGNALS.desired), async (said) => {
+    if (!isObject(said) || typeof said.generation !== 'number') return;
+    const wanted = said as unknown as Desired<S>;
     // Signals may come twice and out of order.
-    if (!(wanted.generation > desired.generation) || !(await vouch(input.entity, wanted))) return;
+    if (wanted.generation <= desired.generation || !(await vouch(entity, { desired: wanted }))) return;
     if (wanted.generation <= desired.generation) return;
     desired = wanted;
     arrived += 1;
   });
-  setHandler(defineSignal<[Retirement]>(ENTITY_SIGNALS.retire), (wanted) => {
+  setHandler(defineSignal<[unknown]>(ENTITY_SIGNALS.retire), async (said) => {
+    if (!isObject(said) || retire !== undefined) return;
+    const wanted = said as unknown as Retirement;
+    if (!(await vouch(entity, { retire: wanted }))) return;
     retire ??= wanted;
     arrived += 1;
   });
@@ -136,6 +154,7 @@ function listen<S>(input: EntityInput<S>) {
   return {
     desired: () => desired,
     retiring: () => retire,
+    hasNews: () => arrived > seen,
     news: async (ms: number) => {
       await condition(() => arrived > seen, ms);
       seen = arrived;
@@ -143,11 +162,17 @@ function listen<S>(input: EntityInput<S>) {
   };
 }
 
-async function vouch(entity: EntityIdentity, desired: Desired): Promise<boolean> {
-  const { vouchDesired } = proxyLocalActivities<EntityActivities>({
+async function vouch(
+  entity: EntityIdentity,
+  said: { desired: Desired } | { retire: Retirement },
+): Promise<boolean> {
+  const { vouchDesired, vouchRetirement } = proxyLocalActivities<EntityActivities>({
     startToCloseTimeout: '10s',
     cancellationType: ActivityCancellationType.WAIT_CANCELLATION_COMPLETED,
     retry: { initialInterval: '200ms', backoffCoefficient: 2, maximumInterval: '10s' },
   });
-  return (await vouchDesired({ entity, desired })).kind === 'vouched';
+  const found = await ('desired' in said
+    ? vouchDesired({ entity, ...said })
+    : vouchRetirement({ entity, ...said }));
+  return found.kind === 'vouched';
 }

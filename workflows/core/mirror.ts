@@ -7,6 +7,10 @@ export interface Mirror<Content, Options extends MirrorOptions = MirrorOptions> 
   touch: () => void;
   /** Sends at once and waits: only for what must be in status before the workflow goes on. */
   flush: (content: Content) => Promise<void>;
+  /** Does something else that counts as an update, and sends nothing meanwhile. */
+  alone: <T>(work: () => Promise<T>) => Promise<T>;
+  /** Sends what is still to be said, waits until it is in status, and stops sending. */
+  finish: () => Promise<void>;
   /** Stops sending. A step under way is left to end by itself. */
   close: () => void;
   /** Number for the next update of this speaker. */
@@ -50,6 +54,9 @@ export function startMirror<Content, Options extends MirrorOptions = MirrorOptio
   let dirty = false;
   let closed = false;
   let busy = false;
+  /** Who wants to be alone, and whether somebody is. */
+  let held = 0;
+  let taken = false;
 
   async function send(content: Content): Promise<void> {
     sequence += 1;
@@ -75,6 +82,9 @@ export function startMirror<Content, Options extends MirrorOptions = MirrorOptio
       if (closed) return;
       await condition(() => closed, waitMs(last), { summary: 'gather changes' });
       if (closed) return;
+      // No await where nothing is held: recorded histories have none.
+      while (held > 0) await condition(() => held === 0);
+      if (closed) return;
       last = Date.now();
       dirty = false;
       const content = setup.collect();
@@ -93,6 +103,24 @@ export function startMirror<Content, Options extends MirrorOptions = MirrorOptio
       // Two steps at once could overtake each other, and the older one would be dropped.
       await condition(() => !busy);
       await send(content);
+    },
+    async alone(work) {
+      held += 1;
+      // Conditions that become true together are not looked at again by those who waited.
+      while (busy || taken) await condition(() => !busy && !taken);
+      taken = true;
+      try {
+        return await work();
+      } finally {
+        taken = false;
+        held -= 1;
+      }
+    },
+    async finish() {
+      while (busy || held > 0) await condition(() => !busy && held === 0);
+      closed = true;
+      const content = dirty ? setup.collect() : undefined;
+      if (content !== undefined) await send(content);
     },
     close: () => {
       closed = true;
