@@ -60,6 +60,12 @@ export const TARGETS: readonly Target[] = [
   { scenario: 'throughput', figure: '1x1 API writes per run', must: { atMost: 7 } },
   { scenario: 'throughput', figure: '3x3 API writes per run', must: { atMost: 13 } },
   {
+    scenario: 'scale',
+    figure: 'CPU per run, 4 of each against 1',
+    must: { atMost: 1.1 },
+    sizes: { runs: 100 },
+  },
+  {
     scenario: 'concurrency',
     figure: 'all ended after',
     must: { atMost: 3 },

@@ -17,6 +17,7 @@ import type { DataPaths } from '../../local/paths.js';
 import { isAlive, readState } from '../../local/state.js';
 import type { ProcessName, State } from '../../local/state.js';
 import type { Progress } from './progress.js';
+import { createReplicas } from './replicas.js';
 import { connectTemporal } from './system.js';
 import type { Embedded, System } from './system.js';
 
@@ -52,15 +53,18 @@ export async function openEmbedded(options: EmbeddedOptions): Promise<System> {
     step.end();
   });
   const temporal = controller ? await connectTemporal(endpoints) : undefined;
+  const replicas = createReplicas(paths, { bridge: upOptions.bridge, worker: upOptions.worker });
   return {
     kube: createKubeClient(loadKubeConfig({ file: kubeconfig })),
     kubeconfig,
     ...(temporal !== undefined && { temporal }),
     async pids() {
       const present = (await readEndpoints(paths.endpoints)) ?? endpoints;
-      return pidsOf(present, { withDrovers: controller });
+      return { ...pidsOf(present, { withDrovers: controller }), ...replicas.pids() };
     },
-    ...(controller && { embedded: controlOf(paths, upOptions) }),
+    ...(controller && {
+      embedded: { ...controlOf(paths, upOptions), addReplicas: (count) => replicas.add(count) },
+    }),
     async close() {
       await temporal?.connection.close();
       if (!wasUp) await leave(options, dataDir);
@@ -107,7 +111,7 @@ function pidsOf({ pids }: Endpoints, { withDrovers }: { withDrovers: boolean }):
 }
 
 /** Ends bridge and worker one by one, and starts them again. */
-function controlOf(paths: DataPaths, upOptions: UpOptions): Embedded {
+function controlOf(paths: DataPaths, upOptions: UpOptions): Omit<Embedded, 'addReplicas'> {
   async function end(name: 'bridge' | 'worker', signal: NodeJS.Signals): Promise<void> {
     const record = (await readState(paths.state))?.processes[name];
     if (record === undefined || !(await isAlive(record))) return;

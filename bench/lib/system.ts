@@ -28,6 +28,13 @@ export interface Embedded {
   stop(name: 'bridge' | 'worker'): Promise<void>;
   /** Starts again whatever of it does not run; resolves when all of it serves. */
   restore(): Promise<void>;
+  /**
+   * Starts as many more bridges and workers, which share the work with the first ones; resolves when all of them serve.
+   * Admission stays with the first bridge.
+   *
+   * @returns ends those that were started
+   */
+  addReplicas(count: number): Promise<() => Promise<void>>;
   /** URL of the bridge's or worker's readiness probe. */
   readyUrl(name: 'bridge' | 'worker'): Promise<string>;
 }

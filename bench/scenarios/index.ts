@@ -10,6 +10,7 @@ import { latency } from './latency.js';
 import { long } from './long.js';
 import { readmission } from './readmission.js';
 import { resume } from './resume.js';
+import { scale } from './scale.js';
 import { throughput } from './throughput.js';
 import { waits } from './waits.js';
 import { wide } from './wide.js';
@@ -20,6 +21,7 @@ export const SCENARIOS: readonly Scenario[] = [
   latency,
   floor,
   throughput,
+  scale,
   concurrency,
   lag,
   cancel,
