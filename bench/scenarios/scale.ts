@@ -39,7 +39,7 @@ async function measureWith(bench: Bench, replicas: number): Promise<{ figures: F
   const { embedded } = bench.system;
   if (embedded === undefined) throw new Error('bridges and workers cannot be added here');
   const count = bench.size('runs');
-  const prefix = `${replicas} of each,`;
+  const prefix = `${replicas} of each`;
   const end = await embedded.addReplicas(replicas - 1);
   try {
     const { ended, begun, costs } = await measureRuns(bench, {

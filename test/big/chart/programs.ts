@@ -23,7 +23,15 @@ type Deployment = KubeObject & {
 /** Starts one and waits until it is ready. */
 export async function startProgram(
   name: 'bridge' | 'worker',
-  options: { kube: KubeClient; namespace: string; folder: string; server: string; ca: string },
+  options: {
+    kube: KubeClient;
+    namespace: string;
+    folder: string;
+    server: string;
+    ca: string;
+    /** Address of another Temporal than the stack's. */
+    temporal?: string;
+  },
 ): Promise<{ stop(): Promise<void> }> {
   const { kube, namespace } = options;
   const folder = join(options.folder, name);
@@ -52,7 +60,7 @@ export async function startProgram(
     env: {
       ...env,
       // What is different outside of a pod and beside other programs.
-      TEMPORAL_ADDRESS: servers.temporal,
+      TEMPORAL_ADDRESS: options.temporal ?? servers.temporal,
       DROVER_KUBECONFIG: kubeconfig,
       DROVER_NAMESPACE: namespace,
       DROVER_HEALTH_HOST: '127.0.0.1',

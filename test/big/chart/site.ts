@@ -30,13 +30,21 @@ export interface Site {
   stop(): Promise<void>;
 }
 
-/** Brings up an empty cluster with a node whose pods kwok moves. */
-export async function openSite(): Promise<Site> {
-  const root = join(tmpdir(), 'chart');
+/**
+ * Brings up an empty cluster with a node whose pods kwok moves.
+ *
+ * @param options.name folder of its own. Default `chart`
+ * @param options.temporal address of the Temporal that its programs use. Default the stack's
+ */
+export async function openSite({
+  name: folderName = 'chart',
+  temporal = servers.temporal,
+}: { name?: string; temporal?: string } = {}): Promise<Site> {
+  const root = join(tmpdir(), folderName);
   const dataDir = join(root, 'cluster');
   const progress = (): void => undefined;
   const [, { kubectl, helm: found }] = await Promise.all([
-    up({ dataDir, ephemeral: true, temporal: servers.temporal, webhook: false, progress }),
+    up({ dataDir, ephemeral: true, temporal, webhook: false, progress }),
     findPrograms({ names: ['kubectl', 'helm'], progress }),
   ]);
   const { kubeconfig } = dataPaths(dataDir);
