@@ -98,6 +98,10 @@ describe('drover', () => {
       .ended;
     expect(cancelled.code, cancelled.err).toBe(0);
     expect((await slow.ended).code).toBe(2);
+    const again = await drover(...inNamespace('run', 'good', '--yes', '-p', 'site=b', '-p', "note=it's on"))
+      .ended;
+    expect(again.code).toBe(3);
+    expect(again.err).toContain(`run good --rerun -p site=b -p 'note=it'\\''s on' -n ${stack.namespace}`);
     const revert = await drover(...inNamespace('revert', 'good-1', '--watch', '--yes')).ended;
     expect(revert.code, revert.err).toBe(0);
     expect(recorder.of('/good-undo')).toHaveLength(1);

@@ -72,5 +72,5 @@ function clusterFlags(options: GlobalOptions): string[] {
 }
 
 /** A word as a shell reads it back. */
-const quoted = (word: string): string =>
+export const quoted = (word: string): string =>
   /^[A-Za-z0-9_./:@%+,=-]+$/.test(word) ? word : `'${word.replaceAll("'", `'\\''`)}'`;

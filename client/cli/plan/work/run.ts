@@ -5,7 +5,7 @@ import type { KubeClient } from '../../../../kube/client.js';
 import { CliError } from '../../core/cli-error.js';
 import type { Cluster } from '../../core/cluster.js';
 import { confirmIntent } from '../../core/confirm.js';
-import { type CommandContext, temporalAddress } from '../../core/context.js';
+import { type CommandContext, quoted, temporalAddress } from '../../core/context.js';
 import { EXIT } from '../../core/exit-codes.js';
 import { executionName } from '../execution-name.js';
 import { missingAccount } from '../missing-account.js';
@@ -126,12 +126,18 @@ function refuseWhatCannotStart(plan: DRPlan, options: RunOptions, context: Comma
   const forExecuted = options.mode !== undefined && options.mode !== 'Install';
   if (status?.phase === 'Executed' && options.rerun !== true && !forExecuted) {
     const last = status.executedBy?.name ?? status.lastExecutionRef;
+    const again = [
+      'run',
+      metadata.name,
+      '--rerun',
+      ...(options.param ?? []).map((param) => `-p ${quoted(param)}`),
+    ];
     throw new CliError(
       `plan "${metadata.name}" has been executed already${last === undefined ? '' : ` ("${last}")`}`,
       {
         hints: [
           ...(last === undefined ? [] : [`undo that first: ${context.say(`revert ${last}`)}`]),
-          `or run it again on top: ${context.say(`run ${metadata.name} --rerun`)}, or with --mode Upgrade or Delete`,
+          `or run it again on top: ${context.say(again.join(' '))}, or with --mode Upgrade or Delete`,
         ],
       },
     );
