@@ -40,6 +40,8 @@ let recorder: Recorder;
 let commands: (heading: string) => string[];
 let values: string;
 let archive: string;
+/** Keys of seals when the backup was taken. */
+let keys: Record<string, string> | undefined;
 let first: Installation;
 let second: Installation;
 const times: [step: string, seconds: number][] = [];
@@ -93,6 +95,8 @@ async function roll(installation: Installation): Promise<void> {
     server,
     ca,
     temporal: temporal.address,
+    // What the plans call listens here, and not on another machine.
+    env: { DROVER_EGRESS_ALLOW_LOOPBACK: 'true' },
   };
   const before = programs.splice(0);
   programs.push(await startProgram('bridge', options), await startProgram('worker', options));
@@ -132,6 +136,15 @@ const ended = (site: Site, name: string) =>
     (found) => ['Succeeded', 'Failed', 'Cancelled'].includes(found?.status?.phase ?? ''),
     120_000,
   );
+const ring = async ({ kube }: Site) =>
+  (
+    await kube.get<KubeObject & { data: Record<string, string> }>({
+      apiVersion: 'v1',
+      kind: 'Secret',
+      namespace: SYSTEM,
+      name: SEAL_SECRET,
+    })
+  )?.data;
 const drover = (site: Site, ...args: string[]): Promise<string> =>
   site.shell(`${process.execPath} bin/drover.js ${args.join(' ')} --use-current-cluster`, process.cwd());
 
@@ -187,7 +200,9 @@ step(`an upgrade under ${LOAD} runs`, async () => {
 });
 
 step('a backup', async () => {
-  await drover(first.site, 'backup', archive, '--with-secrets', '-n', SYSTEM);
+  keys = await ring(first.site);
+  expect(Object.keys(keys ?? {})).toHaveLength(1);
+  await drover(first.site, 'backup', archive, '--with-secrets');
 });
 
 step('cluster and Temporal are lost', async () => {
@@ -201,8 +216,8 @@ step('an empty cluster and an empty Temporal, again', async () => {
 step('restored', async () => {
   await second.site.shell('kubectl apply --server-side -f deploy/crds', second.site.release);
   await bringTeam(second.site);
-  const told = await drover(second.site, 'restore', archive, '--create-namespaces', '--yes');
-  expect(told).toContain(SEAL_SECRET);
+  await drover(second.site, 'restore', archive, '--create-namespaces', '--yes');
+  expect(await ring(second.site)).toEqual(keys);
   expect((await executionOf(second.site, FIRST_RUN))?.status).toMatchObject({ phase: 'Succeeded' });
 });
 

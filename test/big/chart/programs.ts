@@ -31,6 +31,8 @@ export async function startProgram(
     ca: string;
     /** Address of another Temporal than the stack's. */
     temporal?: string;
+    /** More variables than the Deployment has. */
+    env?: Record<string, string>;
   },
 ): Promise<{ stop(): Promise<void> }> {
   const { kube, namespace } = options;
@@ -69,6 +71,7 @@ export async function startProgram(
         DROVER_WEBHOOK_HOST: '127.0.0.1',
         DROVER_WEBHOOK_PORT: String(webhook),
       }),
+      ...options.env,
     },
     log: join(folder, `${name}.log`),
     ready: async () => {
