@@ -67,7 +67,9 @@ export function describeRun(
     const found = await look(workflowId, options?.runId);
     const running = options?.withStages === true ? (found.raw.pendingChildren ?? []) : [];
     const stages = running.slice(0, MAX_STAGES_LOOKED_AT).map(({ workflowId: id }) => id ?? '');
-    const seen = [found, ...(await Promise.all(stages.map((id) => look(id))))];
+    // A child that is being started is listed before Temporal knows its workflow, and that says nothing of the run.
+    const known = await Promise.all(stages.map((id) => orNone(() => look(id))));
+    const seen = [found, ...known.filter((stage) => stage !== undefined)];
     const waits = seen.map(({ raw }) => waitingTask(raw)).filter((task) => task !== undefined);
     const failures = await Promise.all(
       seen.map(({ workflowId: id, raw }) => call(() => failingTask(client, id, raw))),
