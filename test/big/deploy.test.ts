@@ -10,7 +10,6 @@ import { afterAll, beforeAll, expect, it } from 'vitest';
 import { API_VERSION, LABELS } from '../../api/core/group.js';
 import type { Action, DRPlanExecution } from '../../api/plan/types.js';
 import type { KubeObject } from '../../kube/object.js';
-import { SEAL_SECRET } from '../../kube/seal-secret.js';
 import { parseKubeconfig } from '../../local/kubeconfig.js';
 import { createAccount } from '../support/accounts.js';
 import { startRecorder } from '../support/recorder.js';
@@ -19,7 +18,7 @@ import { startSecondTemporal } from '../support/second-temporal.js';
 import type { SecondTemporal } from '../support/second-temporal.js';
 import { http, poll } from '../support/stack.js';
 import { startProgram } from './chart/programs.js';
-import { blocksOf, openSite } from './chart/site.js';
+import { blocksOf, openSite, ringIn } from './chart/site.js';
 import type { Site } from './chart/site.js';
 import { tell } from './sizes.js';
 
@@ -136,15 +135,6 @@ const ended = (site: Site, name: string) =>
     (found) => ['Succeeded', 'Failed', 'Cancelled'].includes(found?.status?.phase ?? ''),
     120_000,
   );
-const ring = async ({ kube }: Site) =>
-  (
-    await kube.get<KubeObject & { data: Record<string, string> }>({
-      apiVersion: 'v1',
-      kind: 'Secret',
-      namespace: SYSTEM,
-      name: SEAL_SECRET,
-    })
-  )?.data;
 const drover = (site: Site, ...args: string[]): Promise<string> =>
   site.shell(`${process.execPath} bin/drover.js ${args.join(' ')} --use-current-cluster`, process.cwd());
 
@@ -200,7 +190,7 @@ step(`an upgrade under ${LOAD} runs`, async () => {
 });
 
 step('a backup', async () => {
-  keys = await ring(first.site);
+  keys = await ringIn(first.site, SYSTEM);
   expect(Object.keys(keys ?? {})).toHaveLength(1);
   await drover(first.site, 'backup', archive, '--with-secrets');
 });
@@ -217,7 +207,7 @@ step('restored', async () => {
   await second.site.shell('kubectl apply --server-side -f deploy/crds', second.site.release);
   await bringTeam(second.site);
   await drover(second.site, 'restore', archive, '--create-namespaces', '--yes');
-  expect(await ring(second.site)).toEqual(keys);
+  expect(await ringIn(second.site, SYSTEM)).toEqual(keys);
   expect((await executionOf(second.site, FIRST_RUN))?.status).toMatchObject({ phase: 'Succeeded' });
 });
 

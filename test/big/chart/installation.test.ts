@@ -12,7 +12,7 @@ import { EVERYTHING_VALUES } from '../../../scripts/chart/renders.js';
 import { createAccount } from '../../support/accounts.js';
 import { poll } from '../../support/stack.js';
 import { startProgram } from './programs.js';
-import { blocksOf, openSite } from './site.js';
+import { blocksOf, openSite, ringIn } from './site.js';
 import type { Site } from './site.js';
 
 const SYSTEM = 'drover-system';
@@ -65,15 +65,7 @@ const definitionOf = async (name: string): Promise<Definition & KubeObject> => {
   if (found === undefined) throw new Error(`no definition ${name}`);
   return found;
 };
-const ring = async () =>
-  (
-    await site.kube.get<KubeObject & { data: Record<string, string> }>({
-      apiVersion: 'v1',
-      kind: 'Secret',
-      namespace: SYSTEM,
-      name: SEAL_SECRET,
-    })
-  )?.data;
+const ring = () => ringIn(site, SYSTEM);
 const namespace = (name: string, labels = {}) =>
   site.kube.create({ apiVersion: 'v1', kind: 'Namespace', metadata: { name, labels } });
 const helm = (...args: string[]) => site.helm.run(args, { cwd: site.release });

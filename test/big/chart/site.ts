@@ -7,6 +7,8 @@ import { promisify } from 'node:util';
 import { createKubeClient } from '../../../kube/kubeconfig-client.js';
 import type { KubeClient } from '../../../kube/client.js';
 import { loadKubeConfig } from '../../../kube/config.js';
+import type { KubeObject } from '../../../kube/object.js';
+import { SEAL_SECRET } from '../../../kube/seal-secret.js';
 import { findPrograms } from '../../../local/binaries.js';
 import { down, up } from '../../../local/index.js';
 import { dataPaths } from '../../../local/paths.js';
@@ -93,6 +95,20 @@ export async function openSite({
     },
   };
 }
+
+/** The ring of keys of seals of an installation, as its Secret has it; undefined where there is none. */
+export const ringIn = async (
+  { kube }: Pick<Site, 'kube'>,
+  namespace: string,
+): Promise<Record<string, string> | undefined> =>
+  (
+    await kube.get<KubeObject & { data: Record<string, string> }>({
+      apiVersion: 'v1',
+      kind: 'Secret',
+      namespace,
+      name: SEAL_SECRET,
+    })
+  )?.data;
 
 /** The commands and the values of a page, by the heading below which they stand. */
 export async function blocksOf(
